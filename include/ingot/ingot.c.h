@@ -1,11 +1,11 @@
 // The public API for C: the functions of ingot.h, with handles and status codes.
 //
-// A function that can fail returns a status; ingot_last_error() has the message. After a failure
-// all outputs are null, and counts are 0. An array may be null if its count is 0. No exception
-// leaves a function, and callbacks must not throw. Strings are UTF-8 and end in NUL; a string that
-// may contain NUL comes with its length. The caller owns each output, and frees it by the function
-// that the comment names. Pointers inside a struct live as long as the owner of that struct. The
-// ingot_default_* functions make options and requests with default values.
+// A function that can fail returns a status; ingot_last_error() returns the message. After a
+// failure all outputs are null, and counts are 0. An array may be null if its count is 0. No
+// exception leaves a function, and callbacks must not throw. Strings are UTF-8 and end in NUL; a
+// string that may contain NUL comes with its length. The caller owns each output, and frees it with
+// the function that the output's comment names. Pointers inside a struct live as long as the
+// struct's owner. The ingot_default_* functions make options and requests with default values.
 #pragma once
 
 #include <stdbool.h>
@@ -16,15 +16,15 @@
 extern "C" {
 #endif
 
-/// How a call ended.
+/// The result of a call.
 typedef enum ingot_status {
   INGOT_OK = 0,
-  INGOT_INVALID,       ///< an option or a request is wrong; the message names it
+  INGOT_INVALID,       ///< a wrong option or request; the message names the field
   INGOT_MODEL,         ///< a model, tokenizer or session file cannot be used
   INGOT_DOES_NOT_FIT,  ///< not enough memory; the message has the numbers
-  INGOT_IO,            ///< reading failed after opening, or a file could not be written
+  INGOT_IO,            ///< an open file could not be read, or a file could not be written
   INGOT_BUSY,          ///< too many requests wait or are paused; try again later
-  INGOT_NOT_FINITE,    ///< the request met NaN or infinities; other requests continue
+  INGOT_NOT_FINITE,    ///< computing the request gave NaN or infinities; other requests continue
   INGOT_INTERNAL       ///< a bug in ingot
 } ingot_status;
 
@@ -37,7 +37,7 @@ typedef enum ingot_kv_type {
   INGOT_KV_TYPE_MAX = 0x7FFFFFFF /* makes every int a valid value of the enum */
 } ingot_kv_type;
 
-/// How weights are stored in memory: see Weights of ingot.h.
+/// How memory holds weights: see Weights of ingot.h.
 typedef enum ingot_weights {
   INGOT_WEIGHTS_STORED = 0,
   INGOT_WEIGHTS_Q8_0,
@@ -47,17 +47,17 @@ typedef enum ingot_weights {
 
 /// Why a request ended.
 typedef enum ingot_finish {
-  INGOT_STOP = 0,  ///< an end token was drawn, or a stop string appeared
-  INGOT_LENGTH,    ///< max_tokens or the end of the context was reached
-  INGOT_CANCELLED  ///< cancelled by its reader or callback, or the engine was closed
+  INGOT_STOP = 0,  ///< the request drew an end token, or a stop string appeared
+  INGOT_LENGTH,    ///< the request reached max_tokens or the end of the context
+  INGOT_CANCELLED  ///< its reader or callback cancelled the request, or the engine closed
 } ingot_finish;
 
 /// One model, ready to run, and its running requests.
 typedef struct ingot_engine ingot_engine;
-/// The reading end of a running request.
+/// Delivers the deltas of a running request to its reader.
 typedef struct ingot_stream ingot_stream;
 
-/// Which model to open, and how to run it; each member as in OpenOptions of ingot.h.
+/// Which model to open, and how to run it. OpenOptions of ingot.h explains each member.
 typedef struct ingot_open_options {
   const char* path;
   int32_t threads;
@@ -69,16 +69,16 @@ typedef struct ingot_open_options {
   int32_t step_rows;
   int64_t memory_limit;
   bool check_tensors;
-  const char* pack_cache;  ///< folder that keeps packed weights; null: keeps none
+  const char* pack_cache;  ///< folder in which ingot keeps packed weights; null: none
   size_t waiting_max;
   size_t deltas_max;
-  double stall_seconds;  ///< limit on how long a request is paused; 0 (the default): none
-  bool prefix_cache;     ///< keep keys and values of prompts and results; true by default
+  double stall_seconds;  ///< seconds until the engine cancels a paused request; 0 (default): never
+  bool prefix_cache;     ///< true (default): keeps the keys and values of prompts and results
   double target_itl_seconds;
   bool by_priority;
-  bool sessions;  ///< allows ingot_save_session and ingot_restore_session
+  bool sessions;  ///< true: allows ingot_save_session and ingot_restore_session
   bool threadless;
-  /// Called while loading; returns whether to continue. May be null.
+  /// Loading calls this with the loaded and total bytes; false cancels loading. May be null.
   bool (*progress)(void* user, uint64_t done, uint64_t total);
   void* user;  ///< passed to `progress`
 } ingot_open_options;
@@ -96,27 +96,27 @@ typedef struct ingot_info {
   size_t warnings;  ///< number of warnings; see ingot_warning
 } ingot_info;
 
-/// The beginning of a sequence: embedding rows, if any, then a text or ids. The caller may
-/// free the prompt after the call that takes it.
+/// The beginning of a sequence: embedding rows, if any, then a text or ids. The caller may free the
+/// prompt when the call that takes the prompt has returned.
 typedef struct ingot_prompt {
-  /// The text; null: none. A text of 0 bytes is valid if the tokenizer adds BOS.
+  /// The prompt's text; null: no text. A text of 0 bytes is valid if the tokenizer adds BOS.
   const char* text;
   size_t text_bytes;
-  bool add_special;    ///< add BOS and EOS as the tokenizer's file says; true by default
-  bool parse_special;  ///< true: the name of a control token in the text becomes that token
-  const int32_t* ids;  ///< token ids instead of text
+  bool add_special;    ///< true (default): adds BOS and EOS as the tokenizer's file says
+  bool parse_special;  ///< true: a control token's name in the text becomes that token
+  const int32_t* ids;  ///< token ids, if the prompt has no text
   size_t id_count;
-  const float* embeddings;  ///< embedding rows [n, H], row by row
-  size_t embedding_values;  ///< number of floats: n * H
+  const float* embeddings;  ///< n embeddings of H floats each; H is ingot_info.hidden
+  size_t embedding_values;  ///< number of floats in `embeddings`: n * H
 } ingot_prompt;
 
-/// A value that is added to one token's logit.
+/// A bias that sampling adds to one token's logit.
 typedef struct ingot_logit_bias {
   int32_t id;
   float bias;
 } ingot_logit_bias;
 
-/// A prompt and how to continue it; each member as in Request and Sampling of ingot.h.
+/// A prompt and how to continue it. Request and Sampling of ingot.h explain each member.
 typedef struct ingot_request {
   ingot_prompt prompt;
   float temperature;
@@ -134,7 +134,7 @@ typedef struct ingot_request {
   int64_t continued;
   int64_t max_tokens;
   int64_t min_tokens;
-  const char* const* stop;  ///< stop strings, each ended by NUL
+  const char* const* stop;  ///< stop strings, each ending in NUL
   size_t stop_count;
   const int32_t* stop_token_ids;
   size_t stop_token_count;
@@ -155,7 +155,7 @@ typedef struct ingot_token_score {
   float logprob;
 } ingot_token_score;
 
-/// A token's log-probability, and the most likely tokens at its position, in falling order.
+/// A token's log-probability, and the most likely tokens at its position, most likely first.
 typedef struct ingot_token_logprobs {
   ingot_token_score token;
   const ingot_token_score* top;
@@ -168,10 +168,10 @@ typedef struct ingot_delta {
   size_t id_count;
   const char* text;
   size_t text_bytes;
-  const ingot_token_logprobs* logprobs;  ///< array with one entry for each id, or null
+  const ingot_token_logprobs* logprobs;  ///< one entry for each id; null if not requested
 } ingot_delta;
 
-/// The result of a whole request. Freed by ingot_result_free.
+/// The result of a whole request. Free it with ingot_result_free.
 typedef struct ingot_result {
   const int32_t* prompt_ids;
   size_t prompt_id_count;
@@ -180,7 +180,7 @@ typedef struct ingot_result {
   const char* text;
   size_t text_bytes;
   ingot_finish finish;
-  const ingot_token_logprobs* logprobs;  ///< array with one entry for each id, or null
+  const ingot_token_logprobs* logprobs;  ///< one entry for each id; null if not requested
   const ingot_token_logprobs* prompt_logprobs;
   size_t prompt_logprob_count;
   const char* digest;
@@ -189,84 +189,84 @@ typedef struct ingot_result {
   double decode_seconds;
 } ingot_result;
 
-/// The contents of a session file. Freed by ingot_session_free.
+/// The contents of a session file. Free them with ingot_session_free.
 typedef struct ingot_session {
-  ingot_request request;    ///< request that continues the saved one; the session owns the arrays
-  int64_t restored_tokens;  ///< number of prompt tokens that need not be computed again
+  ingot_request request;    ///< request that continues the saved one; the session owns its arrays
+  int64_t restored_tokens;  ///< number of prompt tokens with restored keys and values
 } ingot_session;
 
-/// Receives each delta, valid until the callback returns. Returns false to cancel the request.
+/// Receives a delta, valid until the callback returns. Returns false to cancel the request.
 typedef bool (*ingot_callback)(void* user, const ingot_delta* delta);
 
-/// The version of the library, as "1.2.3".
+/// Returns the version of the library, as "1.2.3".
 const char* ingot_version(void);
-/// The message of the last failed call in this thread, one line; valid until the next failure.
+/// Returns this thread's last error message, one line. It is valid until the thread's next failure.
 const char* ingot_last_error(void);
 
-/// Options with default values; the caller must set `path`.
+/// Returns options with default values; the caller must set `path`.
 ingot_open_options ingot_default_open_options(void);
-/// A request with default values; the caller must set `prompt`.
+/// Returns a request with default values; the caller must set `prompt`.
 ingot_request ingot_default_request(void);
 
-/// Opens a model. `*engine` is freed by ingot_close.
+/// Opens a model. Free `*engine` with ingot_close.
 ingot_status ingot_open(const ingot_open_options* options, ingot_engine** engine);
-/// Cancels all requests and frees the engine; null is allowed. Streams may outlive it.
+/// Cancels all requests and frees the engine; null is allowed. Streams may outlive the engine.
 void ingot_close(ingot_engine* engine);
-/// Properties of the model; they live as long as the engine.
+/// Returns the model's properties. Their texts live as long as the engine.
 ingot_info ingot_engine_info(const ingot_engine* engine);
-/// Warning `i` of `ingot_info.warnings`: an assumption made while opening the model. Null if `i`
-/// is not below that number. The string belongs to the engine.
+/// Returns warning `i`, an assumption made while opening the model; null if `i` is not below
+/// `ingot_info.warnings`. The string belongs to the engine.
 const char* ingot_warning(const ingot_engine* engine, size_t i);
 
-/// The ids of a text. `*ids` is freed by ingot_free.
+/// Encodes a text to token ids. Free `*ids` with ingot_free.
 ingot_status ingot_encode(const ingot_engine* engine, const char* text, size_t text_bytes,
                           bool add_special, bool parse_special, int32_t** ids, size_t* id_count);
-/// The text of ids, in whole characters. `*text` is freed by ingot_free.
+/// Decodes token ids to a text of whole characters. Free `*text` with ingot_free.
 ingot_status ingot_decode(const ingot_engine* engine, const int32_t* ids, size_t id_count,
                           char** text, size_t* text_bytes);
 
-/// Runs a request to its end, in one batch with other requests. `callback` may be null; if it
-/// returns false, the request is cancelled, and the result has the deltas `callback` received.
-/// `*result` is freed by ingot_result_free.
+/// Runs a request to its end, in one batch with other requests. `callback` may be null. If it
+/// returns false, it cancels the request, and the result has the deltas that `callback` received.
+/// Free `*result` with ingot_result_free.
 ingot_status ingot_generate(ingot_engine* engine, const ingot_request* request,
                             ingot_callback callback, void* user, ingot_result** result);
-/// Adds a request to the running batch. `*stream` is freed by ingot_stream_free.
+/// Adds a request to the running batch. Free `*stream` with ingot_stream_free.
 ingot_status ingot_submit(ingot_engine* engine, const ingot_request* request,
                           ingot_stream** stream);
-/// Adds `n` choices of one prompt, which is computed once. `streams` has room for `n` streams, each
-/// freed by ingot_stream_free; after a failure all are null.
+/// Adds `n` choices of one prompt, which the engine computes once. `streams` has room for `n`
+/// streams. Free each stream with ingot_stream_free. After a failure all streams are null.
 ingot_status ingot_submit_choices(ingot_engine* engine, const ingot_request* request, int32_t n,
                                   ingot_stream** streams);
-/// Runs one step of a threadless engine. `more` may be null; `*more` says whether requests remain.
+/// Runs one step of a threadless engine. Sets `*more` to whether requests remain; null is allowed.
 ingot_status ingot_step(ingot_engine* engine, bool* more);
-/// The hidden states of a prompt's last row or of all its rows, after or before the final norm:
-/// [rows, cols] floats. `*values` is freed by ingot_free.
+/// Computes the hidden states of a prompt's last row or of all rows, after or before the final
+/// norm. `*values` has [rows, cols] floats. Free it with ingot_free.
 ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* prompt, bool all_rows,
                                  bool final_norm, float** values, size_t* rows, size_t* cols);
 
-/// Writes a session file that continues `request` after `result`, with keys and values. `tokens`
-/// may be null; `*tokens` is the number of tokens with keys in the file. Errors: INGOT_INVALID
+/// Writes a session file, from which a process continues `request` after `result`. Sets `*tokens`
+/// to the number of tokens with keys and values in the file; null is allowed. Errors: INGOT_INVALID
 /// without `sessions` or for embeddings; INGOT_IO; INGOT_BUSY (retry later); INGOT_DOES_NOT_FIT.
 ingot_status ingot_save_session(ingot_engine* engine, const char* path,
                                 const ingot_request* request, const ingot_result* result,
                                 int64_t* tokens);
-/// Restores a session file for requests of `domain`. `*session` is freed by ingot_session_free.
-/// Errors: INGOT_INVALID without `sessions`; INGOT_MODEL for a file that is damaged or of another
-/// model, with nothing changed; INGOT_IO if the file changes meanwhile; INGOT_BUSY (retry later);
+/// Restores a session file for requests of `domain`. Free `*session` with ingot_session_free.
+/// Errors: INGOT_INVALID without `sessions`; INGOT_MODEL for a damaged file or a file of another
+/// model, with nothing restored; INGOT_IO if the file changes meanwhile; INGOT_BUSY (retry later);
 /// INGOT_DOES_NOT_FIT.
 ingot_status ingot_restore_session(ingot_engine* engine, const char* path, uint64_t domain,
                                    ingot_session** session);
 
-/// Waits for the next delta. `*delta` belongs to the stream and lives until the next call; null at
-/// the end. Errors: INGOT_BUSY in a threadless engine; read or free other streams first.
+/// Waits for the next delta; null at the end. `*delta` lives until the stream's next call. Errors:
+/// INGOT_BUSY if paused requests block a threadless engine: read or free their streams.
 ingot_status ingot_stream_next(ingot_stream* stream, const ingot_delta** delta);
-/// The next delta if one is available now, else null.
+/// Sets `*delta` to the next delta if one is available now, else to null.
 ingot_status ingot_stream_try_next(ingot_stream* stream, const ingot_delta** delta);
-/// Whether the request has ended and every delta was read.
+/// Returns whether the request has ended and the caller has read every delta.
 bool ingot_stream_finished(const ingot_stream* stream);
 /// Cancels the request. Thread-safe.
 void ingot_stream_cancel(ingot_stream* stream);
-/// Reads all deltas and gives the whole result, once. `*result` is freed by ingot_result_free.
+/// Reads all deltas and sets `*result` to the whole result, once. Free it with ingot_result_free.
 ingot_status ingot_stream_result(ingot_stream* stream, ingot_result** result);
 /// Cancels the request if it still runs, and frees the stream; null is allowed.
 void ingot_stream_free(ingot_stream* stream);
@@ -275,7 +275,7 @@ void ingot_stream_free(ingot_stream* stream);
 void ingot_result_free(ingot_result* result);
 /// Frees a session; null is allowed.
 void ingot_session_free(ingot_session* session);
-/// Frees ids, text or values from a function of this API; null is allowed.
+/// Frees ids, texts or values that a function of this API returned; null is allowed.
 void ingot_free(void* memory);
 
 #ifdef __cplusplus

@@ -15,18 +15,18 @@
 /// The public API. Other names in namespace `ingot` are internal.
 namespace ingot::api {
 
-/// The kind of failure of an Error.
+/// The kind of an error.
 enum class ErrorCode {
-  kInvalid,     ///< an option or a request is wrong; the message names it and the possible values
+  kInvalid,     ///< a wrong option or request; the message names the field and its possible values
   kModel,       ///< a model, tokenizer or session file cannot be used
   kDoesNotFit,  ///< not enough memory; the message has the numbers
-  kIo,          ///< reading failed after opening, or a file could not be written
+  kIo,          ///< an open file could not be read, or a file could not be written
   kBusy,        ///< too many requests wait or are paused; try again later
-  kNotFinite,   ///< the request met NaN or infinities; other requests continue
+  kNotFinite,   ///< computing the request gave NaN or infinities; other requests continue
   kInternal,    ///< a bug in ingot
 };
 
-/// The only exception of this API, with a message of one line.
+/// The only exception that this API itself throws. Its message has one line.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -41,47 +41,47 @@ class Error : public std::exception {
 /// Number type of cached keys and values.
 enum class KvType { kF16, kF32, kBF16, kInt8 };
 
-/// How weights are stored in memory: as in the file, or with float matrices quantised.
+/// How memory holds weights: as the file does (kStored), or with float matrices quantised.
 enum class Weights { kStored, kQ8_0, kQ4_K };
 
 /// Which model to open, and how to run it. Only `path`, `kv_type`, `weights` and `context` can
-/// change a bit of a result.
+/// change results. With other options, results stay equal bit for bit.
 struct OpenOptions {
   std::string path{};        ///< a GGUF file or a Hugging Face folder
-  std::int32_t threads = 0;  ///< compute threads; 0: one per core, or per CPU if that is faster
+  std::int32_t threads = 0;  ///< compute threads; 0: one per core, or one per CPU if faster
   std::string isa = "auto";  ///< instruction set: auto, scalar, avx2, avx512, ...
   KvType kv_type = KvType::kF16;
   Weights weights = Weights::kStored;
   std::int64_t context = 0;       ///< maximum tokens of a sequence; 0: the model's own context
   std::int32_t sequences = 8;     ///< maximum number of requests that run at once
-  std::int32_t step_rows = 512;   ///< maximum tokens of a step, over all requests
-  std::int64_t memory_limit = 0;  ///< maximum bytes to use; 0: the system's available memory
-  bool check_tensors = false;     ///< refuse weights that are NaN or infinite
-  /// Folder for packed weights, which the next start of the model only maps. Empty: none.
+  std::int32_t step_rows = 512;   ///< token budget: maximum rows of a step, over all requests
+  std::int64_t memory_limit = 0;  ///< limit on memory in bytes; 0: the system's available memory
+  bool check_tensors = false;     ///< true: refuses weights that are NaN or infinite
+  /// Folder for packed weights. The model's next start maps them instead of packing. Empty: none.
   std::string pack_cache{};
-  /// Number of requests that may wait, besides the `sequences` that run: new requests, and requests
-  /// paused because their reader is behind. Paused requests do not block others.
+  /// Limit on the requests that wait in addition to the `sequences` that run: new requests, and
+  /// requests paused for a slow reader. Paused requests do not block other requests.
   std::size_t waiting_max = 1024;
-  std::size_t deltas_max = 256;  ///< number of unread deltas at which a request is paused
-  /// Seconds after which a request is cancelled if it stays paused because its reader is behind; 0:
-  /// never. A threadless engine checks this limit in each step.
+  std::size_t deltas_max = 256;  ///< number of unread deltas that pauses a request
+  /// Limit in seconds on a pause for a slow reader. Then the engine cancels the request. 0: no
+  /// limit. A threadless engine checks this limit in each step.
   double stall_seconds = 0;
-  /// Keeps the keys and values of prompts and results while running requests do not need the
-  /// memory, so that later requests with equal beginnings compute less.
+  /// Keeps the keys and values of prompts and results until running requests need the memory. Later
+  /// requests with equal beginnings then compute less.
   bool prefix_cache = true;
-  /// Seconds that a step with prompts may take while other requests wait for their next token; 0: a
+  /// Limit in seconds on a step with prompts while other requests wait for their next token. 0: a
   /// limit in proportion to the time of a step without prompts.
   double target_itl_seconds = 0;
-  /// Runs requests with smaller `priority` first; ten seconds of waiting count as one step of
-  /// priority. False: first come, first served.
+  /// True: runs requests with smaller `priority` first; ten seconds of waiting count like a
+  /// `priority` that is smaller by 1. False: first come, first served.
   bool by_priority = false;
-  /// Allows sessions to be saved and restored. Opening reads the weights once more, for the
-  /// fingerprint that ties a session to its model.
+  /// Allows save_session and restore_session. Opening then reads the weights once more, to compute
+  /// the fingerprint that ties a session to its model.
   bool sessions = false;
-  /// Starts no thread: requests advance only inside `step`, `generate`, `hidden_states` and
-  /// `Stream::next`, which must all be called from one thread.
+  /// Starts no engine thread. Requests advance only inside `step`, `generate`, `hidden_states` and
+  /// `Stream::next`. Call these functions from one thread.
   bool threadless = false;
-  /// Called while loading with the loaded bytes and the total; returns whether to continue.
+  /// Loading calls this function with the loaded and the total bytes. False cancels loading.
   std::function<bool(std::uint64_t done, std::uint64_t total)> progress{};
 };
 
@@ -90,74 +90,74 @@ struct ModelInfo {
   std::string path;
   std::string architecture;
   std::string isa;          ///< instruction set of the kernels
-  std::int64_t vocab = 0;   ///< V: a prompt's ids are in [0, V)
-  std::int64_t hidden = 0;  ///< H: length of an embedding or hidden state
+  std::int64_t vocab = 0;   ///< V, the vocabulary's size; a prompt's ids are in [0, V)
+  std::int64_t hidden = 0;  ///< H, the number of floats in an embedding or hidden state
   std::int64_t layers = 0;
   std::int64_t context = 0;           ///< maximum tokens of a sequence
   bool has_tokenizer = false;         ///< false: prompts must be ids, and results have no text
-  std::vector<std::string> warnings;  ///< assumptions made while opening, a line each
+  std::vector<std::string> warnings;  ///< assumptions made while opening, one line each
 };
 
-/// Options of the conversion from text to ids.
+/// Options of encoding a text to ids.
 struct EncodeOptions {
-  bool add_special = true;     ///< add BOS and EOS as the tokenizer's file says
-  bool parse_special = false;  ///< true: the name of a control token in the text becomes that token
+  bool add_special = true;     ///< true: adds BOS and EOS as the tokenizer's file says
+  bool parse_special = false;  ///< true: a control token's name in the text becomes that token
 };
 
 /// The beginning of a sequence: embedding rows, if any, then ids or a text.
 struct Prompt {
-  /// The text. An empty text is valid if the tokenizer adds BOS. After embeddings no BOS is added.
+  /// The prompt's text. It may be empty if the tokenizer adds BOS. Embeddings suppress BOS and EOS.
   std::optional<std::string> text{};
   EncodeOptions encode{};
-  std::vector<std::int32_t> ids{};  ///< token ids instead of text
-  std::vector<float> embeddings{};  ///< embedding rows [n, H], row by row
+  std::vector<std::int32_t> ids{};  ///< token ids, if the prompt has no text
+  std::vector<float> embeddings{};  ///< n embeddings of H floats each; H is ModelInfo::hidden
 };
 
-/// A value that is added to one token's logit.
+/// A bias that sampling adds to one token's logit.
 struct LogitBias {
   std::int32_t id = 0;
-  float bias = 0;  ///< in [-100, 100]
+  float bias = 0;  ///< number to add to the logit, in [-100, 100]
 };
 
-/// How tokens are drawn. By default each token is the most likely one, and all else is off.
+/// How a request draws tokens. By default it takes the most likely token; other options are off.
 struct Sampling {
-  float temperature = 0;                ///< in [0, 100]; 0: the most likely token
-  std::int32_t top_k = 0;               ///< number of most likely tokens to draw from; 0: all
-  float top_p = 1;                      ///< total probability to draw from, in [0, 1]; 1: off
-  float min_p = 0;                      ///< relative to the most likely token; in [0, 1]; 0: off
-  float typical_p = 1;                  ///< in (0, 1]; 1: off
-  float repetition_penalty = 1;         ///< in [0.01, 100]; for tokens of prompt and result; 1: off
-  float presence_penalty = 0;           ///< in [-2, 2]; for tokens of the result
-  float frequency_penalty = 0;          ///< in [-2, 2]; multiplied by a token's count in the result
-  std::vector<LogitBias> logit_bias{};  ///< each id at most once
+  float temperature = 0;                ///< divisor of logits, in [0, 100]; 0: the likeliest token
+  std::int32_t top_k = 0;               ///< number of likeliest tokens to draw from; 0: all
+  float top_p = 1;                      ///< probability of likely tokens to keep, in [0, 1]; 1: off
+  float min_p = 0;                      ///< least share of the top probability, in [0, 1]; 0: off
+  float typical_p = 1;                  ///< probability of typical tokens to keep, (0, 1]; 1: off
+  float repetition_penalty = 1;         ///< penalty of all earlier tokens, in [0.01, 100]; 1: off
+  float presence_penalty = 0;           ///< logit penalty for tokens in the result, in [-2, 2]
+  float frequency_penalty = 0;          ///< logit penalty per occurrence in the result, in [-2, 2]
+  std::vector<LogitBias> logit_bias{};  ///< biases of tokens; each id at most once
   std::uint64_t seed = 0;               ///< equal seeds draw equal tokens in any batch
-  std::uint32_t choice = 0;             ///< number of the choice, if a prompt has several
+  std::uint32_t choice = 0;             ///< number of this choice, if a prompt has several choices
 };
 
 /// A prompt and how to continue it.
 struct Request {
   Prompt prompt{};
   Sampling sampling{};
-  /// The number of ids at the prompt's end that an earlier request drew. Drawing, penalties,
-  /// min_tokens and stop strings continue from there, so that the result is the one that the
-  /// earlier request would have given. max_tokens counts only new tokens.
+  /// Number of ids at the prompt's end that an earlier request drew. Drawing, penalties, min_tokens
+  /// and stop strings continue as if the earlier request had not stopped. max_tokens counts only
+  /// new tokens.
   std::int64_t continued = 0;
   std::int64_t max_tokens = 256;
-  std::int64_t min_tokens = 0;  ///< number of tokens before an end token may be drawn
+  std::int64_t min_tokens = 0;  ///< number of tokens to draw before any end token
   /// Stop strings: the text ends before the first stop string that appears. The result still has
   /// the ids and log-probabilities of the stop string's tokens.
   std::vector<std::string> stop{};
-  std::vector<std::int32_t> stop_token_ids{};  ///< drawing one of these ends the text
-  bool ignore_eos = false;                     ///< the model's own end tokens do not end the text
-  std::int32_t logprobs = -1;                  ///< number of best tokens with logprobs; -1: none
+  std::vector<std::int32_t> stop_token_ids{};  ///< ids that end the text when drawn
+  bool ignore_eos = false;                     ///< true: the model's end tokens do not end the text
+  std::int32_t logprobs = -1;                  ///< number of likeliest tokens to report; -1: off
   std::int32_t prompt_logprobs = -1;           ///< as `logprobs`, for the prompt's tokens
-  bool digest = false;                         ///< compute the digest of the logits
+  bool digest = false;                         ///< true: computes the digest of the logits
   // How the request shares the engine. None of the following fields changes a bit of the result.
   std::int32_t priority = 0;  ///< with OpenOptions::by_priority: smaller values run first
-  std::uint64_t tenant = 0;   ///< tenants get equal shares of the steps and of the cache
-  std::uint64_t domain = 0;   ///< requests of different domains never share computed keys
-  /// Limits on the seconds from submission to the first and to the last token; 0: none. If the
-  /// engine predicts that a request will miss a limit, the request ends with Error{kBusy}.
+  std::uint64_t tenant = 0;   ///< number of the tenant; tenants share steps and cache equally
+  std::uint64_t domain = 0;   ///< number of the domain; domains never share computed keys
+  /// Limits in seconds from submission to the first token and to the last token; 0: no limit. If
+  /// the engine predicts that a request will miss a limit, the request ends with Error{kBusy}.
   double max_ttft_seconds = 0;
   double deadline_seconds = 0;
 };
@@ -171,49 +171,49 @@ struct TokenScore {
 /// A token's log-probability, and the most likely tokens at its position.
 struct TokenLogprobs {
   TokenScore token;
-  std::vector<TokenScore> top;  ///< most likely first; of equally likely tokens the lower id first
+  std::vector<TokenScore> top;  ///< most likely first; equally likely tokens by ascending id
 };
 
 /// New tokens and text since the previous delta.
 struct Delta {
   std::vector<std::int32_t> ids;
   std::string text;                     ///< whole characters of UTF-8; may be empty
-  std::vector<TokenLogprobs> logprobs;  ///< one entry for each id, if asked for
+  std::vector<TokenLogprobs> logprobs;  ///< one entry for each id, if requested
 };
 
 /// Why a request ended.
 enum class FinishReason {
-  kStop,       ///< an end token was drawn, or a stop string appeared
-  kLength,     ///< max_tokens or the end of the context was reached
-  kCancelled,  ///< cancelled by its reader or callback, or the engine was destroyed
+  kStop,       ///< the request drew an end token, or a stop string appeared
+  kLength,     ///< the request reached max_tokens or the end of the context
+  kCancelled,  ///< its reader or callback cancelled it, or the engine was destroyed
 };
 
 /// The result of a whole request.
 struct Result {
-  std::vector<std::int32_t> prompt_ids;  ///< the prompt's ids, from its text or as given
+  std::vector<std::int32_t> prompt_ids;  ///< ids of the prompt: encoded from its text, or as given
   std::vector<std::int32_t> ids;
   std::string text;
   FinishReason finish = FinishReason::kCancelled;
-  std::vector<TokenLogprobs> logprobs;         ///< one entry for each id, if asked for
+  std::vector<TokenLogprobs> logprobs;         ///< one entry for each id, if requested
   std::vector<TokenLogprobs> prompt_logprobs;  ///< one entry for each prompt token except the first
-  /// Digest of the logits, if asked for: 16 hexadecimal digits. Equal digests mean equal logits,
-  /// bit for bit. Empty when cancelled.
+  /// Digest of the logits, if requested: 16 hexadecimal digits. Equal digests mean equal logits,
+  /// bit for bit. Empty if the request was cancelled.
   std::string digest;
   std::int64_t cached_tokens = 0;  ///< number of prompt tokens found in the prefix cache
-  double prefill_seconds = 0;      ///< time from admission to the first token
-  double decode_seconds = 0;       ///< time from the first token to the last
+  double prefill_seconds = 0;      ///< seconds from admission to the first token
+  double decode_seconds = 0;       ///< seconds from the first token to the last token
 };
 
 /// The contents of a session file.
 struct Session {
-  /// The request that continues the saved request. `prompt` has all tokens; `continued` counts the
-  /// drawn tokens. Sampling, min_tokens, end tokens and stop strings are the saved ones, `domain`
-  /// is the argument of restore_session, and other fields have their defaults.
+  /// The request that continues the saved request. `prompt` has all tokens, and `continued` counts
+  /// the drawn tokens. The file gives sampling, min_tokens, end tokens and stop strings. `domain`
+  /// is the argument of restore_session. Other fields have their defaults.
   Request request;
-  std::int64_t restored_tokens = 0;  ///< number of prompt tokens that need not be computed again
+  std::int64_t restored_tokens = 0;  ///< number of prompt tokens with restored keys and values
 };
 
-/// Receives each delta, in the thread that called `generate`; returns whether to continue.
+/// Receives each delta in the thread that called `generate`. Returns false to cancel the request.
 using Callback = std::function<bool(const Delta& delta)>;
 
 /// Which hidden states of a prompt to return.
@@ -225,32 +225,32 @@ struct HiddenOptions {
 /// Hidden states as a matrix.
 struct HiddenStates {
   std::int64_t rows = 0;
-  std::int64_t cols = 0;      ///< H
-  std::vector<float> values;  ///< [rows, cols]
+  std::int64_t cols = 0;      ///< length H of a hidden state
+  std::vector<float> values;  ///< the matrix [rows, cols], row by row
 };
 
-/// The reading end of a running request. Only one thread at a time may read it. A stream may
-/// outlive the engine. The stream's destructor cancels the request.
+/// Delivers the deltas of a running request to its reader. Only one thread at a time may read a
+/// stream. A stream may outlive the engine. The stream's destructor cancels the request.
 class Stream {
  public:
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
   ~Stream();
 
-  /// Waits for the next delta; nothing after the last. In a threadless engine this runs the steps.
+  /// Waits for the next delta; nothing after the last delta. A threadless engine runs steps here.
   ///
   /// Errors: Error{kBusy} when a threadless engine cannot run this request because other
   /// requests are paused; read or drop one of their streams first.
   std::optional<Delta> next();
-  /// The next delta if one is available now, else nothing.
+  /// Returns the next delta if one is available now, else nothing.
   std::optional<Delta> try_next();
-  /// Whether the request has ended and every delta was read.
+  /// Returns whether the request has ended and the reader has read every delta.
   bool finished() const;
-  /// Cancels the request. Thread-safe. Deltas in the stream can still be read.
+  /// Cancels the request. Thread-safe. The reader can still read the deltas in the stream.
   void cancel();
-  /// Reads to the end and returns the result of the whole request.
+  /// Reads all deltas and returns the result of the whole request.
   ///
-  /// Errors: the error that ended the request; Error{kInvalid} if the result was taken before.
+  /// Errors: the error that ended the request; Error{kInvalid} if `result` succeeded before.
   Result result();
 
  private:
@@ -260,15 +260,15 @@ class Stream {
   std::unique_ptr<Impl> impl_;
 };
 
-/// One model, ready to run, and the batch of running requests. A request's result depends on that
-/// request alone, bit for bit.
+/// One model, ready to run, and the batch of running requests. A request's result does not depend
+/// on other requests, bit for bit.
 ///
 /// If the engine has its own thread (the default), all functions are thread-safe. The destructor
 /// cancels all requests.
 class Engine {
  public:
-  /// Opens a model. If one of its files is truncated while it is read, the process ends with exit
-  /// code 74, because a mapped file cannot report a missing page in another way.
+  /// Opens a model. If a model file is truncated while the engine reads it, the process ends with
+  /// exit code 74, because a mapped file cannot report a missing page in another way.
   ///
   /// Errors: Error{kInvalid}, also if `progress` returns false; Error{kModel}; Error{kDoesNotFit};
   /// Error{kIo}. Exceptions from `progress` pass through.
@@ -279,13 +279,13 @@ class Engine {
 
   const ModelInfo& info() const;
 
-  /// The ids of a text. Errors: Error{kInvalid} without a tokenizer.
+  /// Returns the ids of a text. Errors: Error{kInvalid} without a tokenizer.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
-  /// The text of ids, as whole characters. Errors: Error{kInvalid} without a tokenizer.
+  /// Returns the text of ids, as whole characters. Errors: Error{kInvalid} without a tokenizer.
   std::string decode(std::span<const std::int32_t> ids) const;
 
-  /// Runs a request to its end, in one batch with other requests. If the callback returns false the
-  /// request is cancelled, and the result holds the deltas that the callback received. Exceptions
+  /// Runs a request to its end, in one batch with other requests. If the callback returns false, it
+  /// cancels the request, and the result holds the deltas that the callback received. Exceptions
   /// from the callback pass through.
   ///
   /// Errors: those of `submit`, and Error{kNotFinite}, Error{kDoesNotFit} during the request.
@@ -293,36 +293,36 @@ class Engine {
 
   /// Adds a request to the running batch.
   ///
-  /// Errors: Error{kInvalid} naming the parameter; Error{kBusy}.
+  /// Errors: Error{kInvalid}, which names the parameter; Error{kBusy} if too many requests wait.
   Stream submit(const Request& request);
-  /// Adds `n` choices of one prompt, which is computed once. Choice i gives the result of `submit`
-  /// with sampling.choice + i.
+  /// Adds `n` choices of one prompt, which the engine computes once. Choice i gives the result of a
+  /// `submit` whose sampling.choice is larger by i.
   ///
   /// Errors: those of `submit`; Error{kInvalid} for n outside [1, 128].
   std::vector<Stream> submit_choices(const Request& request, std::int32_t n);
 
-  /// The hidden states of a prompt's rows, computed in the running batch.
+  /// Computes the hidden states of a prompt's rows in the running batch.
   ///
   /// Errors: those of `generate`.
   HiddenStates hidden_states(const Prompt& prompt, const HiddenOptions& options = {});
 
   /// Writes a session file, from which any process with this model and `kv_type` continues a
-  /// request as if it had not stopped. The file holds the tokens of `result`, the sampling and stop
-  /// settings of `request`, which must have given that result, and the tokens' cached keys and
-  /// values in the request's domain. The file appears completely or not at all; its keys and
-  /// values pass through memory. For a choice, `request.sampling.choice` is that choice's number.
-  /// Returns how many tokens have keys in the file; other tokens are computed again.
+  /// request as if the request had not stopped. The file holds the tokens of `result`, their cached
+  /// keys and values in the request's domain, and the sampling and stop settings of `request`.
+  /// `request` must have given `result`. For a choice, `request.sampling.choice` is the choice's
+  /// number. The file appears completely or not at all. Its keys and values pass through memory.
+  /// Returns how many tokens have keys in the file; the other tokens are computed again.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions, for a prompt with embeddings, or for an
   /// invalid request; Error{kIo}; Error{kBusy} (try again later); Error{kDoesNotFit} when memory
   /// runs out.
   std::int64_t save_session(const std::string& path, const Request& request, const Result& result);
-  /// Restores keys and values from a session file for requests of `domain`, as far as memory
-  /// allows. Returns the request that continues the session; how much fits does not change results.
+  /// Restores a session file's keys and values for requests of `domain`, as far as memory allows.
+  /// Returns the request that continues the session. Its result does not depend on how much fits.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions; Error{kModel}, with nothing changed,
-  /// for a file that cannot be read, is damaged, is of another model, `kv_type` or version of
-  /// ingot's arithmetic, or has an invalid request; Error{kIo} if the file changes meanwhile;
+  /// for a file that cannot be read, is damaged, has an invalid request, or belongs to another
+  /// model, `kv_type` or version of ingot's arithmetic; Error{kIo} if the file changes meanwhile;
   /// Error{kBusy} (try again later); Error{kDoesNotFit} when memory runs out.
   Session restore_session(const std::string& path, std::uint64_t domain = 0);
 
@@ -338,7 +338,7 @@ class Engine {
   std::shared_ptr<Impl> impl_;
 };
 
-/// The version of the library, as "1.2.3".
+/// Returns the version of the library, as "1.2.3".
 const char* version();
 
 }  // namespace ingot::api

@@ -11,7 +11,7 @@
 
 namespace ingot::api {
 
-/// C array as a span; `values` may be null if `count` is 0. Errors: Error{kInvalid} naming `name`.
+/// Makes a span. Errors: Error{kInvalid} naming `name` if `values` is null and `count` is not 0.
 template <class T>
 std::span<const T> span_of(const char* name, const T* values, std::size_t count) {
   if (values == nullptr && count > 0) {
@@ -20,17 +20,17 @@ std::span<const T> span_of(const char* name, const T* values, std::size_t count)
   return {values, count};
 }
 
-/// A C string as std::string. Errors: Error{kInvalid} naming `name` for a null pointer.
+/// Copies a C string. Errors: Error{kInvalid} naming `name` if `text` is null.
 std::string text_of(const char* name, const char* text);
 
-/// Converts a C struct to the C++ type. Errors: Error{kInvalid} for a null pointer.
+/// Converts a C struct to the C++ type. Errors: Error{kInvalid} if a required pointer is null.
 OpenOptions from_c(const ingot_open_options& options);
 Prompt from_c(const ingot_prompt& prompt);
 Request from_c(const ingot_request& request);
-/// A C++ result that has only the ids of the C result.
+/// Converts only the ids of a result: `prompt_ids` and `ids`. Other members keep their defaults.
 Result from_c(const ingot_result& result);
 
-/// Log-probabilities in structs of the C API, which this object owns.
+/// Owns log-probabilities as structs of the C API.
 class CLogprobs {
  public:
   CLogprobs() = default;
@@ -40,22 +40,22 @@ class CLogprobs {
   CLogprobs(const CLogprobs&) = delete;
   CLogprobs& operator=(const CLogprobs&) = delete;
 
-  /// The log-probabilities; null if there are none.
+  /// Returns the log-probabilities of size() tokens; null if there are no log-probabilities.
   const ingot_token_logprobs* data() const { return tokens_.empty() ? nullptr : tokens_.data(); }
   std::size_t size() const { return tokens_.size(); }
 
  private:
-  std::vector<ingot_token_score> top_;  ///< most likely tokens of all positions, in one list
+  std::vector<ingot_token_score> top_;  ///< most likely tokens of all positions, in one array
   std::vector<ingot_token_logprobs> tokens_;
 };
 
-/// A delta and the C struct that points into it. Not movable.
+/// A delta, and the C struct `shown` that points into this delta. Not movable.
 struct CDelta {
   CDelta() = default;
   CDelta(const CDelta&) = delete;
   CDelta& operator=(const CDelta&) = delete;
 
-  /// Stores a delta; returns its C struct.
+  /// Stores a delta. Returns its C struct, which stays valid until the next call.
   const ingot_delta* set(Delta&& delta);
 
   Delta owned{};
@@ -63,7 +63,7 @@ struct CDelta {
   ingot_delta shown{};
 };
 
-/// A result and the C struct that points into it.
+/// A C struct that points into a C++ result, and owns this result.
 struct CResult : ingot_result {
   explicit CResult(Result&& result);
   CResult(const CResult&) = delete;
@@ -74,7 +74,7 @@ struct CResult : ingot_result {
   CLogprobs owned_prompt_logprobs;
 };
 
-/// A session and the C struct that points into it.
+/// A C struct that points into a C++ session, and owns this session.
 struct CSession : ingot_session {
   explicit CSession(Session&& session);
   CSession(const CSession&) = delete;

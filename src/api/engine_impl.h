@@ -15,33 +15,33 @@ namespace ingot::api {
 struct Engine::Impl {
   explicit Impl(const OpenOptions& options);
 
-  /// Submits `n` choices of a request. Errors: ingot::Error{kInvalid}; Error{kBusy}.
+  /// Submits `n` choices. Errors: ingot::Error{kInvalid}; Error{kBusy} if too many requests wait.
   std::vector<ingot::Stream> submit(ingot::Request&& request, std::int32_t n);
   bool step();
-  /// Runs one tick of the engine; returns the result of `ingot::Engine::advance`.
+  /// Runs one tick of the engine. Returns whether the next tick may do something.
   bool advance();
-  /// The model's fingerprint. Errors: ingot::Error{kInvalid} without OpenOptions::sessions.
+  /// Returns `weights`. Errors: ingot::Error{kInvalid} if OpenOptions::sessions was false.
   const ModelFingerprint& require_weights() const;
 
   bool threadless = false;
   ThreadPool pool;
   Instance instance;
   ModelInfo info;
-  std::optional<ModelFingerprint> weights;  ///< the model's fingerprint, with OpenOptions::sessions
+  std::optional<ModelFingerprint> weights;  ///< empty if OpenOptions::sessions is false
   std::unique_ptr<ingot::Engine> engine;
 };
 
-/// A stream and its result so far.
+/// An engine's stream, and the result that its deltas add up to.
 struct Stream::Impl {
-  /// Waits for the engine's next delta. If the engine has no thread, this runs its steps.
+  /// Waits for the next delta. If the engine has no thread, this call runs the engine's ticks.
   ///
-  /// Errors: Error{kBusy} if further steps cannot give a delta.
+  /// Errors: Error{kBusy} if this request waits for paused requests, so that no tick helps.
   std::optional<ingot::Delta> next();
-  /// Adds a delta to the result, and returns its public form.
+  /// Adds a delta, if there is one, to the result. Returns the delta as the public type.
   std::optional<Delta> taken(std::optional<ingot::Delta>&& delta);
 
   ingot::Stream stream;
-  std::weak_ptr<Engine::Impl> threadless{};  ///< the engine, if it has no thread and needs steps
+  std::weak_ptr<Engine::Impl> threadless{};  ///< the engine if it has no thread, else empty
   Result result{};
   bool is_taken = false;
 };

@@ -18,11 +18,11 @@ namespace ingot {
 /// spans are host memory.
 ///
 /// The comment at each op is its specification: every CPU kernel table evaluates exactly this
-/// expression tree; tests compare `reference` with it within derived tolerances. A "chain" is a
-/// sequence of fma from +0 in ascending order. "Lanes" are 16 chains; lane l has the elements l,
-/// l + 16, ... A "tree" adds lane i + 8 to lane i, then 4, 2, 1. Activations are float32 Views,
-/// perhaps with gaps between rows. Ops do not allocate or throw; wrong shapes fail an INGOT_CHECK.
-/// Inputs and outputs do not overlap unless an op says so. `next` tells which ops read `out` next.
+/// expression tree. Tests compare ReferenceBackend with the tables, within derived tolerances.
+/// A "chain" is a sequence of fma from +0 in ascending order. "Lanes" are 16 chains: lane l has
+/// elements l, l + 16, ... A "tree" adds lane i + 8 to lane i, then i + 4, i + 2, i + 1.
+/// Activations are float32 Views, maybe with row gaps. Ops do not allocate or throw; INGOT_CHECKs
+/// check shapes. Inputs and outputs overlap only if an op says so. `next`: which ops read `out`.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -32,9 +32,9 @@ class Backend {
 
   /// Allocates zeroed device memory. Errors: Error{kDoesNotFit}.
   virtual Buffer allocate(std::int64_t bytes) = 0;
-  /// Whether the host can read and write device memory between ops.
+  /// Returns whether the host can read and write device memory between ops.
   virtual bool host_memory() const { return true; }
-  /// `write` copies host memory to the device, `read` copies back. Call them between steps only.
+  /// `write` copies host memory to the device; `read` copies back. Call both only between steps.
   virtual void write(std::byte* to, std::span<const std::byte> from);
   virtual void read(const std::byte* from, std::span<std::byte> to) const;
   /// Copies `values` to the device as a float32 row vector. Errors: Error{kDoesNotFit}.
@@ -46,54 +46,54 @@ class Backend {
   ///
   /// Shapes: parts[i] [rows_i, K] in a format of quant/formats.h; bias [sum of rows_i] or empty.
   virtual Weight prepare(std::span<const View> parts, std::span<const float> bias) = 0;
-  /// Version of the layout of packed weights; files of packed weights store it. 0 means that this
-  /// backend's weights cannot be stored in files.
+  /// Returns the version of the packed layout, which files of packed weights store. 0 means that
+  /// files cannot store this backend's weights.
   virtual std::uint32_t packed_layout() const { return 0; }
-  /// Makes a Weight from `packed`: the host bytes of a `Weight::storage` that `prepare` packed from
-  /// equal parts in this layout. `packed` is aligned to 64 bytes and outlives the Weight; the data
-  /// of `parts` may be null. A wrong size is a bug. So is a call if `packed_layout` is 0.
+  /// Makes a Weight from `packed`: host memory with the bytes of a `Weight::storage` that `prepare`
+  /// packed from equal parts in this layout. `packed` is aligned to 64 bytes and outlives the
+  /// Weight. `parts` may have null data. A wrong size, or a call with `packed_layout` 0, is a bug.
   virtual Weight adopt(std::span<const View> /*parts*/, std::span<const float> /*bias*/,
                        std::span<const std::byte> /*packed*/) {
     INGOT_CHECK(false, name(), " does not keep packed weights");
     return {};
   }
-  /// Bytes that `prepare` allocates for parts with these shapes and formats. Data may be null.
+  /// Returns the bytes that `prepare` allocates for `parts`, whose data may be null.
   virtual std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const = 0;
 
-  // Keys and values. All layers of a call belong to one KV group, so their geometry is equal.
+  // Keys and values. All layers of a call belong to one KV group, so their sizes are equal.
 
-  /// Bytes that one KV block (16 tokens) takes in one layer.
+  /// Returns the bytes of a page: one KV block (16 tokens) in one layer.
   virtual std::int64_t kv_block_bytes(const Attention& a, KvType type) const = 0;
 
   /// Copies block `from` to block `to` in all `layers`. Call it between steps only.
   virtual void kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) = 0;
-  /// Copies a block from its pages to `out`, layer after layer in the layout of KvRows. Call it
-  /// between steps only. Tokens that were never written have undefined bytes.
+  /// Copies a block from its pages to `out`, layer after layer in the layout of KvRows. Slots that
+  /// no step wrote have undefined bytes. Call this between steps only.
   virtual void kv_read(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                        std::span<std::byte> out) const = 0;
-  /// Copies a block from `in` to its pages, bit for bit. `in` comes from `kv_read` of any backend.
-  /// Call it between steps only.
+  /// Copies a block from `in` to its pages, bit for bit. `in` is the output of `kv_read` of any
+  /// backend. Call this between steps only.
   virtual void kv_load(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                        std::span<const std::byte> in) = 0;
 
   // Steps and their ops.
 
-  /// Bytes of scratch memory that steps within `limits` need.
+  /// Returns the bytes of scratch memory that steps within `limits` need.
   virtual std::int64_t scratch_bytes(const StepLimits& limits) const = 0;
   /// Allocates scratch memory for steps within `limits`. Errors: Error{kDoesNotFit}.
   virtual void plan(const StepLimits& limits) = 0;
 
-  /// Runs `body`, which only calls ops: a device may capture or replay a graph here. On the CPU
-  /// every thread rounds to nearest even and keeps denormals, whatever mode the process has set.
+  /// Runs `body`, which only calls ops, so a device may capture or replay a graph. CPU threads
+  /// round to nearest even and keep denormals, whatever floating-point mode the process has.
   virtual void step(const Batch& batch, FunctionRef<void()> body) = 0;
 
-  /// x[t] = row tokens[t] of `table`, decoded exactly, or the row that batch.embeddings has for t.
+  /// x[t] = row t's embedding if it has one, else row tokens[t] of `table`, decoded exactly.
   ///
   /// Shapes: table [V, H] (may be null if all rows have embeddings), x [T, H]. A token
   /// outside [0, V) is a bug.
   virtual void embed(const Batch& batch, const Weight* table, View x) = 0;
 
-  /// x += add, unless `add` is null. Then out = norm(x), unless `n` has no weight.
+  /// x += add if `add` is not null. Then out = norm(x) if `n` has a weight.
   ///
   /// rms:   inv = 1 / sqrt(tree(lanes of x*x) / n + eps);  y = (x * inv) * w
   /// layer: mean = tree(lane sums of x) / n;  c = x - mean;
@@ -105,12 +105,12 @@ class Backend {
 
   /// out = in W^T + b.
   ///
-  /// K is cut into segments of 1,024 inputs, each one chain. The total starts as the first segment
-  /// and adds the others in order; with a bias y = total + b. Dense formats: acc = fma(w, x, acc).
+  /// Each segment of 1,024 inputs is one chain. The total is the first segment's sum, plus later
+  /// segments' sums in order. With a bias, y = total + b. Dense formats: acc = fma(w, x, acc).
   ///
-  /// For block formats, x is quantised by row and group of 32, with amax = largest |x|. If amax is
-  /// not finite: d = NaN, q = 0. If below 2^-100: d = 0, q = 0. Else d = amax / 127, q = nearest
-  /// even of x * (127 / amax). A group has one sub-group j for each of its scales:
+  /// Block formats quantise x by row and group of 32, with amax = largest |x| of a group. If amax
+  /// is not finite: d = NaN, q = 0. If amax < 2^-100: d = 0, q = 0. Else d = amax / 127 and
+  /// q = x * (127 / amax), to nearest even. A group has a sub-group j for each of its scales:
   ///   i_j = sum of (q_w - zero) * q_x,  s_j = sum of q_x,  exact
   ///   t   = float(i_0) * w_0,  then with two scales  t = fma(float(i_1), w_1, t)
   ///   t   = fma(-m_j, float(s_j), t),  j ascending (+m_j for Q4_1 and Q5_1)
@@ -119,15 +119,15 @@ class Backend {
   /// Shapes: in [T, K], w [M, K], out [T, M].
   virtual void linear(View in, const Weight& w, View out) = 0;
 
-  /// Normalises q and k heads in place if they have a norm (rms or layer, over D), then rotates
-  /// the heads.
+  /// Normalises the q heads over D if `q_norm` has a weight, and the k heads if `k_norm` has a
+  /// weight. Then rotates the q and k heads. Works in place.
   ///
   /// A pair (a, b) with (cos, sin) becomes a' = fma(-b, sin, a * cos), b' = fma(a, sin, b * cos).
   /// Shapes: qkv [T, (N + 2G)*D]. A position outside the table is a bug.
   virtual void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
                     const Attention& a) = 0;
 
-  /// Writes each row's K and V into its page, rounded to the KV type.
+  /// Rounds each row's keys and values to the KV type, and writes them to the row's slot.
   ///
   /// Shapes:  qkv [T, (N + 2G)*D], slots [T]; each backend chooses the layout of its pages.
   /// Units:   a slot counts tokens: block * 16 + offset; -1 skips the row (padding).
@@ -135,20 +135,20 @@ class Backend {
   /// Source:  PagedAttention, arXiv:2309.06180, section 4.
   virtual void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) = 0;
 
-  /// Attention of each row over the keys and values that it sees, read from the pages.
+  /// Computes each row's attention over the keys and values that the row sees in the pages.
   ///
   /// q *= scale; s = chain over D of q*k; a score cap gives s = cap * tanh(s / cap). Chunks of 64
   /// and splits of 1,024 keys begin at key 0. In a split, for each chunk with a visible key:
   ///   m' = max(m, chunk's max),  p = exp(s - m'),  a = exp(m - m')
-  ///   l  = fma(l, a, lsum),  lsum the tree of the 16 lane sums of p by position mod 16
+  ///   l  = fma(l, a, lsum),  lsum = tree of 16 lane sums of p;  lane = position mod 16
   ///   o  = o * a,  then o = fma(p, v, o), positions ascending
-  /// The first split with a visible key is copied; later splits are added in order:
+  /// The first split with a visible key gives m1, l1, o1. Each later split joins in order:
   ///   m' = max(m1, m2),  a1 = exp(m1 - m'),  a2 = exp(m2 - m')
   ///   o  = fma(o2, a2, o1 * a1),  l = fma(l2, a2, l1 * a1)
   /// out = o * (1 / l).
   ///
-  /// KvType::kInt8 has scales k_d and v_d for each group g of 32 elements. Here q * scale is
-  /// quantised by these groups, and p * v_d by chunk and group (0 for keys the row does not see):
+  /// With KvType::kInt8, each group g of 32 elements has scales k_d and v_d. The op quantises
+  /// q * scale by these groups, and p * v_d by chunk and group (0 for keys the row does not see):
   ///   s = chain over g of fma(float(sum of q_q * k_q) * k_d, q_d, s),  sums exact
   ///   o = fma(float(sum of w_q * v_q), w_d, o * a),  w = p * v_d over the chunk
   ///
@@ -156,7 +156,7 @@ class Backend {
   virtual void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                          Next next) = 0;
 
-  /// Activation: out = act(g) * u if `gated`, with in = [g, u] in each row; else out = act(in).
+  /// Computes out = act(in), or if `gated`, out = act(g) * u with in = [g, u] in each row.
   ///
   /// silu:      x * sigmoid(x)
   /// gelu_tanh: (0.5 * x) * (1 + tanh(c * fma(0.044715 * (x * x), x, x))),  c = sqrt(2 / pi)
@@ -165,12 +165,12 @@ class Backend {
   /// Shapes: in [T, 2F] or [T, F], out [T, F].
   virtual void activate(View in, Act act, bool gated, View out, Next next) = 0;
 
-  /// out = sum over the chosen experts of weight * expert(in).
+  /// Computes a mixture of experts: out = sum of p_e * y_e over the experts e that a row chose.
   ///
-  /// r = softmax(in router^T): p = exp(r - max), p * (1 / sum), sum is the tree of the lane sums. A
-  /// row's experts are ordered by falling p, ties to the lower index. To renormalise, p is divided
-  /// by the sum of the chosen p in that order. An expert is `linear`, `activate`, `linear`; then
-  /// y = fma(p_e, y_e, y) in that order, from +0.
+  /// r = in router^T, then z = exp(r - max) and p = z * (1 / sum), sum = tree of the lane sums of
+  /// z. A row's experts are ordered by falling p, with ties to the lower index. With m.renormalise,
+  /// each p is divided by the sum of the chosen p, added in this order. Each expert computes y_e by
+  /// `linear`, `activate`, `linear`. Then y = fma(p_e, y_e, y) in this order, from +0.
   ///
   /// Shapes: in, out [T, H].
   virtual void moe(View in, const MoeWeights& w, const Moe& m, View out) = 0;
@@ -178,11 +178,11 @@ class Backend {
   /// Copies rows: out[i] = x[rows[i]]. Shapes: x [T, H], out [R, H].
   virtual void gather(View x, std::span<const std::int32_t> rows, View out) = 0;
 
-  /// Multiplies rows by the output head and reduces the logits. `reduce.full` gets all logits of
-  /// the first rows.
+  /// Multiplies rows with the output head, and reduces the logits to what `reduce` asks for. Writes
+  /// all logits only for the first rows, to `reduce.full`.
   ///
-  /// Logits are those of `linear`. Log-probability of id: (x[id] - max) - log(sum), sum = tree of
-  /// the 16 lane sums of exp(x - max). Shapes: in [R, H], head [V, H].
+  /// `linear` defines the logits. The log-probability of id is (x[id] - max) - log(sum); the sum is
+  /// the tree of the 16 lane sums of exp(x - max). Shapes: in [R, H], head [V, H].
   virtual void logits(View in, const Weight& head, const LogitsReduce& reduce) = 0;
 };
 

@@ -14,8 +14,8 @@ namespace ingot {
 
 /// Options of make_backend.
 struct BackendOptions {
-  std::string_view isa = "auto";       ///< name of an instruction set, see find_host_kernels
-  LinearObserver* observer = nullptr;  ///< gets the input of each linear; outlives the backend
+  std::string_view isa = "auto";       ///< an instruction set's name for find_host_kernels
+  LinearObserver* observer = nullptr;  ///< gets each linear's input; outlives the backend, or null
 };
 
 /// Makes the backend that runs on the host's processors. `pool` must outlive the backend.
@@ -23,10 +23,10 @@ struct BackendOptions {
 /// Errors: those of find_host_kernels.
 std::unique_ptr<Backend> make_backend(ThreadPool& pool, const BackendOptions& options);
 
-/// The host kernels of each instruction set that this machine can run: scalar first, fastest last.
+/// Returns the host kernels of all instruction sets of this machine: scalar first, fastest last.
 std::span<const HostKernels* const> host_kernels();
 
-/// The host kernels of the instruction set `isa`; "auto" gives the fastest that this machine has.
+/// Returns the host kernels of instruction set `isa`; for "auto", the fastest on this machine.
 ///
 /// Errors: Error{kInvalid} if this machine cannot run `isa` or the name is unknown; the message
 /// lists the possible names.

@@ -19,25 +19,25 @@ inline constexpr std::int32_t kBlockTokens = 16;
 /// Units: a slot is the number of a token in the pool, block * 16 + offset; -1 skips the row.
 struct KvBlocks {
   std::span<const std::int32_t> slots;   ///< [T] slot of each row
-  std::span<const std::int32_t> tables;  ///< [S, blocks_max] block numbers; -1: no row sees it
+  std::span<const std::int32_t> tables;  ///< [S, blocks_max] blocks; -1: a block that no row sees
   std::int32_t blocks_max = 0;
 };
 
-/// T rows of S sequences. The rows of a sequence are its last positions, and lie side by side.
+/// T rows of S sequences. The rows of a sequence are its last positions, and are adjacent.
 ///
-/// Row i of a sequence with q rows has the key number kv_len - q + i. The row sees keys up to its
-/// own (causal) or all kv_len keys (bidirectional), except keys outside a layer's window.
+/// In a sequence with q rows, row i has key number kv_len - q + i. A causal row sees the keys up to
+/// its own; a bidirectional row sees all kv_len keys. A layer's window hides distant keys.
 struct Batch {
   /// [T] token ids in [0, V); unused for rows with embeddings. A negative value ~r is reserved for
   /// "the token that row r of the previous step produced".
   std::span<const std::int32_t> tokens;
-  /// [S] views, or empty. If view s is not null, it replaces the tokens of sequence s. Its shape
-  /// is [q_start[s + 1] - q_start[s], H], in float32 and host memory.
+  /// [S] views; empty: no embeddings. If view s is not null, its rows replace the tokens of
+  /// sequence s. View s is [q_start[s + 1] - q_start[s], H], in float32 and host memory.
   std::span<const View> embeddings;
   std::span<const std::int32_t> positions;  ///< [T] position of each row, for rotary embeddings
   std::span<const std::int32_t> q_start;    ///< [S + 1] first row of each sequence, then T
   std::span<const std::int32_t> kv_len;     ///< [S] number of keys of each sequence after this step
-  std::span<const KvBlocks> groups;         ///< one entry for each KV group
+  std::span<const KvBlocks> groups;         ///< slots and block tables of each KV group
   std::span<const std::int32_t> out_rows;   ///< [R] rows that give results, in any order
   std::span<const std::int32_t> pool_seqs;  ///< [P] sequences that need a pooled embedding
   std::span<const std::int32_t> adapter;    ///< [S] adapter of each sequence; empty: no adapters
@@ -45,7 +45,7 @@ struct Batch {
   std::int32_t rows() const { return static_cast<std::int32_t>(positions.size()); }
   std::int32_t sequences() const { return static_cast<std::int32_t>(kv_len.size()); }
 
-  /// The elements of row t if this row is an embedding, else null.
+  /// Returns the elements of row t if this row is an embedding, else null.
   const std::byte* embedding(std::int64_t t) const {
     if (embeddings.empty()) return nullptr;
     const auto next = std::upper_bound(q_start.begin(), q_start.end(), t);

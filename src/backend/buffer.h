@@ -36,15 +36,15 @@ class Buffer {
   Free free_ = nullptr;
 };
 
-/// Allocates zeroed host memory, aligned to 64 bytes. Memory of 2 MiB or more is aligned to huge
-/// pages, and the system is asked to use huge pages.
+/// Allocates zeroed host memory, aligned to 64 bytes. For 2 MiB or more, aligns the memory to huge
+/// pages and asks the system to use huge pages.
 ///
 /// Errors: Error{kDoesNotFit} with the number of bytes.
 Buffer allocate_host(std::int64_t bytes);
 
-/// Allocates small pieces of host memory that share huge pages. Each piece is a Buffer of its own;
-/// an extent of memory is freed with its last piece. Only one thread at a time may allocate; any
-/// thread may free.
+/// Allocates small pieces of host memory that share huge pages. Each piece has its own Buffer. An
+/// extent of 64 MiB holds many pieces; its last piece frees the extent. Only one thread at a time
+/// may allocate; any thread may free.
 class HostArena {
  public:
   HostArena() = default;
@@ -60,8 +60,8 @@ class HostArena {
   static void release(Extent* extent);
   static void free_piece(std::byte* data, std::int64_t bytes);
 
-  Extent* extent_ = nullptr;  ///< the extent that new pieces are cut from
-  std::int64_t used_ = 0;     ///< used bytes of extent_
+  Extent* extent_ = nullptr;  ///< the extent from which `allocate` cuts new pieces; or null
+  std::int64_t used_ = 0;     ///< bytes of `extent_` in use
 };
 
 }  // namespace ingot

@@ -8,10 +8,10 @@
 
 namespace ingot {
 
-/// Sizes in the layout [token][K, V][G][D] of one layer, little-endian. A head is D elements of
-/// the KV type. For KvType::kInt8 a head is a float scale for each 32 elements and D signed bytes.
+/// Sizes in the layout [token][key, value][kv head][element] of one layer, little-endian. A head is
+/// D elements of the KV type; for KvType::kInt8, a float scale for each 32 elements, then D bytes.
 struct KvRows {
-  std::int64_t scale_bytes = 0;    ///< bytes of a head's scales, which precede its elements
+  std::int64_t scale_bytes = 0;    ///< bytes of the scales before a head's elements; 0: no scales
   std::int64_t element_bytes = 0;  ///< bytes of one element
   std::int64_t head_bytes = 0;
   std::int64_t token_bytes = 0;

@@ -8,7 +8,7 @@ namespace ingot {
 
 /// Receives the input of each linear of a step, including experts' linears, before the linear runs.
 ///
-/// It must not change the input: results are bit-equal with and without an observer.
+/// An observer must not change the input: results are bit-equal with and without an observer.
 class LinearObserver {
  public:
   virtual ~LinearObserver() = default;

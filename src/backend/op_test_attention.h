@@ -20,9 +20,9 @@ inline void write_keys(Backend& backend, const Attention& a, const KvLayer& laye
   backend.step(b, [&] { backend.kv_write(qkv, b, a, layer); });
 }
 
-/// Random sequences. Their keys and values are in pages; their last rows are the queries.
+/// Random sequences. Pages hold their keys and values. The last rows of each sequence are queries.
 ///
-/// Keys that no row may see, and all unused places of the pool, stay NaN.
+/// Slots of keys that no row sees, and all unused slots of the pool, keep NaN.
 struct AttentionProblem {
   AttentionProblem(const Attention& attention, KvType kv_type,
                    const std::vector<TestBatch::Sequence>& shape, Random& random)
@@ -51,7 +51,7 @@ struct AttentionProblem {
     }
   }
 
-  /// Makes pages of `backend` full of NaN, then writes all keys and values to the pages.
+  /// Allocates pages full of NaN on `backend`, then writes the keys and values that rows may see.
   Pages fill_pages(Backend& backend) {
     backend.plan({.rows = std::int32_t(keys.rows()), .cols = a.qkv_cols(), .hidden = a.q_cols()});
     Pages pages = poisoned_pages(backend, a, type, batch.pool_blocks());
@@ -59,7 +59,7 @@ struct AttentionProblem {
     return pages;
   }
 
-  /// Runs the attention op for `rows` over `pages`, the result of fill_pages.
+  /// Runs the attention op for `rows` over `pages`, a result of fill_pages. Returns the output.
   Matrix attend(Backend& backend, const Pages& pages) {
     Matrix out(rows.rows(), a.q_cols());
     const Batch b = batch.get();
@@ -73,7 +73,7 @@ struct AttentionProblem {
   KvType type;
   std::vector<TestBatch::Sequence> sequences;
   TestBatch batch;
-  Matrix keys;                          ///< [sum of kv_len, (N + 2G)*D], sequence after sequence
+  Matrix keys;                          ///< [sum of kv_len, (N + 2G)*D] rows of all sequences
   Matrix rows;                          ///< the rows of `keys` that are queries
   std::vector<std::int64_t> first_key;  ///< first row of each sequence in `keys`
   std::vector<std::int32_t> slots;      ///< slot of each row of `keys`; -1: not in the pages

@@ -7,13 +7,13 @@ namespace ingot::testing {
 
 /// Worst-case and expected errors of y = W x for given weights and inputs.
 ///
-/// Dense formats: each product is rounded n times: at most min(K, 1024) times in its segment's
-/// chain, and once for each segment joined. So |error| <= gamma(n) * sum |w x|.
+/// Dense formats: each product is rounded at most n times, min(K, 1024) times in the chain of its
+/// segment and once for each added segment. So |error| <= gamma(n) * sum |w x|.
 ///
-/// Block formats: x is replaced by q * d with |x - q d| <= d / 2, where d = amax / 127 of a group
-/// of 32. This gives an error of at most sum |w| d / 2. Integer sums are exact. Scale * value and
-/// minimum are rounded at most four times, and once for each group and segment. The reference
-/// rounds decoded weights twice more. If x is well spread, x - q d is nearly uniform in
+/// Block formats: q * d replaces x, with |x - q d| <= d / 2 and d = amax / 127 for a group of 32.
+/// This gives an error of at most sum |w| d / 2. Integer sums are exact. Each term (scale * value,
+/// or minimum) is rounded at most four times, and once more for each group and segment. The
+/// reference rounds decoded weights twice more. If x is well spread, x - q d is nearly uniform in
 /// [-d / 2, d / 2], with variance d^2 / 12.
 class LinearError {
  public:
@@ -38,14 +38,14 @@ class LinearError {
       for (std::size_t k = g; k < end; ++k) {
         amax = std::max(amax, std::abs(in.x[k]) + in.x_error[k]);
       }
-      // The factor 1.0001 covers rounding of d and 127 / amax. Groups below 2^-100 become zeros.
+      // The factor 1.0001 covers rounding of d and 127 / amax. If amax < 2^-100, q is 0.
       const double error = amax < 0x1p-100 ? amax : 1.0001 * amax / 254;
       std::fill(in.half_step.begin() + long(g), in.half_step.begin() + long(end), error);
     }
     return in;
   }
 
-  /// Upper bound of |y - exact y| for output r, without a bias.
+  /// Returns an upper bound of |y - exact y| for output r, without a bias.
   double worst(std::int64_t r, const Input& in) const {
     const bool block = block_[std::size_t(r)];
     const float* weights = weights_.data() + r * cols_;
@@ -61,7 +61,7 @@ class LinearError {
     return carried * 1.0001 + gamma(chain + cols_ / 1024 + 8) * products;
   }
 
-  /// Variance of output r that comes from quantising the activations; 0 for dense formats.
+  /// Returns the variance of output r from quantised activations; 0 for dense formats.
   double variance(std::int64_t r, const Input& in) const {
     if (!block_[std::size_t(r)]) return 0;
     double sum = 0;
@@ -85,7 +85,7 @@ class LinearError {
     });
   }
 
-  /// Adds 2 |min| to each |scale * value + min|. The sum is at least |scale * value| + |min|.
+  /// Adds 2 |min| to each |scale * value + min|, which gives |scale * value| + |min| or more.
   template <BlockFormat T>
   void add_minimums(const std::byte* row, float* sizes) const {
     for (std::int64_t b = 0; b < cols_ / T::kBlock; ++b) {
@@ -104,7 +104,7 @@ class LinearError {
   }
 
   std::int64_t cols_;
-  std::vector<float> weights_, sizes_;  ///< [rows, cols]
+  std::vector<float> weights_, sizes_;  ///< [rows, cols] weights, and bounds of their terms
   std::vector<bool> block_;             ///< whether each row has a block format
 };
 

@@ -14,7 +14,7 @@ namespace ingot::testing::canonical {
 
 using Floats = std::vector<float>;
 
-/// Sum of 16 lanes: lane i += lane i + 8, then i + 4, i + 2, i + 1.
+/// Adds 16 lanes: lane i += lane i + 8, then i + 4, i + 2, i + 1.
 inline float tree(std::array<float, 16> lanes) {
   for (std::size_t half = 8; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) lanes[i] = lanes[i] + lanes[i + half];
@@ -79,7 +79,7 @@ inline Group quantised(std::span<const float> x) {
     group.d = amax / 127.0f;
     const float r = 127.0f / amax;
     for (std::size_t k = 0; k < x.size(); ++k) {
-      const float rounded = std::nearbyint(x[k] * r);  // to nearest even
+      const float rounded = std::nearbyint(x[k] * r);  // rounds to nearest even
       group.q[k] = static_cast<int>(std::min(127.0f, std::max(-127.0f, rounded)));
     }
   }
@@ -108,7 +108,7 @@ float group_chain(const GroupCodes& codes, const Group& x, float acc) {
   return std::fma(t, x.d, acc);
 }
 
-/// One output of a linear, over segments of 1,024 inputs; each segment is one chain.
+/// Computes one output of a linear in segments of 1,024 inputs. Each segment is one chain.
 template <class T>
 float output(const std::byte* row, const Floats& x, const std::vector<Group>& groups) {
   const auto cols = static_cast<std::int64_t>(x.size());
@@ -136,7 +136,7 @@ float output(const std::byte* row, const Floats& x, const std::vector<Group>& gr
   return total;
 }
 
-/// W x + b for one row x; W is the stack of `parts`.
+/// Computes W x + b for one row x; W is the stack of `parts`.
 inline Floats linear(std::span<const View> parts, std::span<const float> bias, const Floats& x) {
   std::vector<Group> groups;
   for (std::size_t k = 0; k + 32 <= x.size(); k += 32)
@@ -206,7 +206,7 @@ inline Floats moe(const MoeProblem& p, const Floats& x) {
   return y;
 }
 
-/// Log-probability of token `id` in the logits x.
+/// Returns the log-probability of token `id` for the logits x.
 inline float logprob(const Floats& x, std::int32_t id) {
   const float max = *std::max_element(x.begin(), x.end());
   Floats p;
@@ -220,14 +220,14 @@ inline float stored(float x, KvType type) {
                               : bfloat16_to_float(float_to_bfloat16(x));
 }
 
-/// State of a softmax over chunks: running maximum m, sum l of weights, weighted values.
+/// State of an attention over chunks: largest score m, sum of weights l, weighted sum of values o.
 struct Fold {
   float m = -std::numeric_limits<float>::infinity();
   float l = 0;
   Floats o;
 
-  /// Replaces the scores `p` by weights, for one chunk's visible keys; the first key is `begin`.
-  /// Returns the factor for the sums of earlier chunks.
+  /// Replaces the scores `p` of a chunk's visible keys, from key `begin` on, by weights. Returns
+  /// the factor for the sums of earlier chunks.
   float weigh(std::int32_t begin, Floats& p) {
     const float max = std::max(m, *std::max_element(p.begin(), p.end()));
     std::array<float, 16> lanes{};
@@ -304,8 +304,8 @@ inline float score_of(const std::vector<Group>& q, const std::vector<Group>& k) 
   return s;
 }
 
-/// Attention of one scaled query head over the keys [first, last). `k(i)` and `v(i)` return the
-/// stored elements of key i. Head is Floats or a vector of Group.
+/// Computes the attention of one scaled query head over keys [first, last). `k(i)` and `v(i)`
+/// return the stored elements of key i. Head is Floats or a vector of Group.
 template <class Head, class Keys, class Values>
 Floats attend(const Attention& a, const Head& q, std::int32_t first, std::int32_t last, Keys&& k,
               Values&& v) {
@@ -333,7 +333,7 @@ Floats attend(const Attention& a, const Head& q, std::int32_t first, std::int32_
   return total.o;
 }
 
-/// The expected output of an AttentionProblem.
+/// Computes the expected output of an AttentionProblem.
 inline Matrix attention(const AttentionProblem& p) {
   const Attention& a = p.a;
   Matrix out(p.rows.rows(), a.q_cols());

@@ -12,12 +12,12 @@ struct ExpertFormats {
   Format down;
 };
 
-/// Weights of a mixture of experts in their file formats, and input rows.
+/// Weights of a mixture of experts, in the formats of model files, and input rows.
 struct MoeProblem {
   MoeProblem(const Moe& moe, const ExpertFormats& formats, std::int64_t hidden,
              std::int64_t input_rows, Random& random)
       : m(moe), x(input_rows, hidden) {
-    // Small router logits, so that every expert has a probability well above zero.
+    // Small router logits give every expert a probability well above zero.
     router = random_rows(Format{0}, m.experts, hidden, random);
     const float scale = 1 / std::sqrt(static_cast<float>(hidden));
     for (std::int64_t e = 0; e < m.experts; ++e) {

@@ -24,9 +24,9 @@
 
 namespace ingot {
 
-/// avx2_kernels() with dot products in the instruction encoding of AVX-512 VNNI.
+/// Returns avx2_kernels() with dot products in the instruction encoding of AVX-512 VNNI.
 const KernelTable& avx2_evex_kernels();
-/// scalar_kernels() with AMX tiles emulated in plain C++.
+/// Returns scalar_kernels() with AMX tiles, which plain C++ emulates.
 const KernelTable& scalar_tiles_kernels();
 
 }  // namespace ingot
@@ -36,17 +36,17 @@ namespace ingot::testing {
 /// Largest relative error of one rounding to float: half a unit in the last place of 1.
 inline constexpr double kEps = 0x1p-24;
 
-/// Upper bound of the relative error of n successive roundings: n eps / (1 - n eps). Source:
-/// Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1.
+/// Returns an upper bound of the relative error of n successive roundings: n eps / (1 - n eps).
+/// Source: Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1.
 inline double gamma(std::int64_t n) {
   const double t = static_cast<double>(n) * kEps;
   return t / (1 - t);
 }
 
-/// Number of random seeds that a randomised test runs with.
+/// Returns how many random seeds a randomised test runs with: 10 in a full run, else 1.
 inline std::uint64_t seeds() { return is_full_run() ? 10 : 1; }
 
-/// Random numbers by SplitMix64 (Vigna 2015, public domain), equal on every machine.
+/// Random numbers, equal on every machine. Source: SplitMix64 (Vigna 2015, public domain).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -56,21 +56,21 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  /// A number in [0, n).
+  /// Returns a number in [0, n).
   std::int32_t below(std::int64_t n) {
     return static_cast<std::int32_t>(next() % static_cast<std::uint64_t>(n));
   }
-  /// A number in [-1, 1).
+  /// Returns a number in [-1, 1).
   float uniform() { return static_cast<float>(next() >> 40) * 0x1p-23f - 1.0f; }
-  /// A sum of four uniform numbers: bell-shaped, with variance 1.
+  /// Returns a scaled sum of four uniform numbers: bell-shaped, with variance 1.
   float normal() { return (uniform() + uniform() + uniform() + uniform()) * 0.8660254f; }
 
  private:
   std::uint64_t state_;
 };
 
-/// Float rows with NaN in the gaps between them. A read of a gap gives NaN, gaps_intact() detects a
-/// write. No gap follows the last row, so the address sanitizer detects access beyond it.
+/// Float rows with NaN in the gaps between them. A read of a gap gives NaN; gaps_intact() detects a
+/// write to a gap. No gap follows the last row, so the address sanitizer detects accesses after it.
 class Matrix {
  public:
   Matrix(std::int64_t rows, std::int64_t cols)
@@ -113,7 +113,7 @@ class Matrix {
 
 inline std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
-/// Whether two matrices are bit-equal (any NaN equals any NaN), and the gaps of `got` are intact.
+/// Checks that two matrices are bit-equal (all NaNs are equal), and that the gaps of `got` are NaN.
 inline ::testing::AssertionResult same_bits(const Matrix& got, const Matrix& want) {
   if (got.rows() != want.rows() || got.cols() != want.cols()) {
     return ::testing::AssertionFailure() << "shapes differ";
@@ -132,7 +132,7 @@ inline ::testing::AssertionResult same_bits(const Matrix& got, const Matrix& wan
   return ::testing::AssertionSuccess();
 }
 
-/// Whether |got - want| <= bound(r, c) for all elements; a NaN fails.
+/// Checks that |got - want| <= bound(r, c) for all elements; a NaN fails.
 template <class Bound>
 ::testing::AssertionResult within(const Matrix& got, const Matrix& want, Bound&& bound) {
   if (!got.gaps_intact()) return ::testing::AssertionFailure() << "wrote between rows";
@@ -150,7 +150,7 @@ template <class Bound>
   return ::testing::AssertionSuccess();
 }
 
-/// Rows in a weight format, with their memory.
+/// Rows in a weight format, and the memory that holds them.
 struct Rows {
   std::vector<std::byte> bytes;
   View view;
@@ -164,15 +164,15 @@ inline Rows rows_of(Format format, std::int64_t rows, std::int64_t cols) {
   return out;
 }
 
-/// A block of random bits, so that every code and integer scale occurs. Its scale d and its minimum
-/// have ordinary sizes and both signs, and are sometimes zero or subnormal.
+/// Makes a block of random bits, so that every code and integer scale occurs. The scale d and the
+/// minimum have ordinary sizes and both signs. Sometimes they are zero or subnormal.
 template <BlockFormat T>
 typename T::Block random_block(Random& random) {
   typename T::Block block;
   std::byte raw[sizeof block];
   for (std::byte& b : raw) b = static_cast<std::byte>(random.next() >> 56);
   std::memcpy(&block, raw, sizeof block);
-  // Gives weights of similar size in every format: integers reach 2^kBits times a scale of 32.
+  // This unit gives all formats weights of similar size: codes reach 2^kBits, integer scales 32.
   const float unit = std::ldexp(T::kSubScales ? 0x1p-5f : 1.0f, -T::kBits);
   const auto scale = [&] {
     const std::int32_t kind = random.below(32);
@@ -191,7 +191,7 @@ typename T::Block random_block(Random& random) {
   return block;
 }
 
-/// Rows of random weights in any format.
+/// Makes rows of random weights in any format.
 inline Rows random_rows(Format format, std::int64_t rows, std::int64_t cols, Random& random) {
   Rows out = rows_of(format, rows, cols);
   visit_format(format, [&]<class T>() {
@@ -208,7 +208,7 @@ inline Rows random_rows(Format format, std::int64_t rows, std::int64_t cols, Ran
   return out;
 }
 
-/// Sets every byte of rows in a block format to `byte`, except the scales d and minimums.
+/// Fills rows in a block format with `byte`, but keeps the scales d and the minimums.
 inline void fill_blocks(Rows& rows, std::uint8_t byte) {
   visit_format(rows.view.format, [&]<class T>() {
     if constexpr (BlockFormat<T>) {
@@ -244,8 +244,8 @@ inline Device device(const KernelTable& table, int threads) {
   return d;
 }
 
-/// The kernel tables that this machine can run, scalar first. If the machine has AVX-512 VNNI but
-/// not AVX-VNNI, the list ends with avx2_evex_kernels().
+/// Returns the kernel tables that this machine can run, scalar first. If the machine has AVX-512
+/// VNNI but not AVX-VNNI, the list ends with avx2_evex_kernels().
 inline std::vector<const KernelTable*> tested_tables() {
   const std::span<const KernelTable* const> own = kernel_tables();
   std::vector<const KernelTable*> all(own.begin(), own.end());
@@ -258,7 +258,7 @@ inline std::vector<const KernelTable*> tested_tables() {
   return all;
 }
 
-/// The tested tables and scalar_tiles_kernels(), for tests of linears.
+/// Returns the tested tables and scalar_tiles_kernels(), for tests of linears.
 inline std::vector<const KernelTable*> linear_tables() {
   std::vector<const KernelTable*> all = tested_tables();
   all.push_back(&scalar_tiles_kernels());
@@ -271,7 +271,7 @@ inline std::vector<Format> all_formats() {
   return formats;
 }
 
-/// A device for each table of tested_tables(), scalar first.
+/// Makes a device for each table of tested_tables(), scalar first.
 inline std::vector<Device> devices(int threads = 2) {
   std::vector<Device> all;
   for (const KernelTable* table : tested_tables()) all.push_back(device(*table, threads));
@@ -281,17 +281,17 @@ inline std::vector<Device> devices(int threads = 2) {
 /// A batch with one KV group, and the arrays that it points to.
 class TestBatch {
  public:
-  /// A sequence with kv_len keys after this step; the last `q` of these are rows of the step.
+  /// A sequence with kv_len keys after this step. The last `q` keys are the step's rows.
   struct Sequence {
     std::int32_t q = 1;
     std::int32_t kv_len = 1;
   };
 
-  /// Gives the sequences random blocks of a pool. With a `window` (0: none), blocks that no row of
-  /// a causal attention sees are left out.
+  /// Gives the sequences random blocks of a pool. If `window` is not 0, leaves out the blocks that
+  /// no row of a causal attention sees.
   TestBatch(const std::vector<Sequence>& sequences, std::int32_t window, Random& random) {
     for (const Sequence& s : sequences) blocks_max_ = std::max(blocks_max_, blocks_of(s.kv_len));
-    // One block more than needed for each sequence, so that some blocks of the pool are unused.
+    // Each sequence adds one block more than it needs, so that some blocks of the pool are unused.
     for (const Sequence& s : sequences) pool_blocks_ += blocks_of(s.kv_len) + 1;
     std::vector<std::int32_t> free(static_cast<std::size_t>(pool_blocks_));
     std::iota(free.begin(), free.end(), 0);
@@ -333,12 +333,12 @@ class TestBatch {
   std::vector<std::int32_t>& tokens() { return tokens_; }
   std::vector<std::int32_t>& positions() { return positions_; }
   std::vector<std::int32_t>& slots() { return slots_; }
-  /// The block table of a sequence; -1 for a block that is left out.
+  /// Returns the block table of a sequence; -1 for a block that the constructor left out.
   std::span<const std::int32_t> table(std::size_t sequence) const {
     return std::span(tables_).subspan(sequence * std::size_t(blocks_max_),
                                       std::size_t(blocks_max_));
   }
-  /// The slot of a key of a sequence; -1 if its block is left out.
+  /// Returns the slot of a key of a sequence; -1 if the constructor left out the key's block.
   std::int32_t slot(std::size_t sequence, std::int32_t key) const {
     const std::int32_t block = table(sequence)[std::size_t(key / kBlockTokens)];
     return block < 0 ? -1 : block * kBlockTokens + key % kBlockTokens;
@@ -355,12 +355,12 @@ class TestBatch {
   KvBlocks group_;
 };
 
-/// A batch of `rows` sequences with one row each, for ops that need only the number of rows.
+/// Makes a batch of `rows` sequences with one row each, for ops that only count rows.
 inline TestBatch plain_batch(std::int32_t rows, Random& random) {
   return TestBatch(std::vector<TestBatch::Sequence>(std::size_t(rows)), 0, random);
 }
 
-/// Pages of one layer on a backend. poisoned_pages fills them with 0xFF: NaN in every float type.
+/// Pages of one layer on a backend. poisoned_pages fills them with 0xFF, NaN in every float type.
 struct Pages {
   Buffer buffer;
   KvLayer layer;

@@ -12,19 +12,19 @@ namespace ingot {
 /// kRms: x / root mean square. kLayer: (x - mean) / standard deviation.
 enum class NormKind { kRms, kLayer };
 
-/// Parameters of a normalisation. Without `weight` nothing is normalised.
+/// Parameters of a normalisation. If `weight` is null, an op does not normalise.
 struct Norm {
   NormKind kind = NormKind::kRms;
   float eps = 0;
-  View weight{};  ///< [1, n] float32, or null
-  View bias{};    ///< [1, n] float32, or null
+  View weight{};  ///< [1, n] float32 factors, or null
+  View bias{};    ///< [1, n] float32, added last, or null
   explicit operator bool() const { return static_cast<bool>(weight); }
 };
 
-/// Rotary embedding: cosines and sines by position, multiplied by RoPE scaling's attention factor.
+/// Cosines and sines of a rotary embedding, times the attention factor of RoPE scaling.
 struct RopeTable {
-  bool adjacent_pairs = false;  ///< pairs are (0, 1), (2, 3), ... of a head; else (i, i + dims/2)
-  std::int32_t dims = 0;        ///< rotated elements of a head, even; the rest stays as it is
+  bool adjacent_pairs = false;  ///< true: pairs (0, 1), (2, 3), ... in a head; else (i, i + dims/2)
+  std::int32_t dims = 0;        ///< number of elements of a head that rotate, even; 0: none
   View cos{};                   ///< [positions, dims / 2] float32
   View sin{};                   ///< [positions, dims / 2] float32
 };
@@ -32,8 +32,8 @@ struct RopeTable {
 /// Which ops read the rows that an op writes. This hint does not change any bit of a result.
 enum class Next {
   kAnyone,
-  /// Mostly linears and mixtures of experts. A backend may also store the rows quantised, as these
-  /// ops read them. So only ops may write to the rows until the step ends.
+  /// Mostly linears and mixtures of experts, which can read quantised rows. A backend may also
+  /// store the rows quantised, so only ops may write to the rows until the step ends.
   kLinears,
 };
 
@@ -45,9 +45,9 @@ struct Attention {
   float scale = 0;            ///< factor by which each query is multiplied
   float score_cap = 0;        ///< scores become cap * tanh(s / cap); 0: no cap
   bool causal = true;
-  /// Limit: a row sees only keys nearer than this, on both sides if not causal. 0: no limit.
+  /// A row sees only keys less than `window` tokens away, on both sides if not causal. 0: no limit.
   std::int32_t window = 0;
-  const RopeTable* rope = nullptr;  ///< null: no rotary embedding
+  const RopeTable* rope = nullptr;  ///< rotary embedding; null: none
 
   std::int64_t q_cols() const { return std::int64_t{heads} * head_dim; }
   std::int64_t kv_cols() const { return std::int64_t{kv_heads} * head_dim; }
@@ -59,22 +59,22 @@ struct Attention {
 inline constexpr std::int32_t kHeadDimLimit = 512;
 
 /// The format of cached keys and values. kInt8: 8-bit integers with a float scale for each token,
-/// kv head and group of 32 elements. The rounding is the same as in `Backend::linear`.
+/// kv head and group of 32 elements, rounded as `Backend::linear` rounds activations.
 enum class KvType { kF32, kF16, kBF16, kInt8 };
 
 /// One layer's pages of keys and values. Each backend has its own layout.
 struct KvLayer {
-  std::byte* pages = nullptr;  ///< the layer's blocks, in device memory
+  std::byte* pages = nullptr;  ///< a page for each block of the pool, in device memory
   KvType type = KvType::kF16;
   std::int32_t blocks = 0;       ///< number of blocks in the pool
   std::int64_t block_bytes = 0;  ///< bytes of a block: Backend::kv_block_bytes
-  std::int32_t group = 0;        ///< KV group of the layer: an index in Batch::groups
+  std::int32_t group = 0;        ///< index in Batch::groups of the layer's KV group
 };
 
 /// Activation functions of feed-forward layers; `Backend::activate` defines them.
 enum class Act { kSilu, kGeluTanh, kGeluErf };
 
-/// A mixture of experts: a softmax router chooses the best `used` of `experts` for each row.
+/// A mixture of experts: a softmax router chooses the best `used` of `experts` experts for a row.
 struct Moe {
   std::int32_t experts = 0;
   std::int32_t used = 0;
@@ -98,27 +98,27 @@ struct TokenScore {
   float logprob = 0;
 };
 
-/// The results wanted of `Backend::logits`, which fills every view and span that is not empty.
-/// Only the rows of `full` need memory for all logits, so a long prompt never needs [T, V].
+/// The results that a caller wants from `Backend::logits`, which fills each view and span that is
+/// not empty. Only rows of `full` need memory for all logits, so long prompts need no [T, V].
 struct LogitsReduce {
   View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, in device memory
   std::span<std::int32_t> argmax{};     ///< [R] best tokens (ties: lowest id); -1 if a row has NaN
   std::int32_t ids_per_row = 0;         ///< number of log-probabilities wanted for each row
-  std::span<const std::int32_t> ids{};  ///< [R, ids_per_row], tokens of these log-probabilities
-  std::span<float> id_logprobs{};       ///< [R, ids_per_row], the log-probabilities
+  std::span<const std::int32_t> ids{};  ///< [R, ids_per_row] tokens for `id_logprobs`
+  std::span<float> id_logprobs{};       ///< [R, ids_per_row] log-probabilities of `ids`
   std::int32_t top_k = 0;               ///< number of best tokens wanted for each row
   std::int64_t ranked = 0;              ///< `top` has only ids below this; 0: all ids
-  std::span<TokenScore> top{};          ///< [R, top_k], best first, ties to the lower id
+  std::span<TokenScore> top{};          ///< [R, top_k] best tokens in order, ties to the lower id
 };
 
 /// Upper limits of a step's sizes; a backend plans its scratch memory for them.
 struct StepLimits {
   std::int32_t rows = 0;      ///< T, number of rows
   std::int32_t out_rows = 0;  ///< R, number of rows that give results
-  std::int64_t cols = 0;      ///< largest number of inputs of a linear
+  std::int64_t cols = 0;      ///< largest K: number of inputs of a linear
   std::int64_t hidden = 0;    ///< H, width of a hidden state
   std::int64_t vocab = 0;     ///< V, width of the logits; 0: the model has no output head
-  Moe moe{};                  ///< experts = 0: the model has no mixture of experts
+  Moe moe{};                  ///< the mixture of experts; experts = 0: the model has none
 };
 
 }  // namespace ingot

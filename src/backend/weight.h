@@ -14,7 +14,7 @@ struct Segment {
   Format format{};
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::int64_t units = 0;  ///< number of pieces of unit_bytes each; panels on the CPU
+  std::int64_t units = 0;  ///< number of units, unit_bytes each; panels on the CPU
   std::int64_t unit_bytes = 0;
   const std::byte* data = nullptr;  ///< the packed rows, in device memory
 };
@@ -38,9 +38,9 @@ struct Weight {
   Buffer storage;
 
   explicit operator bool() const { return rows != 0; }
-  /// Whether some segment has a block format, so that `linear` reads quantised rows.
+  /// Returns whether any segment has a block format, so that `linear` reads quantised rows.
   bool has_blocks() const;
-  /// Whether some segment has a dense format, so that `linear` reads float rows.
+  /// Returns whether any segment has a dense format, so that `linear` reads float rows.
   bool has_dense() const;
 };
 

@@ -1,4 +1,4 @@
-// Reads symbolic links in the Hugging Face hub's cache, which lead from a snapshot to a blob.
+// Reads symbolic links from snapshots to blobs in the Hugging Face hub's cache.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// Whether `name` can name a blob: a SHA-1 or SHA-256 in lower-case hexadecimal digits.
+/// Returns whether `name` can name a blob: 40 or 64 lower-case hexadecimal digits (SHA-1, SHA-256).
 bool is_blob_name(std::string_view name);
 
 /// The target of a link in the cache: the open folder of blobs, and the blob's name.
@@ -22,8 +22,8 @@ struct BlobLink {
 /// "../../blobs/<checksum>", with one more "../" for each folder below the snapshot. `folder` must
 /// lie in a folder "snapshots" that is beside "blobs". Returns nothing for other links and files.
 ///
-/// The text is only compared, and the link is not followed. So a link can only lead to files in the
-/// cache's own folder of blobs.
+/// Compares only the link's text, and does not follow the link. So a link can only lead to files in
+/// the cache's own folder of blobs.
 std::optional<BlobLink> read_blob_link(int folder, const std::string& name);
 
 }  // namespace ingot

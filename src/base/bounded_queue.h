@@ -27,7 +27,7 @@ class BoundedQueue {
     return true;
   }
 
-  /// Waits for an item; removes and returns the oldest. Nothing if the queue is closed and empty.
+  /// Waits for an item, then removes and returns the oldest; returns nothing if closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     not_empty_.wait(lock, [this] { return closed_ || !items_.empty(); });
@@ -49,7 +49,7 @@ class BoundedQueue {
     not_empty_.notify_all();
   }
 
-  /// Number of items in the queue.
+  /// Returns the number of items in the queue.
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return items_.size();

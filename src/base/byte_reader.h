@@ -41,7 +41,7 @@ class ByteReader {
     return value;
   }
 
-  /// Reads the next `count` bytes. The result points into the source.
+  /// Reads the next `count` bytes without a copy: the result points into this reader's bytes.
   std::span<const std::byte> bytes(std::uint64_t count) {
     if (count > remaining()) {
       fail(cat("needs ", count, " bytes, ", remaining(), " are left"));
@@ -51,13 +51,13 @@ class ByteReader {
     return part;
   }
 
-  /// Reads the next `count` bytes as text. The result points into the source.
+  /// Reads the next `count` bytes as text, without a copy: the result points into these bytes.
   std::string_view text(std::uint64_t count) {
     const auto raw = bytes(count);
     return {reinterpret_cast<const char*>(raw.data()), raw.size()};
   }
 
-  /// Sets the position of the next read to an absolute offset in the source.
+  /// Moves to an absolute offset in this reader's bytes, at which the next read begins.
   void seek(std::uint64_t offset) {
     if (offset > bytes_.size()) fail(cat("offset ", offset, " is beyond the end"));
     at_ = offset;

@@ -10,18 +10,18 @@ namespace ingot {
 /// A function that handles a failed INGOT_CHECK. It must not return.
 using CheckHandler = void (*)(const char* file, int line, const std::string& message);
 
-/// Makes later failures call `handler` instead of abort; null restores abort. For programs that
-/// search for bugs and report them themselves.
+/// Makes a failed INGOT_CHECK call `handler` instead of abort(); null restores abort(). The
+/// simulator (tests/sim) sets a handler to report bugs in its own form.
 void set_check_handler(CheckHandler handler);
 
-/// Prints a failed INGOT_CHECK to stderr and ends the process (abort), or calls the handler.
+/// Calls the handler of set_check_handler, or else prints the failed check to stderr and aborts.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition,
                                const std::string& message);
 
 }  // namespace ingot
 
-/// Ends the process if `cond` is false. The other arguments form the message, which should print
-/// the values. For bugs only: use Error or a return value for what a file or request can cause.
+/// Ends the process if `cond` is false. The other arguments form the message; pass the values in
+/// `cond`. For bugs only: use Error or a return value for faults of files and requests.
 #define INGOT_CHECK(cond, ...)                                                     \
   do {                                                                             \
     if (!(cond)) [[unlikely]]                                                      \

@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// An unsigned 64-bit number. If a sum or product overflows, it and all later results are absent.
+/// An unsigned 64-bit number. An overflow makes its result and all later results invalid.
 class Checked {
  public:
   constexpr explicit Checked(std::uint64_t value) : value_(value) {}
@@ -24,18 +24,18 @@ class Checked {
   friend constexpr Checked operator+(Checked a, std::uint64_t b) { return a + Checked(b); }
   friend constexpr Checked operator*(Checked a, std::uint64_t b) { return a * Checked(b); }
 
-  /// Rounds up to a multiple of `alignment`, which must be a power of two.
+  /// Returns the number rounded up to a multiple of `alignment`, which must be a power of two.
   constexpr Checked align_up(std::uint64_t alignment) const {
     Checked r = *this + (alignment - 1);
     r.value_ &= ~(alignment - 1);
     return r;
   }
 
-  /// The exact value, or nothing if an operation overflowed.
+  /// Returns the exact number, or nullopt if an operation overflowed.
   constexpr std::optional<std::uint64_t> value() const {
     return ok_ ? std::optional(value_) : std::nullopt;
   }
-  /// The exact value if it is at most `limit`, else nothing.
+  /// Returns the exact number if it is at most `limit`; nullopt if it is larger or overflowed.
   constexpr std::optional<std::uint64_t> at_most(std::uint64_t limit) const {
     return ok_ && value_ <= limit ? std::optional(value_) : std::nullopt;
   }

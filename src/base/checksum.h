@@ -11,10 +11,10 @@
 
 namespace ingot {
 
-/// Eight chains h = rotl((h ^ word) * odd, 29) hash the 64-bit words of `bytes`, padded with zeros;
-/// a ninth hashes their results and the length. Steps are bijections, so one wrong word is found.
+/// Hashes the words of zero-padded `bytes` in eight chains h = rotl((h ^ word) * odd, 29), then the
+/// length and eight results in a ninth. A step is a bijection, so one wrong word changes the hash.
 inline std::uint64_t checksum(std::span<const std::byte> bytes) {
-  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio, an odd number
   constexpr std::size_t kChains = 8;
   const auto step = [](std::uint64_t h, std::uint64_t word) {
     return std::rotl((h ^ word) * kOdd, 29);

@@ -10,13 +10,13 @@
 
 namespace ingot {
 
-/// The text of a small file in /proc or /sys; empty if it cannot be read.
+/// Returns at most 16 KiB of a file in /proc or /sys; empty if the file cannot be read.
 std::string read_small(const std::string& path);
 
-/// The number at the beginning of `text`, after blanks; nothing if there is no number.
+/// Returns the number at the beginning of `text`, after blanks; nullopt if there is no number.
 std::optional<std::int64_t> leading_number(std::string_view text);
 
-/// Removes the front of `text`, up to and including the first `end`. Returns it without this `end`.
+/// Returns the part of `text` before the first `end`. Removes this part and `end` from `text`.
 std::string_view take_until(std::string_view& text, char end);
 
 /// A control group that contains this process.
@@ -25,8 +25,8 @@ struct ControlGroup {
   bool version2 = false;
 };
 
-/// Calls fn(group) for this process's control group and all its parents, in the hierarchy of cgroup
-/// version 2 and in that of `controller` in version 1. A system has one hierarchy or both.
+/// Calls fn(group) for this process's control group, then for each of its parents. Covers cgroup
+/// version 2's hierarchy and version 1's hierarchy of `controller`; a system has one or both.
 ///
 /// `root` is prepended to /proc and /sys, for tests.
 void for_control_groups(const std::string& root, std::string_view controller,

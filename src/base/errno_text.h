@@ -5,8 +5,8 @@
 
 namespace ingot {
 
-/// The meaning of an errno value in lower case, independent of the locale, such as "no space left
-/// on device".
+/// Returns the meaning of an errno value in lower-case English, such as "no space left on device".
+/// The text does not depend on the locale.
 std::string errno_text(int error);
 
 }  // namespace ingot

@@ -13,14 +13,14 @@ enum class ErrorCode {
   kInvalid,      ///< a request or an option of the user is wrong
   kModel,        ///< a model, tokenizer or adapter file was refused
   kDoesNotFit,   ///< there is not enough memory; the message tells how much is needed
-  kIo,           ///< reading or writing a file failed after it was opened
-  kUnavailable,  ///< a port or address is not available, or there is too little time for a request
+  kIo,           ///< reading an open file, or writing a file, failed
+  kUnavailable,  ///< a port, address or service is not available, or a request surely ends too late
   kTimeout,      ///< a request exceeded its time limit
   kNotFinite,    ///< a sequence's logits are NaN; only this sequence ends
   kInternal,     ///< a bug in ingot
 };
 
-/// The exception for an operation that cannot continue. It is only thrown while files are opened or
+/// The exception for an operation that cannot continue. Code throws it only while it opens files or
 /// at the edge of the API, never inside a step of the engine.
 class Error : public std::exception {
  public:
@@ -34,12 +34,12 @@ class Error : public std::exception {
   std::string message_;
 };
 
-/// Makes a parser's error: "<file>: <section> @<offset>: <reason>", code kModel. Callers must pass
-/// text from the file through `printable` first; `file` is made printable here.
+/// Makes a parser's error: "<file>: <section> @<offset>: <reason>", code kModel. It makes `file`
+/// printable. Callers must pass other text from the file through `printable` first.
 Error model_error(std::string_view file, std::string_view section, std::uint64_t offset,
                   std::string_view reason);
 
-/// Whether a terminal shows this code point without any effect on the rest of the line.
+/// Returns whether a terminal shows this code point with no effect on the rest of the line.
 bool is_harmless(char32_t c);
 
 /// Makes `text` safe to print on one line. Control characters, invalid UTF-8 and bidirectional

@@ -37,25 +37,25 @@ struct FileIdentity {
   std::uint64_t bytes = 0;
   std::uint64_t links = 0;  ///< number of hard links
   std::int64_t modified_ns = 0;
-  /// Time of the last change of status (ctime). Unlike modified_ns, programs cannot set it back.
+  /// Time of the last status change (ctime). Programs can set modified_ns back, but not this time.
   std::int64_t changed_ns = 0;
 };
 
-/// Whether file, size and modification time are equal. Names, mode and owner may differ.
+/// Returns whether file, size and modification time are equal. Names, mode and owner may differ.
 bool has_same_bytes(const FileIdentity& before, const FileIdentity& after);
 
-/// Whether the file was not written to between `before` and `after`.
+/// Returns whether no program wrote to the file between `before` and `after`.
 ///
 /// A new or removed hard link changes `changed_ns` but no bytes. So if `links` differs, as after a
-/// rename over the file, `changed_ns` is ignored.
+/// rename over the file, the function ignores `changed_ns`.
 bool is_same_state(const FileIdentity& before, const FileIdentity& after);
 
-/// A regular file, open for reading. `size` is the size at opening.
+/// A regular file, open for reading. `size` is its size in bytes when it was opened.
 ///
 /// Errors: every function throws model_error(name, "file", ...) (code kModel).
 class File {
  public:
-  /// An object without a file.
+  /// Makes an object without a file, to which a File can be assigned.
   File() = default;
   /// Opens a file that a user named, and follows symbolic links. Refuses folders, FIFOs, sockets,
   /// devices and entries of /proc, without reading them and without blocking.
@@ -66,13 +66,13 @@ class File {
   const FileIdentity& identity() const { return identity_; }
   int fd() const { return fd_.get(); }
 
-  /// Fills `out` with the bytes that begin at `offset`. A file that ends too early is an error.
+  /// Fills `out` with the bytes from `offset` on. Fails if the file ends before `out` is full.
   void read_at(std::uint64_t offset, std::span<std::byte> out) const;
-  /// Reads the whole file. More than `bytes_max` bytes, or a change meanwhile, are an error.
+  /// Reads the whole file. Fails if it has more than `bytes_max` bytes or changes meanwhile.
   std::string read_all(std::uint64_t bytes_max) const;
-  /// Whether the file still has the state that it had when it was opened (is_same_state is true).
+  /// Returns whether the file is in the state in which it was opened (is_same_state is true).
   bool is_unchanged() const;
-  /// Whether the file was written to since it was opened (has_same_bytes is false).
+  /// Returns whether a program wrote to the file after it was opened (has_same_bytes is false).
   bool is_overwritten() const;
 
  private:
@@ -84,7 +84,7 @@ class File {
   FileIdentity identity_;
 };
 
-/// An open folder, from which files can be opened by untrusted names.
+/// An open folder that opens files safely by untrusted names.
 ///
 /// Errors: those of File.
 class Directory {
@@ -93,13 +93,13 @@ class Directory {
 
   const std::string& name() const { return name_; }
 
-  /// Opens a file in this folder. `name` must be a plain file name: not empty, without '/' and NUL,
-  /// not "." or "..". A symbolic link is followed only if its whole path stays inside the folder,
+  /// Opens a file in this folder. `name` must be a plain file name: not empty, not "." or "..", and
+  /// without '/' and NUL. Follows a symbolic link only if its whole path stays inside the folder,
   /// or if it is a link of the hub's cache (base/blob_link.h).
   File open(std::string_view name) const;
-  /// Whether the folder has a regular file `name` that `open` accepts.
+  /// Returns whether the folder has a regular file `name` that `open` accepts.
   bool contains(std::string_view name) const;
-  /// The names of all entries except "." and "..", sorted by bytes.
+  /// Returns the names of all entries except "." and "..", sorted by bytes.
   std::vector<std::string> list() const;
 
  private:

@@ -13,7 +13,7 @@ namespace ingot {
 /// does not depend on the number of threads or their order.
 class FirstError {
  public:
-  /// Records the error of `item`. Any thread may call it.
+  /// Keeps the error of `item` if no lower item has an error. Any thread may call it.
   void keep(std::int64_t item, const Error& error) {
     const std::lock_guard lock(mutex_);
     if (!error_ || item < item_) {
@@ -21,7 +21,7 @@ class FirstError {
       error_.emplace(error);
     }
   }
-  /// The kept error, or null if there was no error. Call it after the loop.
+  /// Returns the kept error, or null if there was no error. Call it after the loop.
   const Error* error() const { return error_ ? &*error_ : nullptr; }
   std::int64_t item() const { return item_; }
 

@@ -9,8 +9,8 @@ namespace ingot {
 /// NaNs and no traps. The process, or a library built with fast math, may have set another mode.
 void set_canonical_fp();
 
-/// Whether this thread has the environment that `set_canonical_fp` sets. Sticky exception flags are
-/// ignored.
+/// Returns whether this thread has the environment that `set_canonical_fp` sets. Ignores sticky
+/// exception flags.
 bool fp_is_canonical();
 
 /// Sets the canonical environment for a scope; the destructor restores the previous environment.

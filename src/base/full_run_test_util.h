@@ -5,13 +5,13 @@
 
 namespace ingot {
 
-/// Whether the environment variable INGOT_FULL is set, which asks for long test runs.
+/// Returns whether the variable INGOT_FULL is set, which asks for long test runs.
 inline bool is_full_run() { return std::getenv("INGOT_FULL") != nullptr; }
 
-/// Number of random inputs that a test tries: `full` in a full run, else `usual`.
+/// Returns the number of random inputs that a test tries: `full` in a full run, else `usual`.
 inline int random_runs(int usual, int full) { return is_full_run() ? full : usual; }
 
-/// Like random_runs(usual, full), but `sanitized` in builds with sanitizers, which make tests slow.
+/// Returns `sanitized` in builds with sanitizers, which are slow; else random_runs(usual, full).
 inline int random_runs(int usual, int full, int sanitized) {
 #ifdef INGOT_SANITIZED
   constexpr bool kIsSanitized = true;

@@ -14,7 +14,7 @@ INGOT_INLINE constexpr float half_to_float(std::uint16_t half) {
   const std::uint32_t magnitude = half & 0x7FFFu;
   std::uint32_t bits = 0;
   if (magnitude < 0x0400u) {
-    // A subnormal half is a multiple of 2^-24, which is a normal float.
+    // A subnormal half has the value magnitude * 2^-24. A float holds this product exactly.
     bits = __builtin_bit_cast(std::uint32_t, static_cast<float>(magnitude) * 0x1p-24f);
   } else if (magnitude < 0x7C00u) {
     bits = (magnitude << 13) + ((127u - 15u) << 23);
@@ -25,8 +25,8 @@ INGOT_INLINE constexpr float half_to_float(std::uint16_t half) {
   return __builtin_bit_cast(float, sign | bits);
 }
 
-/// Rounds to the nearest IEEE binary16, ties to even. 65520 and above become Inf. NaN becomes a
-/// quiet NaN with the high bits of the payload.
+/// Rounds to the nearest IEEE binary16, ties to even. Magnitudes of 65520 and above become Inf. NaN
+/// becomes a quiet NaN with the high bits of the payload.
 INGOT_INLINE constexpr std::uint16_t float_to_half(float value) {
   const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
@@ -40,8 +40,8 @@ INGOT_INLINE constexpr std::uint16_t float_to_half(float value) {
     const std::uint32_t rounded = magnitude + 0x0FFFu + ((magnitude >> 13) & 1u);
     half = (rounded - ((127u - 15u) << 23)) >> 13;
   } else {
-    // Below 2^-14: the last bit of 0.5 + |value| is 2^-24, the unit of subnormal halves. So the sum
-    // is rounded to this unit.
+    // Here |value| is below 2^-14, so the last bit of the sum 0.5 + |value| has the value 2^-24.
+    // This is the unit of subnormal halves, so the addition rounds to this unit.
     const float sum = __builtin_bit_cast(float, magnitude) + 0.5f;
     half = __builtin_bit_cast(std::uint32_t, sum) - 0x3F000000u;
   }

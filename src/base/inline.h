@@ -2,11 +2,11 @@
 // particular instruction set.
 #pragma once
 
-/// Forces inlining, so that no out-of-line copy exists. Otherwise the linker could use a copy that
-/// was compiled with AVX-512 for all callers, and the program would crash on machines without
-/// AVX-512. The compiler decides in sanitized builds, which run on the machine that built them and
-/// would take minutes to compile. It also decides in files that define INGOT_INLINE_BY_COMPILER;
-/// only files without compiler flags for an instruction set may define it.
+/// Forces inlining, so that no out-of-line copy exists. Otherwise the linker could choose one copy
+/// for all callers, and a copy compiled with AVX-512 would crash on machines without AVX-512. The
+/// compiler decides in sanitized builds: they run where they were built, and forced inlining would
+/// add minutes to their build. It also decides in files that define INGOT_INLINE_BY_COMPILER. Only
+/// files without flags for an instruction set may define it.
 #if defined(INGOT_SANITIZED) || defined(INGOT_INLINE_BY_COMPILER)
 #define INGOT_INLINE inline
 #else

@@ -28,16 +28,16 @@ struct OneLane {
   INGOT_INLINE static F fma(F a, F b, F c) { return __builtin_fmaf(a, b, c); }
   INGOT_INLINE static F sqrt(F a) { return __builtin_sqrtf(a); }
 
-  /// Ordered comparisons: false if either operand is NaN.
+  /// `lt` and `le` return false if either operand is NaN.
   INGOT_INLINE static M lt(F a, F b) { return a < b; }
   INGOT_INLINE static M le(F a, F b) { return a <= b; }
   INGOT_INLINE static F select(M m, F yes, F no) { return m ? yes : no; }
-  /// a > b ? a : b. The result is b if either operand is NaN.
+  /// Returns the larger operand; b if the operands are equal or either operand is NaN.
   INGOT_INLINE static F max(F a, F b) { return a > b ? a : b; }
 
   INGOT_INLINE static I bits(F a) { return __builtin_bit_cast(I, a); }
   INGOT_INLINE static F from_bits(I a) { return __builtin_bit_cast(F, a); }
-  /// Integer sums wrap around. Shifts by a constant: `shr` fills with zeros, `sar` with the sign.
+  /// Sums and differences wrap around. `shr` fills with zeros, `sar` with copies of the sign bit.
   INGOT_INLINE static I add_int(I a, I b) {
     return static_cast<I>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
   }

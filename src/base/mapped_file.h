@@ -31,13 +31,13 @@ class MappedFile {
   const std::string& name() const { return file_.name(); }
   const FileIdentity& identity() const { return file_.identity(); }
 
-  /// Tells the system that these bytes are not needed soon. The system removes whole memory pages
-  /// of the range from this process's memory, and reads them again when they are accessed. A range
-  /// that reaches the end of the file includes the last page.
+  /// Tells the system that `count` bytes from `offset` are not needed soon. The system removes the
+  /// range's whole memory pages from this process's memory, and reads a page again at its next
+  /// access. A range that reaches the end of the file includes the last page.
   void release(std::uint64_t offset, std::uint64_t count) const;
 
   /// Asks the system to hold the file in large memory pages, if its file system supports this (such
-  /// as ext4 on Linux 6.18). For files that are read completely, many times.
+  /// as ext4 on Linux 6.18). Use it for files that the program reads completely, many times.
   void prefer_large_pages() const;
 
   /// Throws if the file changed since it was opened.

@@ -20,7 +20,7 @@ inline constexpr float kInf = __builtin_inff();
 inline constexpr float kNan = __builtin_nanf("");
 inline constexpr int kSignBit = -0x7FFFFFFF - 1;
 
-/// The polynomial ((c[n-1] x + c[n-2]) x + ...) x + c[0]; each step is one fma.
+/// Evaluates the polynomial ((c[n-1] x + c[n-2]) x + ...) x + c[0]; each step is one fma.
 template <class L, class... Rest>
 INGOT_INLINE typename L::F polynomial(typename L::F x, float c0, Rest... rest) {
   if constexpr (sizeof...(rest) == 0) {
@@ -36,14 +36,14 @@ INGOT_INLINE typename L::F absolute(typename L::F x) {
   return L::from_bits(L::and_int(L::bits(x), L::splat_int(0x7FFFFFFF)));
 }
 
-/// `magnitude` with the sign of `x`. `magnitude` must not be negative.
+/// Returns `magnitude`, which must not be negative, with the sign of `x`.
 template <class L>
 INGOT_INLINE typename L::F with_sign_of(typename L::F magnitude, typename L::F x) {
   return L::from_bits(
       L::or_int(L::bits(magnitude), L::and_int(L::bits(x), L::splat_int(kSignBit))));
 }
 
-/// 2^k. The result must be a normal float.
+/// Returns 2^k. The result must be a normal float.
 template <class L>
 INGOT_INLINE typename L::F power_of_two(typename L::I k) {
   return L::from_bits(L::template shl<23>(L::add_int(k, L::splat_int(127))));
@@ -56,15 +56,15 @@ struct ExpParts {
   typename L::I k_bits;  ///< the bits of kRound + k + more; see exp_parts
 };
 
-/// Splits exp(v) into p and 2^k. `more` is a small integer that is added to k in k_bits. It does
-/// not change the rounding of k, since no v / ln 2 is halfway between two integers.
+/// Splits exp(v) into p and 2^k. Adds `more`, a small integer, to k in k_bits. This does not change
+/// how k is rounded, because v / ln 2 is never halfway between two integers.
 template <class L>
 INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
   using F = typename L::F;
   const F round = L::splat(kRound + more);
   const F shifted = L::fma(v, L::splat(0x1.715476p+0f), round);
   const F k_float = L::sub(shifted, round);
-  // ln 2 = 355/512 - 0x1.bd0106p-13. The first step is exact, since 355/512 has few bits.
+  // ln 2 = 355/512 - 0x1.bd0106p-13. The inner fma is exact, because 355/512 has few bits.
   const F r =
       L::fma(k_float, L::splat(0x1.bd0106p-13f), L::fma(k_float, L::splat(-355.0f / 512.0f), v));
   const F p4 = polynomial<L>(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.55589ep-5f, 0x1.123ac8p-7f,
@@ -74,8 +74,8 @@ INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
 
 }  // namespace detail
 
-/// e^x within 1 unit in the last place. The result is exactly 1 for 0, +0 below -87.3f, Inf above
-/// 88.72 and NaN for NaN.
+/// Returns e^x with an error of at most 1 unit in the last place: exactly 1 for 0, +0 below -87.3f,
+/// Inf above 88.72, NaN for NaN.
 ///
 /// k = round(x * log2 e); r = fma(k, -ln2_lo, fma(k, -ln2_hi, x)); p = 1 + fma(r * r, P4(r), r);
 /// p * 2^(k >> 1) * 2^(k - (k >> 1)), in two factors because 2^128 is not a float.
@@ -84,7 +84,7 @@ INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
   using F = typename L::F;
   using I = typename L::I;
   const F low = L::splat(-87.3f);
-  const F high = L::splat(89.0f);  // e^89 overflows, and k stays in the range of two factors
+  const F high = L::splat(89.0f);  // e^89 is Inf, and two factors can still form 2^k
   F v = L::select(L::lt(x, low), low, x);
   v = L::select(L::lt(high, v), high, v);
   const auto e = detail::exp_parts<L>(v, 0);
@@ -95,9 +95,9 @@ INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
   return L::select(L::lt(x, low), L::splat(0.0f), scaled);
 }
 
-/// A faster `exp_lanes` with equal bits, for x <= 0 and NaN. Here 2^k is a normal number, so one
-/// factor is enough, and its exponent comes directly from k_bits. Below -87.3f the result is +0 for
-/// any k_bits.
+/// Computes exp_lanes faster, with equal bits, for x <= 0 and NaN. Here 2^k is a normal number, so
+/// one factor is enough, and its exponent comes directly from k_bits. Below -87.3f the result is
+/// +0, whatever k_bits is.
 template <class L>
 INGOT_INLINE typename L::F exp_not_positive_lanes(typename L::F x) {
   const auto e = detail::exp_parts<L>(x, 127);
@@ -105,8 +105,8 @@ INGOT_INLINE typename L::F exp_not_positive_lanes(typename L::F x) {
   return L::select(L::lt(x, L::splat(-87.3f)), L::splat(0.0f), scaled);
 }
 
-/// The natural logarithm within 1.5 units in the last place, denormals included; -Inf for 0, NaN
-/// for negative values.
+/// Returns the natural logarithm within 1.5 units in the last place, denormals included; -Inf for
+/// 0, NaN for negative values.
 ///
 /// x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)); t = (f * f) * fma(f, P8(f), -0.5);
 /// fma(k, ln2_hi, f + fma(k, ln2_lo, t)).
@@ -116,7 +116,7 @@ INGOT_INLINE typename L::F log_lanes(typename L::F x) {
   using I = typename L::I;
   const auto tiny = L::lt(x, L::splat(0x1p-126f));
   const I bits = L::bits(L::select(tiny, L::mul(x, L::splat(0x1p24f)), x));
-  // 0x3F3504F3 are the bits of sqrt(1/2).
+  // 0x3F3504F3 is the bit pattern of sqrt(1/2), the lower bound of 1 + f.
   const I steps = L::template sar<23>(L::sub_int(bits, L::splat_int(0x3F3504F3)));
   const F f = L::sub(L::from_bits(L::sub_int(bits, L::template shl<23>(steps))), L::splat(1.0f));
   const F k = L::sub(L::to_float(steps), L::select(tiny, L::splat(24.0f), L::splat(0.0f)));
@@ -131,9 +131,9 @@ INGOT_INLINE typename L::F log_lanes(typename L::F x) {
   return L::select(L::lt(x, L::splat(detail::kInf)), y, x);
 }
 
-/// The hyperbolic tangent within 3 units in the last place.
+/// Returns the hyperbolic tangent within 3 units in the last place.
 ///
-/// a = |x|, z = a * a. If a < 0.625: fma(a * z, P4(z), a), else 1 - 2 / (exp(2a) + 1); sign of x.
+/// a = |x|, z = a * a; fma(a * z, P4(z), a) if a < 0.625, else 1 - 2 / (exp(2a) + 1); sign of x.
 template <class L>
 INGOT_INLINE typename L::F tanh_lanes(typename L::F x) {
   using F = typename L::F;
@@ -147,7 +147,7 @@ INGOT_INLINE typename L::F tanh_lanes(typename L::F x) {
   return detail::with_sign_of<L>(L::select(L::lt(a, L::splat(0.625f)), near, far), x);
 }
 
-/// The error function within 3 units in the last place.
+/// Returns the error function within 3 units in the last place.
 ///
 /// a = |x|. If a < 1: fma(a, P6(a * a), a), else 1 - exp(-Q6(min(a, 4))), with Q6 fitted to
 /// -log(erfc). The result has the sign of x.
@@ -168,7 +168,7 @@ INGOT_INLINE typename L::F erf_lanes(typename L::F x) {
   return detail::with_sign_of<L>(L::select(L::lt(a, one), near, far), x);
 }
 
-/// The logistic function within 3 units in the last place: 1 / (1 + exp(0 - x)).
+/// Returns the logistic function 1 / (1 + exp(0 - x)) within 3 units in the last place.
 template <class L>
 INGOT_INLINE typename L::F sigmoid_lanes(typename L::F x) {
   using F = typename L::F;
@@ -178,7 +178,7 @@ INGOT_INLINE typename L::F sigmoid_lanes(typename L::F x) {
 
 namespace detail {
 
-/// sin(x + quarters * pi/2) for |x| <= 2^20, else NaN.
+/// Returns sin(x + quarters * pi/2) for |x| <= 2^20, else NaN.
 template <class L>
 INGOT_INLINE typename L::F sine(typename L::F x, int quarters) {
   using F = typename L::F;
@@ -187,8 +187,8 @@ INGOT_INLINE typename L::F sine(typename L::F x, int quarters) {
   const I turn =
       L::add_int(L::sub_int(L::bits(shifted), L::bits(L::splat(kRound))), L::splat_int(quarters));
   const F k = L::sub(shifted, L::splat(kRound));
-  // pi/2 is split in three floats. The first step is exact: both terms are multiples of 2^-24, or
-  // of 2^-23 above 1/2.
+  // The constants are pi/2 in three floats. The first fma is exact: both terms are multiples of
+  // 2^-24 (or k is 0), and |r| is below 1.
   F r = L::fma(k, L::splat(-0x1.921fb6p+0f), x);
   r = L::fma(k, L::splat(0x1.777a5cp-25f), r);
   r = L::fma(k, L::splat(0x1.ee59dap-50f), r);
@@ -206,8 +206,8 @@ INGOT_INLINE typename L::F sine(typename L::F x, int quarters) {
 
 }  // namespace detail
 
-/// The sine within 3 units in the last place for |x| <= 2^20. The result is NaN for larger |x|, Inf
-/// and NaN.
+/// Returns the sine within 3 units in the last place for |x| <= 2^20; NaN for larger |x|, Inf and
+/// NaN.
 ///
 /// x = k pi/2 + r, with pi/2 in three floats, z = r * r. Even k: fma(z * r, P2(z), r), odd k:
 /// fma(z * z, Q2(z), fma(z, -0.5, 1)). For |x| < 2^-12 the result is x.
@@ -217,13 +217,13 @@ INGOT_INLINE typename L::F sin_lanes(typename L::F x) {
   return L::select(tiny, x, detail::sine<L>(x, 0));
 }
 
-/// The cosine, by the tree of sin_lanes with k + 1 in place of k.
+/// Returns the cosine. Computes it as sin_lanes computes the sine, with k + 1 in place of k.
 template <class L>
 INGOT_INLINE typename L::F cos_lanes(typename L::F x) {
   return detail::sine<L>(x, 1);
 }
 
-/// exp_lanes, log_lanes and so on for a single float; the results have equal bits.
+/// Compute exp_lanes, log_lanes and so on for a single float, with equal bits.
 INGOT_INLINE float exp(float x) { return exp_lanes<OneLane>(x); }
 INGOT_INLINE float log(float x) { return log_lanes<OneLane>(x); }
 INGOT_INLINE float tanh(float x) { return tanh_lanes<OneLane>(x); }

@@ -16,8 +16,8 @@ namespace ingot {
 /// Errors: kIo "<path>: cannot write: <reason>".
 class OutputFile {
  public:
-  /// Size of each write in bytes; offsets of writes are multiples of it. With smaller writes, file
-  /// systems do not cache the file in large memory pages.
+  /// Bytes per write: the default, and the number for which file systems cache a file in large
+  /// memory pages. The offset of each write is a multiple of the number.
   static constexpr std::size_t kPieceBytes = 64 << 10;
   static constexpr std::size_t kLargePageBytes = 2 << 20;
 
@@ -29,7 +29,7 @@ class OutputFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Flushes the file to storage and renames it to its target. Call it once, at the end.
+  /// Flushes the file to storage and renames it to its target. Call it once, after all writes.
   void commit();
 
  private:
@@ -41,11 +41,11 @@ class OutputFile {
 
   std::string path_;       ///< the path that the user gave
   std::string target_;     ///< the path with symbolic links resolved
-  std::string temporary_;  ///< the temporary file; empty if the target is written directly
+  std::string temporary_;  ///< path of the temporary file; empty if the target is written directly
   Fd fd_;
   std::string buffer_;
   std::size_t piece_bytes_;
-  int slot_ = -1;  ///< index in the table of unfinished files; -1: none
+  int slot_ = -1;  ///< index in the table of unfinished files; -1 if not in the table
 };
 
 /// Removes the temporary files of all OutputFiles that are not committed. Only for signal handlers

@@ -17,7 +17,7 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
     counter = {
         static_cast<std::uint32_t>(p1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(p1),
         static_cast<std::uint32_t>(p0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(p0)};
-    // The keys advance by the golden ratio and by sqrt(3) - 1, as 32-bit fractions.
+    // The key words grow by (golden ratio - 1) * 2^32 and by (sqrt(3) - 1) * 2^32, modulo 2^32.
     key[0] += 0x9E3779B9;
     key[1] += 0xBB67AE85;
   }

@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// The path of the folder `name` of the shared data; it may not exist. The shared data lie where
-/// the environment variable INGOT_SHARED says, else INGOT_DEFAULT_SHARED, else in ../shared.
+/// Returns the path of the folder `name` in the shared data, even if it does not exist. The shared
+/// data are in the folder that INGOT_SHARED (else INGOT_DEFAULT_SHARED) names, else in ../shared.
 inline std::filesystem::path shared_folder(std::string_view name) {
   for (const char* variable : {"INGOT_SHARED", "INGOT_DEFAULT_SHARED"}) {
     const char* root = std::getenv(variable);
@@ -19,7 +19,7 @@ inline std::filesystem::path shared_folder(std::string_view name) {
   return std::filesystem::path("../shared") / name;
 }
 
-/// The sorted entries of a folder of the shared data; empty if the folder does not exist.
+/// Returns the sorted entries of a folder in the shared data; empty if the folder does not exist.
 inline std::vector<std::filesystem::path> shared_entries(std::string_view name) {
   std::vector<std::filesystem::path> entries;
   const std::filesystem::path folder = shared_folder(name);
@@ -33,7 +33,7 @@ inline std::vector<std::filesystem::path> shared_entries(std::string_view name) 
 
 }  // namespace ingot
 
-/// Skips a test, with a message, if a folder of the shared data is missing.
+/// Skips the test, with a message, if a folder of the shared data is missing.
 #define INGOT_NEEDS_SHARED(name)                                                        \
   do {                                                                                  \
     if (!std::filesystem::is_directory(::ingot::shared_folder(name))) {                 \

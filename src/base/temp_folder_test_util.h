@@ -25,7 +25,7 @@ class TempFolder {
   TempFolder& operator=(const TempFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  /// The path of the entry `name` in the folder.
+  /// Returns the path of the entry `name` in the folder.
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
   /// Writes `text` to the file `name` in the folder, and returns the file's path.
   std::string write(std::string_view name, std::string_view text) const {

@@ -33,7 +33,7 @@ std::string cat(const Args&... args) {
   return out;
 }
 
-/// `value` with `digits` digits after the decimal point, such as "0.50"; or "inf", "nan".
+/// Returns `value` with `digits` digits after the decimal point, such as "0.50"; or "inf", "nan".
 inline std::string to_fixed(double value, int digits) {
   char text[400];  // the largest double has 309 digits before the point
   const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);

@@ -12,16 +12,16 @@
 
 namespace ingot {
 
-/// The CPUs that the calling thread may use, in ascending order; empty if they are unknown. For a
-/// thread that a ThreadPool has bound this is one CPU.
+/// Returns the CPUs that the calling thread may use, in ascending order; empty if they are unknown.
+/// A thread that a ThreadPool has bound may use one CPU.
 std::vector<std::size_t> allowed_cpus();
 
-/// The number of CPUs in allowed_cpus(), at least 1.
+/// Returns the number of CPUs in allowed_cpus(), at least 1.
 int available_cpus();
 
 /// Options of a ThreadPool.
 struct ThreadPoolOptions {
-  bool pin = false;  ///< whether each thread, also the constructing one, is bound to its own CPU
+  bool pin = false;  ///< whether to bind each thread, also the constructing one, to one CPU
   std::vector<std::size_t> cpus{};  ///< the CPUs to use; empty: those of the constructing thread
 };
 
@@ -32,7 +32,7 @@ struct ThreadPoolOptions {
 /// Idle threads spin briefly, then sleep.
 class ThreadPool {
  public:
-  /// Starts `threads` - 1 workers; the thread that calls parallel_for is the remaining one.
+  /// Starts `threads` - 1 workers. The thread that calls parallel_for computes too.
   ///
   /// Errors: kDoesNotFit if the system refuses a thread. `threads` < 1 is a bug (INGOT_CHECK).
   explicit ThreadPool(int threads, ThreadPoolOptions options = {});
@@ -40,14 +40,14 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Number of threads that run a loop, including the calling thread.
+  /// Returns the number of threads that run a loop, including the calling thread.
   int size() const { return size_; }
-  /// The CPUs that the pool uses: those of the options, or all CPUs that the constructing thread
-  /// could use before it was bound. Empty if they are unknown.
+  /// Returns the CPUs that the pool uses: those of the options, or all CPUs that the constructing
+  /// thread could use before it was bound. Empty if they are unknown.
   const std::vector<std::size_t>& cpus() const { return cpus_; }
 
   /// Locks the pool until the result is destroyed. Threads that share a pool hold this lock from
-  /// the first to the last loop of a step. Waits if another thread holds it; not recursive.
+  /// the first to the last loop of a step. Waits while another thread holds it; not recursive.
   [[nodiscard]] std::unique_lock<std::mutex> acquire() { return std::unique_lock(owner_); }
 
   /// Runs body(item, thread) for each item in [0, items) and returns when all are done.
@@ -85,7 +85,7 @@ class ThreadPool {
 
   std::mutex owner_;               ///< locked by `acquire` for whole steps, never by a loop
   std::atomic<bool> busy_{false};  ///< whether a parallel_for runs
-  alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< loops started so far; workers wait on it
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< number of started loops; wakes workers
   alignas(64) std::atomic<std::uint32_t> loop_{
       0};  ///< number of workers in the loop, plus kOpen while more may join
   std::atomic<bool> stopping_{false};

@@ -14,8 +14,8 @@ enum class Format : std::uint8_t;
 /// A row-major matrix in memory that the View does not own. Pass it by value.
 ///
 /// Shapes: [rows, cols]; a vector has one row.
-/// Units:  row_bytes is the distance from one row to the next. A row in a block format has `cols`
-///         weights in whole blocks.
+/// Units:  row_bytes is the distance from one row to the next in bytes. A row of a quantised format
+///         has `cols` weights in whole weight blocks.
 struct View {
   std::byte* data = nullptr;
   Format format{};
@@ -26,12 +26,12 @@ struct View {
   explicit operator bool() const { return data != nullptr; }
 
   std::byte* row_data(std::int64_t r) const { return data + r * row_bytes; }
-  /// Row `r` as an array of T. T must be the storage type of the format.
+  /// Returns row `r` as an array of T. T must be the storage type of the format.
   template <class T>
   T* row(std::int64_t r) const {
     return reinterpret_cast<T*>(row_data(r));
   }
-  /// The rows [first, first + count).
+  /// Returns the rows [first, first + count).
   View slice(std::int64_t first, std::int64_t count) const {
     INGOT_CHECK(first >= 0 && count >= 0 && count <= rows && first <= rows - count, "rows ", first,
                 " + ", count, " of ", rows);
@@ -39,7 +39,7 @@ struct View {
   }
 };
 
-/// The columns [first, first + count) of a float32 matrix.
+/// Returns the columns [first, first + count) of a float32 matrix.
 inline View columns(const View& rows, std::int64_t first, std::int64_t count) {
   INGOT_CHECK(first >= 0 && count >= 0 && count <= rows.cols && first <= rows.cols - count,
               "columns ", first, " + ", count, " of ", rows.cols);

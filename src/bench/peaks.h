@@ -14,33 +14,33 @@ namespace ingot {
 
 /// The machine's best rates. An operation is a product or a sum.
 struct Peaks {
-  double read_gb_s = 0;    ///< reading of memory, in 10^9 bytes per second
-  double f32_gflop_s = 0;  ///< float fused multiply-adds, in 10^9 operations per second
-  double int8_gop_s = 0;   ///< dot products of bytes, in 10^9 operations per second
+  double read_gb_s = 0;    ///< rate of reading memory, in 10^9 bytes per second
+  double f32_gflop_s = 0;  ///< rate of float fused multiply-adds, in 10^9 operations per second
+  double int8_gop_s = 0;   ///< rate of dot products of bytes, in 10^9 operations per second
 };
 
 /// The peaks of one thread and of all threads.
 struct MeasuredPeaks {
   Peaks one_thread;
   Peaks all_threads;
-  int threads = 0;              ///< number of threads behind `all_threads`
-  std::int64_t read_bytes = 0;  ///< size of the memory that each pass reads
+  int threads = 0;              ///< number of threads that `all_threads` covers
+  std::int64_t read_bytes = 0;  ///< bytes of the memory that each pass reads
 };
 
-/// Number of bytes of memory with which the read rate is measured: a quarter of the available
-/// memory, at most 1 GiB.
+/// Returns the size in bytes of the memory that PeakMeter reads: a quarter of the available memory,
+/// but at least 256 KiB and at most 1 GiB.
 std::int64_t peak_read_bytes(std::int64_t available_bytes);
 
 /// Measures the peaks of one instruction set. On a shared machine the peaks change within seconds,
 /// so a benchmark measures them again between its runs.
 ///
-/// Arithmetic rates are those of the best window of about 1 ms. The read rate is that of the best
-/// pass over the memory, or of several passes if the memory is only a few MB. Results of kernels
-/// are checked, so that the compiler cannot drop their work.
+/// An arithmetic rate comes from the best window of about 1 ms. The read rate comes from the best
+/// pass over the memory, or from several passes if the memory has only a few MB. PeakMeter checks
+/// the results of kernels, so that the compiler cannot drop their work.
 class PeakMeter {
  public:
-  /// Measures with at most `threads` threads of its own, each bound to one of `cpus`. `between` is
-  /// called on the calling thread between parts of a measurement, and may throw to end it.
+  /// Measures with at most `threads` threads of its own, each bound to one of `cpus`. Calls
+  /// `between` on the calling thread between parts of a measurement; `between` may throw to end it.
   ///
   /// Units:  `read_bytes` comes from peak_read_bytes; a buffer of this size is allocated. `cpus`
   ///         are those of a ThreadPool, or allowed_cpus().
@@ -63,17 +63,17 @@ class PeakMeter {
   const std::vector<std::size_t> cpus_;
   const HostKernels& kernels_;
   const std::function<void()> between_;
-  Buffer buffer_;  ///< the memory to read; measure() fills it with integers 1
+  Buffer buffer_;  ///< the memory that passes read; measure() fills it with 32-bit ones
   Peaks one_thread_{};
-  PeakKernel<std::int32_t> int8_{};  ///< the fastest kernel on one thread, after measure()
+  PeakKernel<std::int32_t> int8_{};  ///< the fastest kernel on one thread; measure() sets it
   PeakKernel<float> f32_{};
 };
 
-/// The highest rate over any `window` consecutive pieces of work, in pieces per second. `ends` are
-/// the end times of all pieces in seconds, in any order. 0 if there are at most `window` pieces.
+/// Returns the highest rate over any `window` consecutive pieces of work, in pieces per second.
+/// `ends` has the end time of every piece in seconds, in any order. 0 for at most `window` pieces.
 double best_rate(std::vector<double> ends, std::size_t window);
 
-/// Lower bound of the time of a step, in seconds:
+/// Returns a lower bound of the time of a step, in seconds:
 ///
 ///     max(bytes / read peak, int8 operations / int8 peak + f32 operations / f32 peak)
 double ideal_seconds(const StepCost& cost, const Peaks& peaks);

@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// The percentile of `sorted` at index (n - 1) * percent / 100, interpolated linearly between its
-/// two neighbours. 0 if `sorted` is empty.
+/// Returns the value at index (n - 1) * percent / 100 of the n values in `sorted`, interpolated
+/// linearly between its two neighbours. 0 if `sorted` is empty.
 inline double percentile(std::span<const double> sorted, double percent) {
   if (sorted.empty()) return 0;
   const double place = static_cast<double>(sorted.size() - 1) * percent / 100;
@@ -19,7 +19,7 @@ inline double percentile(std::span<const double> sorted, double percent) {
   return std::lerp(sorted[below], sorted[above], place - std::floor(place));
 }
 
-/// The median of `values`, which may have any order: the middle value, or the mean of the two
+/// Returns the median of `values` (in any order): the middle value, or the mean of the two
 /// middle values. 0 if `values` is empty.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -15,11 +15,11 @@
 
 namespace ingot {
 
-/// One row of a benchmark: `batch` sequences of `depth` tokens each compute `tokens` more tokens.
+/// A workload: each of `batch` sequences has `depth` tokens and computes `tokens` more tokens.
 struct Workload {
   enum class Kind {
-    kPrefill,  ///< all tokens at once, with logits for the last one
-    kDecode,   ///< one token per step: the most likely by the previous step's logits
+    kPrefill,  ///< computes all tokens in one pass, with logits for the last token
+    kDecode,   ///< computes a token per step, the most likely one by the previous step's logits
   };
   Kind kind = Kind::kDecode;
   std::int64_t tokens = 0;
@@ -29,15 +29,15 @@ struct Workload {
   std::int64_t length() const { return depth + tokens; }
 };
 
-/// The sizes for which an executor must be planned to run some workloads.
+/// The sizes with which a caller plans an executor, so that it can run given workloads.
 struct WorkloadLimits {
   std::int32_t rows = 0;       ///< number of rows of the largest step
   std::int32_t sequences = 0;  ///< number of sequences of the largest batch
   std::int64_t longest = 0;    ///< number of tokens of the longest sequence
-  std::int64_t context = 0;    ///< room per sequence in the KV pool, in tokens; >= `longest`
+  std::int64_t context = 0;    ///< size of the KV pool per sequence, in tokens; >= `longest`
 };
 
-/// The limits for `workloads`. With `shared_prefix`, all sequences of a batch share one prefix.
+/// Returns the limits of `workloads`. With `shared_prefix`, a batch's sequences share a prefix.
 WorkloadLimits workload_limits(std::span<const Workload> workloads, bool shared_prefix);
 
 /// Lower bounds of a workload's cost and time.
@@ -53,9 +53,9 @@ WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks
 
 /// The result of one run of a workload.
 struct WorkloadResult {
-  double seconds = 0;  ///< time of the executor's steps, without prefixes and digests
+  double seconds = 0;  ///< seconds that the measured steps took, without prefixes and digests
   std::string digest;  ///< digest of all rows of logits, ordered by step, then by sequence
-  std::vector<std::string> sequence_digests{};  ///< digest of each sequence's rows
+  std::vector<std::string> sequence_digests{};  ///< digest of each sequence's logits
   bool mismatch = false;  ///< true if a sequence's logits differ from those of an earlier run
   StepProfile profile{};  ///< profile of the timed steps; empty without profiling
 };
@@ -63,13 +63,13 @@ struct WorkloadResult {
 /// Runs workloads on an executor that was planned for them and has no other user.
 ///
 /// Token ids are pseudo-random and depend only on sequence and position. Therefore sequence 3 has
-/// equal logits in a batch of 4 and in a batch of 8; each run is compared with earlier runs.
-/// Prefixes are computed once, and all runs share their KV blocks. Models with sliding windows drop
-/// blocks, so their prefixes are computed before each run.
+/// equal logits in a batch of 4 and in a batch of 8; the runner compares each run with earlier
+/// runs. `prepare` computes the prefixes once, and all runs share their KV blocks. With sliding
+/// windows, sequences drop blocks, so each run computes its prefixes first.
 class WorkloadRunner {
  public:
-  /// `on_step` is called between steps and may throw to end the run. `profiled`: the executor's
-  /// backend, or null without a profile. Each run clears the backend's profile before timed steps.
+  /// Calls `on_step` between steps; it may throw to end the run. `profiled` is the executor's
+  /// backend, or null for no profile. Each run clears the backend's profile before its timed steps.
   WorkloadRunner(Executor& executor, bool shared_prefix, std::function<void()> on_step,
                  ProfiledBackend* profiled = nullptr);
 
@@ -79,7 +79,7 @@ class WorkloadRunner {
   WorkloadResult run(const Workload& workload);
 
  private:
-  /// The running sequences with their digests.
+  /// The sequences of one run, with their digests and the time of their steps.
   struct Run;
 
   std::int32_t token(std::int64_t sequence, std::int64_t position, std::int64_t depth) const;
@@ -94,8 +94,8 @@ class WorkloadRunner {
   const bool windowed_;
   std::function<void()> on_step_;
   ProfiledBackend* profiled_;
-  std::vector<std::int32_t> best_;  ///< [sequences], most likely next tokens
-  std::vector<Sequence> prefixes_;  ///< prefixes of sequences 0, 1, ...
+  std::vector<std::int32_t> best_;  ///< [sequences], most likely next token of each
+  std::vector<Sequence> prefixes_;  ///< prefixes of sequences 0, 1, ...; empty with sliding windows
   std::vector<StepPart> parts_;
   /// Digests of earlier runs by kind, tokens, depth and sequence.
   std::map<std::tuple<Workload::Kind, std::int64_t, std::int64_t, std::int64_t>, std::uint64_t>

@@ -22,10 +22,10 @@ struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run;
   std::string_view example{};    ///< an example command line for the help
-  std::vector<Command> below{};  ///< subcommands; if one is given, it runs instead
+  std::vector<Command> below{};  ///< subcommands; `run` runs only if no subcommand is given
 };
 
-/// Makes a command from `run`, which returns an exit code, or nothing for kDone.
+/// Makes a command from `run`. `run` returns an exit code, or void, which stands for kDone.
 template <class Run>
 Command make_command(CLI::App& app, Run run, std::string_view example) {
   if constexpr (std::is_void_v<std::invoke_result_t<Run&>>) {
@@ -40,41 +40,41 @@ Command make_command(CLI::App& app, Run run, std::string_view example) {
   }
 }
 
-/// ingot imatrix: measures which columns of a model's matrices matter most.
+/// Adds `ingot imatrix`, which measures which columns of a model's matrices matter most.
 Command add_imatrix_command(CLI::App& app);
-/// ingot chat: talks with a model.
+/// Adds `ingot chat`, which talks with a model.
 Command add_chat_command(CLI::App& app);
-/// ingot completion: prints a script that completes its command line in a shell.
+/// Adds `ingot completion`, which prints a script that completes ingot's command lines in a shell.
 Command add_completion_command(CLI::App& app);
-/// ingot inspect: shows what is in a model file.
+/// Adds `ingot inspect`, which shows the contents of a model file.
 Command add_inspect_command(CLI::App& app);
-/// ingot logits: writes logits or hidden states.
+/// Adds `ingot logits`, which writes logits or hidden states.
 Command add_logits_command(CLI::App& app);
-/// ingot quantize: writes a model as GGUF in another type.
+/// Adds `ingot quantize`, which writes a model as a GGUF file with weights of another type.
 Command add_quantize_command(CLI::App& app);
-/// ingot synth: writes a model with a real model's shape and random weights.
+/// Adds `ingot synth`, which writes a model with a real model's shape and random weights.
 Command add_synth_command(CLI::App& app);
-/// ingot perplexity: measures how well a model predicts a text.
+/// Adds `ingot perplexity`, which measures how well a model predicts a text.
 Command add_perplexity_command(CLI::App& app);
-/// ingot man: prints a manual page.
+/// Adds `ingot man`, which prints a manual page.
 Command add_man_command(CLI::App& app);
-/// ingot models: lists the downloaded models.
+/// Adds `ingot models`, which lists the built-in model and the downloaded models.
 Command add_models_command(CLI::App& app);
-/// ingot pull: downloads a model.
+/// Adds `ingot pull`, which downloads a model.
 Command add_pull_command(CLI::App& app);
-/// ingot rm: removes downloaded models.
+/// Adds `ingot rm`, which removes downloaded models.
 Command add_rm_command(CLI::App& app);
-/// ingot run: continues a prompt.
+/// Adds `ingot run`, which continues a prompt.
 Command add_run_command(CLI::App& app);
-/// ingot serve: serves a model over HTTP.
+/// Adds `ingot serve`, which serves a model over HTTP.
 Command add_serve_command(CLI::App& app);
-/// ingot tokenize: turns text into token ids and back.
+/// Adds `ingot tokenize`, which converts text to token ids and back.
 Command add_tokenize_command(CLI::App& app);
-/// ingot template: renders a chat template.
+/// Adds `ingot template`, which renders a chat template.
 Command add_template_command(CLI::App& app);
 
-/// Parses the command line, runs the command and returns the process's exit code (see cli.md).
-/// The functions in `more` add commands of libraries that use this one.
+/// Parses the command line, runs the command and returns the process's exit code. The functions in
+/// `more` add commands of libraries that depend on this library.
 int run_command_line(int argc, char** argv,
                      std::initializer_list<Command (*)(CLI::App&)> more = {});
 

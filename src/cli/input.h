@@ -9,15 +9,15 @@
 
 namespace ingot {
 
-/// Waits for data on stdin and appends it; false at the end of stdin.
+/// Waits for data on stdin and appends it to `text`. Returns false at the end of stdin.
 ///
 /// Errors: Error{kIo}; Interrupted.
 bool read_more_stdin(std::string& text);
 
-/// All of stdin. Errors: Error{kIo}; Error{kInvalid} beyond 256 MiB; Interrupted.
+/// Reads all of stdin. Errors: Error{kIo}; Error{kInvalid} beyond 256 MiB; Interrupted.
 std::string read_stdin();
 
-/// The lines of a text, without line breaks. Errors: Error{kInvalid} for more than 65536 lines.
+/// Splits a text into lines without line breaks. Errors: Error{kInvalid} for more than 65536 lines.
 std::vector<std::string_view> split_lines(std::string_view text);
 
 /// Parses a JSON file. Error messages call the document `section`.

@@ -22,13 +22,13 @@ class Interrupted : public std::exception {
 /// removes unfinished output files. SIGPIPE and SIGXFSZ are ignored: the write fails instead.
 void install_interrupt_handlers();
 
-/// Whether a signal that ends the command has come.
+/// Returns whether a signal that ends the command has arrived.
 bool interrupted();
 
-/// A safe point: throws Interrupted if a signal that ends the command has come.
+/// Marks a safe point: throws Interrupted if a signal that ends the command has arrived.
 void interruption_point();
 
-/// While a CtrlC object exists, Ctrl-C (SIGINT) only sets a flag. Only one may exist at a time.
+/// While a CtrlC object exists, Ctrl-C (SIGINT) only sets a flag. Only one object may exist.
 class CtrlC {
  public:
   CtrlC();
@@ -36,7 +36,7 @@ class CtrlC {
   CtrlC(const CtrlC&) = delete;
   CtrlC& operator=(const CtrlC&) = delete;
 
-  /// Whether Ctrl-C came since the last call.
+  /// Returns whether Ctrl-C arrived since the last call.
   bool take();
 };
 

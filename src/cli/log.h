@@ -1,4 +1,4 @@
-// Log messages on stderr, by level. Results of commands are not written here.
+// Log messages on stderr, by level. Commands write their results to stdout instead.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace ingot {
 
-/// The level of a message. Messages below the set level are not shown.
+/// A message's level. `set_log_level` hides messages of lower levels.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-/// Sets the lowest level that is shown; kInfo by default.
+/// Hides messages below `level`. The default level is kInfo.
 void set_log_level(LogLevel level);
-/// The lowest level that is shown.
+/// Returns the lowest level that is shown.
 LogLevel log_level();
 
-/// Each function writes one line with its level: "warning: <text>".
+/// Each function writes one line that begins with its level: "warning: <text>".
 void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
@@ -22,7 +22,7 @@ void log_warning(std::string_view text);
 /// Writes a line without a prefix, for scripts that wait for it. Shown at every level.
 void log_always(std::string_view text);
 
-/// Writes a warning that is shown at every level, in red on a terminal.
+/// Writes a warning, in red on a terminal. Shown at every level.
 void log_alarm(std::string_view text);
 
 /// Writes the line that says why a command failed: "error: <text>". Shown at every level.

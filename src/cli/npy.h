@@ -10,22 +10,22 @@
 
 namespace ingot {
 
-/// A float32 matrix with its shape.
+/// A float32 matrix of `rows` x `cols` values, row after row.
 struct Matrix {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::vector<float> values;
 };
 
-/// Reads a C-order little-endian float32 array of two dimensions, format version 1 to 3.
+/// Reads a two-dimensional little-endian float32 array in C order, format version 1 to 3.
 ///
-/// `expect` gets the shape before the values are read or allocated, and may throw.
+/// Calls `expect` with the shape before it allocates or reads the values. `expect` may throw.
 /// Errors: model_error(path, "npy", offset, reason) for any other file.
 /// Source: NumPy's format specification (numpy.lib.format).
 Matrix read_npy(const std::string& path,
                 FunctionRef<void(std::int64_t rows, std::int64_t cols)> expect);
 
-/// Writes a matrix row by row. The file appears when `finish` is called after all rows.
+/// Writes a matrix row by row. Call `finish` after the last row; the file appears only then.
 class NpyWriter {
  public:
   NpyWriter(const std::string& path, std::int64_t rows, std::int64_t cols);

@@ -12,20 +12,20 @@ struct ScoredWindow {
   std::int64_t scored = 0;
 };
 
-/// A text cut into windows of equal length. Drops tokens at its end that do not fill a window.
+/// Cuts a text into windows of equal length. Drops the last tokens if they do not fill a window.
 class TextWindows {
  public:
-  /// Units:  tokens; `context` is a window's length, including a BOS token if `bos`. Windows begin
-  ///         `stride` apart (0: without overlap), and each scores the tokens that are new in it.
+  /// Units:  tokens. `tokens`: the text's length. `context`: a window's length, with BOS if `bos`.
+  ///         Windows begin `stride` apart (0: no overlap). Each scores its new tokens only.
   /// Errors: Error{kInvalid} that names --ctx or --stride, also if the text is too short.
   TextWindows(std::int64_t tokens, std::int64_t context, bool bos, std::int64_t stride);
 
   std::int64_t count() const { return count_; }
-  /// Window `i`. Without BOS, the text's first token is not scored, since no token predicts it.
+  /// Returns window `i`. Without BOS, the text's first token has no score: no token predicts it.
   ScoredWindow operator[](std::int64_t i) const;
 
  private:
-  std::int64_t length_ = 0;  ///< tokens of a window, without BOS
+  std::int64_t length_ = 0;  ///< number of the text's tokens in a window, without BOS
   std::int64_t stride_ = 0;
   std::int64_t count_ = 0;
   bool bos_ = false;
@@ -38,14 +38,14 @@ class Perplexity {
 
   std::int64_t tokens() const { return tokens_; }
   double value() const;
-  /// The standard error of `value`: the standard error of the mean, propagated through exp to first
-  /// order. NaN with fewer than two tokens.
+  /// Returns the standard error of `value`: the mean's standard error, propagated through exp to
+  /// first order. NaN with fewer than two tokens.
   double standard_error() const;
 
  private:
   std::int64_t tokens_ = 0;
   double mean_ = 0;
-  double squares_ = 0;  ///< sum of squared differences from the mean
+  double squares_ = 0;  ///< sum of squared differences of negative log-probabilities from `mean_`
 };
 
 }  // namespace ingot

@@ -16,9 +16,9 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// Draws the bar. `note` is one line of text that follows the percentage.
+  /// Draws the bar for `done` of `total`. `note` is one line of text after the percentage.
   void show(std::uint64_t done, std::uint64_t total, const std::string& note = {});
-  /// Clears the line, so that other text can be shown. The next `show` draws it again.
+  /// Clears the line, so that the program can show other text. The next `show` draws the bar again.
   void hide();
 
  private:
@@ -26,10 +26,10 @@ class ProgressBar {
   bool enabled_ = false;
   int percent_ = -1;
   std::string note_;
-  std::size_t width_ = 0;  ///< length of the shown line
+  std::size_t width_ = 0;  ///< length of the last drawn line in bytes
 };
 
-/// A progress callback that draws on `bar`, and throws Interrupted when a signal has come.
+/// Returns a progress callback that draws `bar`, and throws Interrupted after a signal.
 inline auto interruptible(ProgressBar& bar) {
   return [&bar](std::uint64_t done, std::uint64_t total) {
     interruption_point();

@@ -21,12 +21,12 @@ struct Reply {
 /// Appends the available deltas of the stream to `reply`; returns their text.
 std::string collect(Stream& stream, Reply& reply);
 
-/// Events per second; 0 if no time was measured.
+/// Returns `count` / `seconds`, or 0 if `seconds` is 0.
 inline double per_second(std::int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-/// Ids as one line: "1,2,3".
+/// Returns the ids as one line: "1,2,3".
 std::string ids_line(std::span<const std::int32_t> ids);
 
 /// The optional members of a reply's JSON object.
@@ -36,7 +36,7 @@ struct ReplyFields {
   bool prompt_logprobs = false;
 };
 
-/// The JSON object of `run --jsonl`; `run --json` adds speeds. `prompt` has the prompt's ids.
+/// Makes the JSON object of `run --jsonl`; `run --json` adds speeds. `prompt` has the prompt's ids.
 Json reply_json(std::span<const std::int32_t> prompt, const Reply& reply, const Outcome& outcome,
                 const ReplyFields& fields);
 

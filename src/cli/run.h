@@ -1,4 +1,4 @@
-// ingot run: its flags, shared by single prompts and batches of lines.
+// ingot run: its flags, for a single prompt or for many lines of stdin.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct RunValues {
   std::optional<std::string> tokens;
   std::optional<std::string> messages;
   std::optional<std::string> chat_template;
-  std::optional<std::string> session;       ///< session file to continue
-  std::optional<std::string> save_session;  ///< session file to write
-  const CLI::App* app = nullptr;            ///< CLI11's object of `ingot run`
+  std::optional<std::string> session;       ///< session file to continue; absent: none
+  std::optional<std::string> save_session;  ///< session file to write; absent: none
+  const CLI::App* app = nullptr;            ///< the command `ingot run` in CLI11
   bool jsonl = false;
   bool print_ids = false;
   bool json = false;
@@ -30,7 +30,7 @@ struct RunValues {
   std::int32_t step_rows = 512;
 };
 
-/// Runs each line of stdin as a request, all in one batch, and writes the trace. Returns kDone, or
+/// Runs each line of stdin as a request, all in one engine, and writes the trace. Returns kDone, or
 /// kCheckFailed if a line gave an error.
 int run_lines(const RunValues& values, Instance& instance, TraceFile& trace);
 

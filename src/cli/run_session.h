@@ -10,18 +10,18 @@
 
 namespace ingot {
 
-/// The session files of --session and --save-session. Without these options it does nothing.
+/// Reads the --session file and writes the --save-session file. Does nothing without these options.
 class RunSession {
  public:
   /// Checks the --session file before the instance starts. Errors: Error{kModel} for a bad file.
   RunSession(const RunValues& values, const Instance& instance);
 
   bool is_continued() const { return file_.has_value(); }
-  /// The session's request, with the tokens of -p or --tokens and the values of given flags.
+  /// Returns the session's request. Appends the tokens of -p or --tokens, and applies given flags.
   Request request(const Request& flags) const;
   /// Loads the session's keys and values into the engine.
   void restore(Engine& engine) const;
-  /// Writes the session of `request`, which generated the ids `drawn`. Errors: Error{kIo}.
+  /// Saves a session: `request`, and the ids `drawn` that `request` gave. Errors: Error{kIo}.
   void save(Engine& engine, const Request& request, std::span<const std::int32_t> drawn) const;
 
  private:

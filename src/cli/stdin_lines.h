@@ -16,7 +16,7 @@ class StdinLines {
  public:
   explicit StdinLines(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// The next line without its line break, valid until the next call; nothing after the last one.
+  /// Returns the next line without its line break, valid until the next call; nothing at the end.
   ///
   /// Errors: Error{kIo}; Error{kInvalid} for a line of more than `bytes_max` bytes; Interrupted.
   std::optional<std::string_view> next();
@@ -24,12 +24,12 @@ class StdinLines {
  private:
   std::size_t bytes_max_;
   std::string held_;
-  std::size_t at_ = 0;  // number of bytes of `held_` that were returned
+  std::size_t at_ = 0;  // number of bytes of `held_` that `next` has returned
   bool ended_ = false;
 };
 
-/// Writes one JSON object for each line of stdin as soon as the line arrives: {"error"}, or the
-/// result of `answer`, which gets the line's JSON and length. True if no line gave an error.
+/// Answers each line of stdin with one JSON object as soon as the line arrives: {"error"}, or the
+/// result of `answer`, which gets the line's JSON and length. Returns true if no line had an error.
 ///
 /// Errors: those of StdinLines, for lines of more than `limits.bytes_max` bytes.
 bool answer_lines(const JsonLimits& limits,

@@ -9,7 +9,7 @@ namespace ingot {
 
 /// Handles SIGINT, SIGTERM and SIGHUP while it exists, in place of interrupt.h. The first signal
 /// wakes `wait_for`; a second one ends the process at once, with `forced_exit_code`. Construct it
-/// before other threads start: they inherit its mask, which blocks these signals.
+/// before other threads start, because they inherit the signal mask that it sets.
 class StopSignal {
  public:
   explicit StopSignal(int forced_exit_code);
@@ -17,13 +17,13 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  /// From now on the first signal wakes `wait_for`; before, it ends the process with 128 + signal.
+  /// Lets the first signal wake `wait_for`. Before this call, a signal exits with 128 + signal.
   void begin();
-  /// Waits up to `seconds` for the first signal, `ask` or `fail`. False if the time ran out.
+  /// Waits up to `seconds` for the first signal, `ask` or `fail`. Returns false after this time.
   bool wait_for(double seconds);
-  /// Whether `fail` was called, and neither a signal nor `ask` came.
+  /// Returns true if `fail` was called, but no signal came and `ask` was not called.
   bool has_failed();
-  /// Acts like a first signal. Thread-safe.
+  /// Wakes `wait_for` as a first signal does. Thread-safe.
   void ask();
   /// Wakes `wait_for` because serving has failed. Thread-safe.
   void fail();

@@ -13,7 +13,7 @@ namespace ingot {
 /// The lines of a table. Each line has the same number of cells; the first line names the columns.
 using Cells = std::vector<std::vector<std::string>>;
 
-/// Texts before, between and after the cells of a line, and whether a rule follows the first line.
+/// Texts before, between and after a line's cells. `ruled`: a rule follows the first line.
 struct Frame {
   std::string_view begin, between, end;
   bool ruled = false;
@@ -22,15 +22,15 @@ struct Frame {
 inline constexpr Frame kPlainFrame{.begin = "", .between = "  ", .end = ""};
 inline constexpr Frame kMarkdownFrame{.begin = "| ", .between = " | ", .end = " |", .ruled = true};
 
-/// A table as text: the first column is aligned to the left, the others to the right.
+/// Formats a table as text. Aligns the first column to the left and all others to the right.
 std::string table(const Cells& cells, const Frame& frame);
 
-/// The settings of a measurement, by name.
+/// A measurement's settings: pairs of name and value.
 using Settings = std::vector<std::pair<std::string, Json>>;
 
-/// The settings on one line: "name value; name value".
+/// Returns the settings on one line: "name value; name value".
 std::string settings_text(const Settings& settings);
-/// The settings as a JSON object.
+/// Returns the settings as a JSON object.
 Json settings_json(const Settings& settings);
 
 }  // namespace ingot

@@ -12,26 +12,26 @@
 
 namespace ingot {
 
-/// For each column of each matrix: the mean square of its input, measured over a text.
+/// Holds, for each column of each matrix, the mean square of the column's input over a text.
 ///
 /// Files have one of two layouts. The GGUF layout, which `ingot imatrix` writes, has tensors
 /// NAME.in_sum2 (sums) and NAME.counts (rows), and general.type "imatrix". The older layout is a
-/// list of entries, each with a name, a number of calls and values.
+/// list of entries. Each entry has a name, a number of calls, and values.
 /// Source: llama.cpp, tools/imatrix, for both layouts.
 class ImportanceMatrix {
  public:
-  /// Reads a file; its content decides which layout it has.
+  /// Reads a file of either layout. The file's first bytes tell which layout it has.
   ///
   /// Errors: model_error for the file; section "importance" for values that are negative or not
   ///         finite, and for sums and counts that contradict each other.
   static ImportanceMatrix read(const std::string& path);
-  /// Reads the bytes of a file as `read` does; `name` is for messages.
+  /// Parses the bytes of a file as `read` does. Error messages use `name` as the file's name.
   static ImportanceMatrix parse(std::span<const std::byte> bytes, const std::string& name);
 
-  /// The values for a tensor, [experts, cols]; empty if the file does not have the tensor. Only the
-  /// ratios of values within one expert have a meaning.
+  /// Returns a tensor's values, [experts, cols]; empty if the file has no such tensor. Compare only
+  /// values of one expert with each other: only their ratios have a meaning.
   std::span<const float> find(std::string_view tensor) const;
-  /// Number of tensors with values.
+  /// Returns the number of tensors with values.
   std::size_t size() const { return values_.size(); }
   const std::string& name() const { return name_; }
 
@@ -51,11 +51,11 @@ struct InputSums {
   std::vector<double> rows;     ///< [experts], number of input rows of each expert
 };
 
-/// Describes the text over which sums were measured. The file stores this description.
+/// Describes the measured text. The file of importance values stores this description.
 struct ImportanceSource {
   std::string text;                 ///< name of the text file
-  std::uint32_t windows = 0;        ///< number of pieces of the text
-  std::uint32_t window_tokens = 0;  ///< number of tokens in a piece
+  std::uint32_t windows = 0;        ///< number of windows into which the text is cut
+  std::uint32_t window_tokens = 0;  ///< number of tokens in a window
 };
 
 /// Writes sums in the GGUF layout, rounded to float32.

@@ -12,10 +12,10 @@
 
 namespace ingot {
 
-/// Sums the squared inputs of each matrix of a model.
+/// Sums the squared inputs of each matrix of a model, by column.
 ///
-/// Each column is summed in double in the order of the rows, so sums do not depend on the number of
-/// threads. Tensors with a common input (q, k and v; gate and up) get equal sums.
+/// Adds up each column in double and in the order of the rows, so sums do not depend on the number
+/// of threads. Tensors with a common input (q, k and v; gate and up) get equal sums.
 class ImportanceCollector final : public LinearObserver {
  public:
   explicit ImportanceCollector(ThreadPool& pool) : pool_(pool) {}
@@ -23,19 +23,19 @@ class ImportanceCollector final : public LinearObserver {
   /// Starts to collect the inputs of `model`'s linear layers. `model` must outlive this object.
   void watch(const Model& model);
   void linear(View in, const Weight& weight) override;
-  /// Adds input rows of the output head: hidden states after the final norm, [T, H].
+  /// Adds input rows of the output head: hidden states after the final norm, [rows, hidden size].
   void head(View rows);
 
-  /// The sums by layer, then of the output head. Tensors that received no rows are left out.
+  /// Returns the sums of all tensors with input rows: first by layer, then of the output head.
   std::vector<InputSums> sums() const;
 
  private:
-  /// The place of one Weight's sums: an index into `inputs_`, and an expert.
+  /// Where a Weight's sums are: an index into `inputs_`, and the number of an expert.
   struct Place {
     std::size_t input = 0;
     std::size_t expert = 0;
   };
-  /// The tensors that have one common input, and the input's sums.
+  /// Tensors that have one common input, and the sums of this input.
   struct Input {
     std::vector<std::string> tensors;
     InputSums sums;
@@ -46,7 +46,7 @@ class ImportanceCollector final : public LinearObserver {
 
   ThreadPool& pool_;
   std::vector<Input> inputs_;
-  std::unordered_map<const Weight*, Place> places_;  ///< never iterated, because its order varies
+  std::unordered_map<const Weight*, Place> places_;  ///< a weight's place; iteration order varies
   Place head_;
 };
 

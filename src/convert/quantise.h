@@ -21,7 +21,7 @@ namespace ingot {
 struct QuantiseOptions {
   const Recipe* recipe = nullptr;
   const ImportanceMatrix* importance = nullptr;  ///< null: all columns count equally
-  bool tokenizer = true;  ///< false leaves the tokenizer and the chat template out
+  bool tokenizer = true;  ///< false: the file gets no tokenizer and no chat template
 };
 
 /// One tensor to write.
@@ -31,13 +31,13 @@ struct PlannedTensor {
   std::span<const float> importance;  ///< [experts, cols] or [cols]; empty: columns count equally
 };
 
-/// All decisions, made before the first byte is written. The plan points into the checkpoint and
-/// the importance matrix, which must outlive it.
+/// The planned contents of the file. The plan points into the checkpoint and the importance matrix,
+/// which both must outlive the plan.
 struct QuantisePlan {
   GgufValues values;
   std::uint32_t alignment = 0;
   std::vector<PlannedTensor> tensors;
-  std::vector<std::string> warnings;  ///< lines for the user
+  std::vector<std::string> warnings;  ///< lines to show to the user
 };
 
 /// Binds the model, lists its tensors and decides on their formats.
@@ -51,22 +51,22 @@ struct TensorReport {
   std::string name;
   std::string source_type;  ///< the checkpoint's type; empty for a computed tensor
   Format format{};
-  /// The recipe's format; set only if it was replaced, because rows do not divide into its blocks.
+  /// The recipe's format if `format` replaces it, because rows do not divide into its blocks.
   std::optional<Format> wanted;
   std::uint64_t bytes = 0;
-  double error = 0;  ///< relative: root of (sum of squared differences / sum of squared weights)
-  /// As `error`, with both sums weighted by importance.
+  double error = 0;  ///< relative error: sqrt(sum of squared differences / sum of squared weights)
+  /// Like `error`, with both sums weighted by importance; absent without importance values.
   std::optional<double> weighted_error;
 };
 
-/// Receives progress, in bytes of the weights as float32. It may throw to end the work.
+/// Receives the progress in bytes of weights, counted as float32. May throw to end the work.
 using QuantiseProgress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Writes the file atomically, some megabytes of a tensor at a time. The file's bytes do not depend
 /// on the number of threads.
 ///
 /// Errors: model_error naming tensor and row for a weight that is not finite or too large for the
-///         format; kIo if the file cannot be written, or if the checkpoint changed meanwhile.
+///         format; kIo if the file cannot be written, or if the checkpoint changes meanwhile.
 std::vector<TensorReport> write_quantised(Checkpoint& checkpoint, const QuantisePlan& plan,
                                           const std::string& path, ThreadPool& pool,
                                           QuantiseProgress progress);

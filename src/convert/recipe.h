@@ -16,16 +16,16 @@ struct Recipe {
   std::string_view name;
   Format format{};              ///< the format of all matrices, or of most matrices if `mixed`
   std::uint32_t file_type = 0;  ///< the recipe's number in GGUF's general.file_type
-  bool mixed = false;           ///< whether some matrices get more bits
+  bool mixed = false;           ///< true: some matrices get formats with more bits
 };
 
-/// All recipes, the largest files first.
+/// Returns all recipes, the largest files first.
 std::span<const Recipe> recipes();
 
-/// The recipe with this name; null if there is none.
+/// Returns the recipe with this name; null if there is none.
 const Recipe* find_recipe(std::string_view name);
 
-/// A tensor's format. `wanted` is the recipe's format, set only if rows do not fit its blocks.
+/// A tensor's format. `wanted`: the recipe's format, set if rows do not divide into its blocks.
 struct FormatChoice {
   Format format{};
   std::optional<Format> wanted;
@@ -34,10 +34,10 @@ struct FormatChoice {
 /// Chooses a tensor's format. Vectors and routers are F32. Rows that do not divide into blocks get
 /// the replacement that common tools choose: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K, else F16.
 ///
-/// Q4_K_M is Q4_K, with exceptions. The output head is Q6_K, and so are attn_v and ffn_down in
-/// every third layer and in the first and last eighth of the layers. With eight experts, attn_k and
-/// attn_v are Q8_0, and attn_output is Q5_K. With 80 layers and grouped heads, attn_v is Q5_K where
-/// it would be Q4_K. Source: the types in files that llama.cpp's quantize tool writes, and its
+/// Q4_K_M is Q4_K, with exceptions. The output head is Q6_K. attn_v and ffn_down are Q6_K in every
+/// third layer and in the first and last eighth of the layers. With eight experts, attn_k and
+/// attn_v are Q8_0, and attn_output is Q5_K. With 80 layers and grouped heads, attn_v is Q5_K
+/// instead of Q4_K. Source: the types in files that llama.cpp's quantize tool writes, and its
 /// documentation.
 FormatChoice choose_format(const Recipe& recipe, const Spec& spec, const ListedTensor& tensor);
 

@@ -16,10 +16,10 @@
 
 namespace ingot {
 
-/// The sizes of a model; most shapes are those of published models.
+/// The sizes of a synthetic model. Most shapes are those of published models.
 struct SyntheticShape {
   std::string_view name;          ///< the name on the command line: "qwen3-0.6b"
-  std::string_view architecture;  ///< name in GGUF's spelling
+  std::string_view architecture;  ///< the architecture's name in GGUF
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t ffn = 0;
@@ -30,30 +30,30 @@ struct SyntheticShape {
   std::int32_t head_dim = 0;
   double rope_theta = 0;
   double norm_eps = 0;
-  bool tied = true;  ///< the embedding matrix is also the output head
+  bool tied = true;  ///< true: the embedding matrix is also the output head
   std::int64_t experts = 0;
   std::int64_t experts_used = 0;
   std::int64_t expert_ffn = 0;
 };
 
-/// All shapes, the largest first.
+/// Returns all shapes, the largest first.
 std::span<const SyntheticShape> synthetic_shapes();
 
-/// The shape with this name; null if there is none.
+/// Returns the shape with this name; null if there is none.
 const SyntheticShape* find_synthetic_shape(std::string_view name);
 
-/// The recipe with this name, or a recipe that gives all matrices the format with this name.
-/// nullopt for other names.
+/// Returns the recipe `name`. If `name` is a format, returns a recipe that gives all matrices this
+/// format. Returns nullopt for other names.
 std::optional<Recipe> synthetic_recipe(std::string_view name);
 
 /// Metadata and tensors of a synthetic model, before weights are drawn.
 struct SyntheticPlan {
   GgufValues values;
-  std::vector<ListedTensor> tensors;  ///< their `sources` are empty
+  std::vector<ListedTensor> tensors;  ///< tensors of the file; their `sources` are empty
   std::vector<Format> formats;        ///< the format of each tensor
   std::uint32_t seed = 0;
 
-  std::uint64_t bytes() const;  ///< bytes of all tensors
+  std::uint64_t bytes() const;  ///< returns the bytes of all tensors
 };
 
 /// Plans a model with this shape and `layers` layers (at least 1).

@@ -11,34 +11,34 @@
 
 namespace ingot {
 
-/// One tensor of a GGUF file that is made from a checkpoint.
+/// One tensor to write to a GGUF file.
 ///
-/// Its rows are the rows of all `sources` in order (the experts of a folder are stacked), or
-/// `values` if the checkpoint does not have the tensor.
+/// Its rows are the rows of all `sources` in order: the experts of a folder are stacked. If the
+/// checkpoint does not have the tensor, `values` holds its contents.
 struct ListedTensor {
-  std::string name;  ///< name in GGUF's spelling
+  std::string name;  ///< the tensor's name in GGUF
   TensorRole role{};
   std::int64_t layer = 0;
-  std::vector<std::int64_t> shape;  ///< row-major
+  std::vector<std::int64_t> shape;  ///< sizes of the dimensions; the last dimension is contiguous
   std::vector<const TensorInfo*> sources;
   std::vector<float> values;
-  /// Number of heads to reorder from half-split to adjacent rotary pairs; 0: rows keep their order.
+  /// Number of heads whose rotary pairs move from half a head apart to adjacent rows; 0: none move.
   std::int64_t turned_heads = 0;
 
-  /// Columns of a row. A vector to reorder counts as a matrix with one column.
+  /// Returns the columns of a row; 1 for a vector to reorder, whose elements count as rows.
   std::int64_t cols() const { return turned_heads > 0 && shape.size() == 1 ? 1 : shape.back(); }
   std::int64_t rows() const;
-  /// Rows of one expert; all rows of a dense matrix.
+  /// Returns the number of rows of one expert. A dense matrix counts as one expert.
   std::int64_t rows_per_expert() const;
 };
 
-/// A row in a checkpoint.
+/// A row of a checkpoint's tensor: the tensor, and the row's first byte.
 struct SourceRow {
   const TensorInfo* tensor = nullptr;
   const std::byte* data = nullptr;
 };
 
-/// Finds the source of row `row`. The tensor must have sources.
+/// Finds the checkpoint's row from which row `row` is made. The tensor must have sources.
 SourceRow source_row(const ListedTensor& tensor, std::int64_t row);
 
 /// Lists the tensors to write for `model`. Tensors of a GGUF file keep their order. Tensors of a
@@ -50,8 +50,8 @@ SourceRow source_row(const ListedTensor& tensor, std::int64_t row);
 /// The names of tensors are those of model/names.h.
 std::vector<ListedTensor> list_tensors(const Checkpoint& checkpoint, const BoundModel& model);
 
-/// The checkpoint's tensors that are not in `listed`: a copy of the embedding as output head, and
-/// tensors whose contents follow from the configuration.
+/// Returns the checkpoint's tensors that `listed` does not use: an output head that copies the
+/// embedding, and tensors whose contents follow from the configuration.
 std::vector<const TensorInfo*> left_out(const Checkpoint& checkpoint,
                                         const std::vector<ListedTensor>& listed);
 

@@ -14,7 +14,7 @@ namespace ingot {
 struct CachedFile {
   std::string path;  ///< path relative to the folder of the snapshot
   std::uint64_t bytes = 0;
-  std::string blob;  ///< name of the blob that `path` links to; empty if there is no such link
+  std::string blob;  ///< name of the blob to which `path` links; empty: it links to no blob
 };
 
 /// A repository in the cache. Its layout:
@@ -28,7 +28,7 @@ struct CachedFile {
 /// Source: huggingface_hub, "Understand caching".
 class RepoCache {
  public:
-  /// `root` is the cache's folder. `repo` must be a repository's name (is_repo_name).
+  /// Refers to repository `repo` in the cache's folder `root`. is_repo_name(repo) must be true.
   RepoCache(std::string root, std::string repo);
 
   const std::string& repo() const { return repo_; }
@@ -40,20 +40,20 @@ class RepoCache {
   std::string snapshot(std::string_view commit) const;
   std::string ref(std::string_view revision) const;
 
-  /// The commit that a revision names: `revision` itself if it is a commit, otherwise the content
-  /// of the file refs/<revision>. Nothing if there is no such file, or no snapshot of the commit.
+  /// Returns the commit that a revision names: `revision` itself if it is a commit, otherwise the
+  /// content of file refs/<revision>. Returns nothing without this file or the commit's snapshot.
   std::optional<std::string> commit_of(std::string_view revision) const;
-  /// The commits that have a snapshot, sorted.
+  /// Returns the commits that have a snapshot, sorted.
   std::vector<std::string> snapshots() const;
-  /// The revisions that have a file in the folder `refs`, sorted.
+  /// Returns the revisions that have a file in the folder `refs`, sorted.
   std::vector<std::string> revisions() const;
-  /// The files of a snapshot, sorted by path. Links to missing blobs are left out.
+  /// Returns the files of a snapshot, sorted by path. Leaves out links to missing blobs.
   std::vector<CachedFile> files(std::string_view commit) const;
-  /// The names of all files in the folder `blobs`, sorted. Unfinished downloads are included.
+  /// Returns the names of all files in the folder `blobs`, sorted, with unfinished downloads.
   std::vector<std::string> blob_files() const;
-  /// The number of links to each blob, in all snapshots.
+  /// Counts the links to each blob, in all snapshots.
   ///
-  /// Errors: Error{kIo} if a folder cannot be read: otherwise a used blob could look unused.
+  /// Errors: Error{kIo} for an unreadable folder, because a used blob could otherwise look unused.
   std::map<std::string, int> blob_uses() const;
 
   /// Links `path` in a snapshot to a blob. Replaces an existing file at `path`.
@@ -67,10 +67,10 @@ class RepoCache {
   std::string folder_;
 };
 
-/// All model repositories in the cache at `root`, sorted by name.
+/// Returns all model repositories in the cache at `root`, sorted by name.
 std::vector<RepoCache> cached_repos(const std::string& root);
 
-/// The paths of `files`.
+/// Returns the path of each of the `files`, in their order.
 std::vector<std::string> paths_of(const std::vector<CachedFile>& files);
 
 /// Creates a folder and its parents. Errors: Error{kIo}.

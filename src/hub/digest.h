@@ -16,11 +16,11 @@ enum class DigestKind { kSha1, kSha256 };
 /// Computes a digest of bytes that arrive in pieces.
 class FileDigest {
  public:
-  /// Errors: Error{kInternal} if libcrypto does not offer the hash function.
+  /// Starts a digest. Errors: Error{kInternal} if libcrypto does not offer the hash function.
   explicit FileDigest(DigestKind kind);
 
   void update(std::span<const std::byte> bytes);
-  /// The digest in lower-case hexadecimal digits. Call `finish` once, after the last `update`.
+  /// Returns the digest in lower-case hexadecimal. Call `finish` once, after the last `update`.
   std::string finish();
 
  private:

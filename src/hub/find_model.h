@@ -11,13 +11,13 @@
 
 namespace ingot {
 
-/// The repository `repo` in the cache at `root`. A name without '/' also matches the last part of a
-/// repository's name, ignoring case. Nothing if no repository matches.
+/// Finds repository `repo` in the cache at `root`. A name without '/' also matches the last part of
+/// a repository's name, ignoring case. Returns nothing if no repository matches.
 ///
 /// Errors: Error{kInvalid} if several repositories match; the message lists them.
 std::optional<RepoCache> find_cached_repo(const std::string& root, const std::string& repo);
 
-/// The path to open for the model `name`; nothing if the model is not in the cache.
+/// Returns the path to open for the model `name`; nothing if the model is not in the cache.
 ///
 /// Errors: Error{kInvalid} if several models match; the message lists the possible names.
 std::optional<std::string> find_cached_model(const std::string& root, const ModelName& name);
@@ -27,10 +27,10 @@ struct CachedModel {
   std::string name;  ///< a name that `find_cached_model` accepts
   std::uint64_t bytes = 0;
   std::string path;
-  std::vector<std::string> formats;  ///< "safetensors", "gguf" or both; empty without a model
+  std::vector<std::string> formats;  ///< {"safetensors"} or {"gguf"}; empty: no model
 };
 
-/// All models in the cache, sorted by repository. Snapshots without a model are listed too.
+/// Lists all models in the cache, sorted by repository. Snapshots without a model get an entry too.
 std::vector<CachedModel> cached_models(const std::string& root);
 
 }  // namespace ingot

@@ -12,24 +12,24 @@ namespace ingot {
 struct GgufModel {
   std::vector<std::string> files;  ///< paths in the order of the parts; open the first path
   /// A name that no other model of the list has: the quantisation ("Q4_K_M"), or the first file's
-  /// path if the quantisation is unknown or several models have this quantisation.
+  /// path if the quantisation is unknown or several models have it.
   std::string label;
 };
 
-/// The GGUF models in `paths`, which must be sorted. Files named "mmproj..." are skipped: they are
-/// parts of vision models. A split model with a missing file is skipped, too.
+/// Finds the GGUF models in `paths`, which must be sorted. Skips files named "mmproj...", which are
+/// parts of vision models. Also skips a split model with a missing file.
 std::vector<GgufModel> find_gguf_models(std::span<const std::string> paths);
 
-/// The models that `wanted` names: the models that have it as a file's path (with or without
-/// ".gguf"); if none, as the label; if none, as a part of the first path between '-', '.' and '/'.
-/// Labels and parts match ignoring case.
+/// Returns the models that `wanted` names. Compares `wanted` with file paths (".gguf" is optional),
+/// then with labels, then with the parts of each first path between '-', '.' and '/'. Stops at the
+/// first comparison that matches a model. Labels and parts match ignoring case.
 std::vector<GgufModel> match_gguf_models(std::span<const GgufModel> models,
                                          std::string_view wanted);
 
-/// Whether two texts are equal except for the case of ASCII letters.
+/// Returns whether two texts are equal, ignoring the case of ASCII letters.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
-/// The first 24 labels, for a message: "Q4_K_M, Q8_0".
+/// Lists up to 24 labels and counts the rest, for a message: "Q4_K_M, Q8_0 and 3 more".
 std::string list_labels(std::span<const GgufModel> models);
 
 }  // namespace ingot

@@ -27,7 +27,7 @@ struct HttpReply {
   std::string problem;      ///< what failed, for messages; empty if kDone
   int status = 0;           ///< HTTP status of the last reply; 0: no reply arrived
   std::string error_code;   ///< the hub's X-Error-Code: "GatedRepo", "RepoNotFound", ...
-  std::string retry_after;  ///< the Retry-After header
+  std::string retry_after;  ///< value of the Retry-After header; empty: none
   /// True if the server did not send the requested range; the sink then got no bytes.
   bool is_range_refused = false;
 
@@ -38,7 +38,7 @@ struct HttpReply {
 struct FetchRequest {
   std::string url;
   std::uint64_t offset = 0;  ///< index of the first byte to get
-  /// Time limit for the whole transfer; with 0, the transfer may last as long as bytes arrive.
+  /// Limit on the whole transfer in seconds; 0: no limit while bytes arrive.
   int seconds_max = 0;
 };
 
@@ -46,7 +46,7 @@ struct FetchRequest {
 class HttpSink {
  public:
   virtual ~HttpSink() = default;
-  /// Called before the body. `offset` is the index of the body's first byte in the file. May throw.
+  /// Begins the body. `offset` is the index of the body's first byte in the file. May throw.
   virtual void begin(std::uint64_t offset) = 0;
   /// Receives the next bytes. May throw.
   virtual void write(std::span<const std::byte> bytes) = 0;
@@ -70,7 +70,7 @@ class FetchClient {
   FetchClient(const FetchClient&) = delete;
   FetchClient& operator=(const FetchClient&) = delete;
 
-  /// Makes a GET request. Calls `tick` at least ten times a second; it may throw to cancel.
+  /// Makes a GET request. Calls `tick` at least ten times a second; `tick` may throw to cancel.
   ///
   /// Errors: those of `sink` and `tick`. All other failures are in the reply.
   HttpReply get(const FetchRequest& request, HttpSink& sink, FunctionRef<void()> tick);
@@ -82,8 +82,8 @@ class FetchClient {
   std::unique_ptr<Handles> handles_;
 };
 
-/// The offset of a partial reply, from its Content-Range header: 100 for "bytes 100-199/200".
-/// Nothing for a malformed header.
+/// Returns the first offset in a Content-Range header: 100 for "bytes 100-199/200".
+/// Returns nothing for a malformed header.
 std::optional<std::uint64_t> content_range_begin(std::string_view header);
 
 /// Escapes `text` for the path of a URL: all bytes except letters, digits and "-._~/" become %XX.

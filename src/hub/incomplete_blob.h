@@ -14,15 +14,15 @@ namespace ingot {
 
 /// Writes a download to a file beside its target, and continues the file of an earlier attempt.
 ///
-/// Errors: Error{kIo} if writing fails; the unfinished file is then removed, to free a full disk.
+/// Errors: Error{kIo} if writing fails; then removes the unfinished file, to free a full disk.
 /// model_error if more bytes arrive than `HubFile::bytes`.
 class IncompleteBlob final : public HttpSink {
  public:
-  /// Opens or creates the file at `path`, and hashes the bytes that the file already has;
-  /// calls `tick` for each MiB. `file` must outlive this object.
+  /// Opens or creates the file at `path`. Hashes the bytes that the file already has, and calls
+  /// `tick` for each MiB of them. `file` must outlive this object.
   IncompleteBlob(std::string path, const HubFile& file, FunctionRef<void()> tick);
 
-  /// Bytes written so far, including those of earlier attempts.
+  /// Returns the number of bytes in the file, with those of earlier attempts.
   std::uint64_t bytes() const { return bytes_; }
   /// Empties the file, to download it from the beginning.
   void restart();
@@ -30,7 +30,7 @@ class IncompleteBlob final : public HttpSink {
   void begin(std::uint64_t offset) override;
   void write(std::span<const std::byte> bytes) override;
 
-  /// The checksum of the complete file. Call `checksum` once.
+  /// Returns the checksum of the complete file. Call `checksum` once.
   std::string checksum() { return digest_.finish(); }
   /// Flushes the file to disk (fsync) and renames it to `target`.
   void commit(const std::string& target);

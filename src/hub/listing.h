@@ -10,8 +10,8 @@ namespace ingot {
 
 /// A file of a repository on the hub.
 struct HubFile {
-  std::string path;         ///< path in the repository, checked by is_repo_path
-  std::uint64_t bytes = 0;  ///< at most kHubFileBytesMax
+  std::string path;         ///< path in the repository; is_repo_path(path) is true
+  std::uint64_t bytes = 0;  ///< size of the file, at most kHubFileBytesMax
   /// Checksum, which is the blob's name in the cache: SHA-256 for a large file (LFS), git's SHA-1
   /// for a small file.
   std::string blob;
@@ -22,9 +22,9 @@ struct HubListing {
   std::string commit;
   std::vector<HubFile> files;  ///< sorted by path, without duplicates
 
-  /// The file with this path, or null.
+  /// Returns the file with this path, or null.
   const HubFile* find(std::string_view path) const;
-  /// The paths of all files, sorted.
+  /// Returns the paths of all files, sorted.
   std::vector<std::string> paths() const;
 };
 

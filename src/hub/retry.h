@@ -8,18 +8,18 @@
 
 namespace ingot {
 
-/// Most attempts at one request.
+/// Limit on the attempts at one request, including the first attempt.
 inline constexpr int kAttemptsMax = 5;
 
-/// Milliseconds to wait before the next attempt, after attempt number `attempt` (from 1) got this
-/// reply. Nothing if there should be no other attempt: kAttemptsMax is reached, the failure would
-/// repeat, or the server asks to wait for more than two minutes.
+/// Returns the milliseconds to wait after attempt number `attempt` (from 1), which got `reply`.
+/// Returns nothing if no attempt should follow: kAttemptsMax is reached, the failure would repeat,
+/// or the server asks to wait for more than two minutes.
 ///
-/// Broken connections and the statuses 408, 429, 500, 502, 503 and 504 are retried. The wait
+/// Broken connections and the statuses 408, 429, 500, 502, 503 and 504 are worth a retry. The wait
 /// is first 500 ms, then doubles, unless the server gives a wait (Retry-After in seconds).
 std::optional<int> retry_wait_ms(const HttpReply& reply, int attempt);
 
-/// Waits, and calls `tick` at least ten times a second; `tick` may throw to end the wait.
+/// Waits `ms` milliseconds. Calls `tick` at least ten times a second; `tick` may throw to stop.
 void wait_ms(int ms, FunctionRef<void()> tick);
 
 }  // namespace ingot

@@ -20,20 +20,20 @@ struct ModelFiles {
   std::string index;
 };
 
-/// Chooses a model from the sorted `paths` of a repository. If `wanted` is set: the GGUF model
-/// that it names (match_gguf_models), or the file with this path. Otherwise: the safetensors model
-/// with its configuration and tokenizer, or else the only GGUF model. Nothing if there is no model.
+/// Chooses a model from the sorted `paths`. With `wanted`: the GGUF model that `wanted` names
+/// (match_gguf_models), else the file `wanted`. Without: the safetensors model with configuration
+/// and tokenizer, else the only GGUF model. Returns nothing if there is no such model.
 ///
 /// `name` is the repository's name, for messages.
 /// Errors: Error{kInvalid} if there are several models; the message lists their names.
 std::optional<ModelFiles> choose_model_files(std::span<const std::string> paths,
                                              const std::string& name, std::string_view wanted);
 
-/// The error that says why `choose_model_files` returned nothing.
+/// Makes the error that says why `choose_model_files` returned nothing.
 Error no_model_error(std::span<const std::string> paths, const std::string& name,
                      std::string_view wanted);
 
-/// Whether a folder with these sorted `paths` can be opened as a safetensors model.
+/// Returns whether a folder with these sorted `paths` can be opened as a safetensors model.
 bool holds_safetensors_model(std::span<const std::string> paths);
 
 }  // namespace ingot

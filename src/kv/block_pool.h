@@ -12,13 +12,13 @@
 
 namespace ingot {
 
-/// Reference counts for a fixed number of blocks. Each operation is O(log owners).
+/// Counts the references to a fixed number of blocks. Each operation is O(log owners).
 ///
 /// A block without references is evictable if the prefix index knows its contents, otherwise free.
-/// `allocate` takes free blocks first. If no block is free, it evicts one. It chooses, among the
-/// owners with an evictable block, the owner with the most cached blocks, held blocks included, and
-/// evicts that owner's least recently released block. So an owner with less than an equal share of
-/// the pool loses no block while an owner with a larger share has an evictable block.
+/// `allocate` takes free blocks first. If no block is free, it evicts a block: among the owners
+/// with an evictable block, it picks the owner with the most cached blocks, held blocks included.
+/// It evicts this owner's least recently released block. So an owner with less than an equal share
+/// of the pool loses no block while an owner with a larger share has an evictable block.
 class BlockPool {
  public:
   static constexpr std::int32_t kNoOwner = -1;
@@ -32,23 +32,23 @@ class BlockPool {
   std::int32_t total() const { return total_; }
   std::int32_t free() const { return listed_[kFree]; }
   std::int32_t evictable() const { return evictable_; }
-  /// Number of blocks that `allocate` can hand out: free or evictable.
+  /// Returns the number of blocks that `allocate` can hand out: free and evictable blocks.
   std::int32_t available() const { return free() + evictable(); }
   std::int32_t references(std::int32_t block) const { return node_at(block).references; }
-  /// The owner that a cached block counts against; kNoOwner if the block is not cached.
+  /// Returns the owner of a cached block; kNoOwner if the block is not cached.
   std::int32_t owner(std::int32_t block) const { return node_at(block).owner; }
   bool is_indexed(std::int32_t block) const { return owner(block) != kNoOwner; }
-  /// Whether a block's holder may write to it: the block has one reference and is not cached.
+  /// Returns whether a holder may write to a block: it has one reference and is not cached.
   bool is_writable(std::int32_t block) const {
     return references(block) == 1 && !is_indexed(block);
   }
 
-  /// Takes a block, which then has one reference and no owner. Nullopt if all blocks are held.
+  /// Takes a block and gives it one reference and no owner. Returns nullopt if all blocks are held.
   [[nodiscard]] std::optional<std::int32_t> allocate();
   /// Adds a reference to a block, which may be free or evictable.
   void retain(std::int32_t block);
-  /// Drops a reference. After the last one, the block is appended to the free list or to its
-  /// owner's list of evictable blocks. Releasing a block without references is a bug.
+  /// Drops a reference. After the last reference, appends the block to the free list or to its
+  /// owner's list of evictable blocks. It is a bug to release a block without references.
   void release(std::int32_t block);
   /// Marks a block as cached and counts it against `owner`; kNoOwner marks it as not cached.
   void set_owner(std::int32_t block, std::int32_t owner);
@@ -64,7 +64,7 @@ class BlockPool {
  private:
   /// Index of the list of free blocks. The owners' lists of evictable blocks come after this list.
   static constexpr std::int32_t kFree = 0;
-  /// A block's state and its links in a circular list. `nodes_` ends with one head for each list.
+  /// A block's state and its links in a circular list. The last entries of `nodes_` are list heads.
   struct Node {
     std::int32_t references = 0;
     std::int32_t previous = -1;

@@ -16,22 +16,22 @@ namespace ingot {
 /// Layers whose keys and values have equal shapes and windows. They share a sequence's block table.
 struct KvGroup {
   std::vector<std::int32_t> layers;
-  /// Number of last keys that a row sees, including the row's own key; 0: all keys. Blocks are
-  /// released once no later row sees their keys.
+  /// Number of latest keys that a row sees, including the row's own key; 0: all keys. A sequence
+  /// releases a block once no later row sees its keys.
   std::int32_t window = 0;
   std::int64_t block_bytes = 0;  ///< bytes of a block in one layer
-  std::int32_t kv_heads = 0;     ///< G: KV heads of a layer
-  std::int32_t head_dim = 0;     ///< D: elements of a head
+  std::int32_t kv_heads = 0;     ///< number of KV heads of a layer, G
+  std::int32_t head_dim = 0;     ///< number of elements of a head, D
 
-  /// Limit on the blocks that a sequence of `tokens` tokens holds. `rows_max`: most rows of a step.
+  /// Returns the limit on a sequence's blocks for `tokens` tokens. `rows_max`: most rows of a step.
   std::int64_t blocks_for(std::int64_t tokens, std::int64_t rows_max) const;
-  /// Bytes of a block in all layers of the group.
+  /// Returns the bytes of a block in all layers of the group.
   std::int64_t bytes_per_block() const { return block_bytes * std::ssize(layers); }
 };
 
-/// Sorts a stage's layers into KV groups.
+/// Groups a stage's layers into KV groups.
 ///
-/// Shapes: attention[i] belongs to layer first_layer + i; `KvGroup::layers` holds indices i.
+/// Shapes: `attention[i]` describes the stage's layer i. `KvGroup::layers` holds these indices i.
 std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention> attention,
                                KvType type);
 
@@ -46,7 +46,7 @@ struct BlockCopy {
 
 /// The memory of keys and values on the device, and a block pool for each KV group.
 ///
-/// `release` returns a block to its pool only after the last planned step that may read it.
+/// `release` returns a block to its pool only after the last planned step that may read this block.
 class KvCache {
  public:
   /// Allocates `blocks[g]` blocks for group g. Errors: Error{kDoesNotFit}.
@@ -58,56 +58,56 @@ class KvCache {
   KvType type() const { return type_; }
   BlockPool& pool(std::int32_t g) { return at(pools_, g); }
   const BlockPool& pool(std::int32_t g) const { return at(pools_, g); }
-  /// The memory of layer `i` of this stage; the stage's first layer is layer 0.
+  /// Returns the memory of layer `i` of this stage; the stage's first layer is layer 0.
   const KvLayer& layer(std::int64_t i) const {
     const Place& place = at(places_, i);
     return at(at(layers_, place.group), place.index);
   }
-  /// The memory of all layers of a group. For tests.
+  /// Returns the memory of all layers of a group. For tests.
   const Buffer& pages(std::int32_t g) const { return at(pages_, g); }
 
-  /// Writes to the memory of layer `i` in the blocks that its pool hands out first, so that no step
-  /// pays for the slow first write to a memory page. `bytes`: size of these blocks in all layers of
+  /// Writes to layer `i` in the blocks that the pool hands out first. The first write to a memory
+  /// page is slow, and steps should not wait for it. `bytes`: size of these blocks in all layers of
   /// the group together. Do not call it while a step runs. Does nothing if the host cannot write to
   /// the device's memory.
   void touch(std::int64_t i, std::int64_t bytes);
-  /// Number of layers of this stage.
+  /// Returns the number of layers of this stage.
   std::int64_t layer_count() const { return std::ssize(places_); }
-  /// Makes these block copies in order, each in all layers of its group.
+  /// Copies blocks in the order of `copies`, each block in all layers of its group.
   void copy(std::span<const BlockCopy> copies);
 
-  /// Size in bytes of a block of group g as `read` writes it: KvRows, layer after layer.
+  /// Returns the bytes that `read` writes for a block of group g: KvRows, layer after layer.
   std::int64_t row_bytes(std::int32_t g) const;
   /// `read` copies a block of group g to the host, `load` copies it back. Call them between steps.
   void read(std::int32_t g, std::int32_t block, std::span<std::byte> out) const;
   void load(std::int32_t g, std::int32_t block, std::span<const std::byte> in);
 
-  /// Drops a reference to a block, once all steps that are under way now have ended.
+  /// Drops a reference to a block after all steps now under way have ended.
   void release(std::int32_t g, std::int32_t block);
-  /// Drops a reference to a block once the step being planned, which copies the block, has ended.
+  /// Drops a reference to a block when the step being planned ends; this step copies the block.
   void release_after_next(std::int32_t g, std::int32_t block);
-  /// Begins to plan a step. If no step is under way, drops references that an abandoned plan left.
+  /// Begins to plan a step. If no step is under way, also drops references of an abandoned plan.
   void begin_plan();
-  /// Ends the planning of a step. Blocks that are released later wait for this step's end.
+  /// Ends the planning of a step and puts it under way. A later `release` waits for the step's end.
   void begin_step() { ++begun_; }
   /// Ends the oldest step under way.
   void end_step();
-  /// Number of blocks of group g whose release waits for a step to end.
+  /// Returns the number of blocks of group g whose release waits for a step to end.
   std::int64_t releasing(std::int32_t g) const;
 
-  /// For tests: SequenceBlocks::reserve fails whenever `refuses` returns true.
+  /// For tests: makes SequenceBlocks::reserve fail whenever `refuses` returns true.
   void refuse_when(std::function<bool()> refuses) { refuses_ = std::move(refuses); }
   bool refuses() const { return refuses_ && refuses_(); }
 
  private:
-  /// A reference to a block that is dropped at the end of step number `step`.
+  /// A block, and the number of the step after which KvCache drops a reference to the block.
   struct Release {
     std::int64_t step = 0;
     std::int32_t group = 0;
     std::int32_t block = 0;
   };
   void release_until(std::int64_t step);
-  /// A layer's group, and its index among the group's layers.
+  /// A layer's group, and the layer's index in this group.
   struct Place {
     std::int32_t group = 0;
     std::int32_t index = 0;
@@ -119,7 +119,7 @@ class KvCache {
   std::vector<BlockPool> pools_;
   std::vector<Buffer> pages_;
   std::vector<std::vector<KvLayer>> layers_;  ///< [groups][layers of the group]
-  std::vector<Place> places_;                 ///< one for each layer
+  std::vector<Place> places_;                 ///< place of each layer
   std::int64_t begun_ = 0;                    ///< number of steps planned so far
   std::int64_t done_ = 0;                     ///< number of steps ended so far
   std::vector<Release> releases_;
@@ -139,33 +139,33 @@ class SequenceBlocks {
   SequenceBlocks& operator=(SequenceBlocks&& other) noexcept;
   ~SequenceBlocks();
 
-  /// Reserves blocks for keys [0, tokens). No other sequence shares blocks of keys >= `filled()`.
+  /// Reserves blocks for keys [0, tokens). Only this sequence then holds keys >= `filled()`.
   /// Appends to `copies` the block copies to make before keys are written. Returns false and
   /// changes nothing if a pool has too few blocks or the host has no memory for the tables.
   [[nodiscard]] bool reserve(std::int64_t tokens, std::vector<BlockCopy>& copies);
-  /// Reserves blocks like the other `reserve`. Calling it is a bug if a block must be copied.
+  /// Reserves blocks like the other `reserve`. It is a bug to call it if a block must be copied.
   [[nodiscard]] bool reserve(std::int64_t tokens);
-  /// Number of blocks of group g that `reserve(tokens)` would take from the pool.
+  /// Returns the number of blocks of group g that `reserve(tokens)` would take from the pool.
   std::int64_t wanted(std::int32_t g, std::int64_t tokens) const;
-  /// The most tokens that `reserve` could be called with now, if `withheld[g]` blocks must remain
-  /// in the pool of each group g. An empty `withheld` means none.
+  /// Returns the most tokens for which `reserve` succeeds now. `withheld[g]` blocks must remain in
+  /// the pool of each group g; if `withheld` is empty, no blocks must remain.
   std::int64_t reservable(std::span<const std::int64_t> withheld = {}) const;
 
-  /// Fills this table, which must be empty, with the blocks that hold `other`'s keys [0, tokens).
-  /// Both tables then hold a reference to these blocks.
+  /// Fills the tables, which must be empty, with the blocks that hold `other`'s keys [0, tokens).
+  /// Both sequences then hold a reference to each of these blocks.
   /// Errors: a table that is not empty, or more tokens than `other.filled()`, is a bug.
   void share(const SequenceBlocks& other, std::int64_t tokens);
-  /// Fills this table, which must be empty, with `other`'s keys [0, tokens). Shares full blocks and
+  /// Fills the tables, which must be empty, with `other`'s keys [0, tokens). Shares full blocks and
   /// copies the partly filled block, because both sequences will write to it. Returns false and
   /// changes nothing if a pool has no block for the copy.
   ///
   /// Errors: those of `share`.
   [[nodiscard]] bool fork(const SequenceBlocks& other, std::int64_t tokens,
                           std::vector<BlockCopy>& copies);
-  /// Whether the blocks contain all keys below `tokens` that row `next` and later rows see.
+  /// Returns whether the blocks have all keys below `tokens` that row `next` and later rows see.
   bool can_share(std::int64_t next, std::int64_t tokens) const;
-  /// Fills the table of group g, which must be empty, with the blocks that hold its first keys. -1
-  /// stands for a block that no later row sees.
+  /// Fills the table of group g, which must be empty, with `blocks`: the blocks of the sequence's
+  /// first keys. -1 stands for a block that no later row sees.
   void adopt(std::int32_t g, std::span<const std::int32_t> blocks);
   /// Replaces entry `index` of group g's table (a block or -1) by `block`, which must contain the
   /// keys of the same tokens.
@@ -175,37 +175,37 @@ class SequenceBlocks {
   /// Records that the blocks contain keys [0, tokens) now.
   void set_filled(std::int64_t tokens) { filled_ = std::max(filled_, tokens); }
 
-  /// Releases the blocks that row `next` and later rows do not see, in groups with a window.
+  /// In groups with a window, releases the blocks that neither row `next` nor a later row sees.
   void forget_before(std::int64_t next);
   /// Drops all keys except [0, tokens) and releases their blocks. Requires `can_truncate(tokens)`,
-  /// so `forget_before` must not be called for rows of drafts that may be rejected.
+  /// so do not call `forget_before` for rows of drafts that may be rejected.
   void truncate(std::int64_t tokens);
-  /// Whether the blocks still contain all keys that row `tokens` sees. In groups with a window,
-  /// `forget_before` removes keys.
+  /// Returns whether the blocks still contain all keys that row `tokens` sees. In groups with a
+  /// window, `forget_before` removes keys.
   bool can_truncate(std::int64_t tokens) const { return can_share(tokens, tokens); }
-  /// Number of blocks that the sequence holds in group g.
+  /// Returns the number of blocks that the sequence holds in group g.
   std::int64_t held(std::int32_t g) const { return at(tables_, g).held; }
 
-  /// Number of blocks of group g that only this sequence holds and that its end makes available.
+  /// Returns how many blocks of group g become available when this sequence ends.
   std::int64_t releasable(std::int32_t g) const;
-  /// The block table of a group. An entry is -1 if its block was released.
+  /// Returns the block table of group g. An entry is -1 if its block was released.
   std::span<const std::int32_t> table(std::int32_t g) const { return at(tables_, g).blocks; }
-  /// The slot of group g to which the key of row `key` must be written; -1 if the key is written
-  /// already. It is a bug if the slot's block is shared.
+  /// Returns the slot of group g to which a step must write the key of row `key`; -1 if the key is
+  /// already written. It is a bug if the slot's block is shared.
   std::int32_t slot(std::int32_t g, std::int64_t key) const;
 
  private:
   struct Table {
     std::vector<std::int32_t> blocks;  ///< the table; -1: the block was released
     std::int64_t held = 0;             ///< number of entries that are not -1
-    std::int64_t forgotten = 0;        ///< number of first entries that `forget_before` has handled
+    std::int64_t forgotten = 0;        ///< number of leading entries handled by `forget_before`
 
     void add(std::int32_t block) {
       blocks.push_back(block);
       ++held;
     }
   };
-  /// Number of KV groups; 0 for a moved-from object.
+  /// Returns the number of KV groups; 0 for a moved-from object.
   std::int32_t groups() const { return static_cast<std::int32_t>(tables_.size()); }
   bool copies_before_write(std::int32_t g, std::int64_t tokens) const;
 

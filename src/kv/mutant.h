@@ -1,7 +1,7 @@
 // INGOT_MUTANT: deliberate bugs, compiled only into the simulator, whose checks must find them.
 #pragma once
 
-/// Whether deliberate bug number n is active. Always false in the product. The simulator compiles
+/// True if deliberate bug number n is active. Always false in the product. The simulator compiles
 /// these sources with INGOT_MUTANTS and activates one bug at a time, to test its own checks.
 #ifdef INGOT_MUTANTS
 namespace ingot {

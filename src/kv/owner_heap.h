@@ -8,12 +8,12 @@
 
 namespace ingot {
 
-/// Block counts of all owners, and a binary heap of some owners. At the top is the owner with the
-/// most blocks; among equals, the owner whose count grew last. So an owner that asks for more than
-/// its share loses its own block. Only the constructor allocates. Operations are O(log owners).
+/// Counts the blocks of all owners, and keeps some owners in a binary heap. At the top is the owner
+/// with the most blocks; among equals, the owner whose count grew last. So an owner beyond its
+/// share loses its own block. Only the constructor allocates memory. Operations are O(log owners).
 class OwnerHeap {
  public:
-  /// Owners are numbered from 0. Each starts with 0 blocks and outside the heap.
+  /// Starts each owner with 0 blocks and outside the heap. Owners are numbered from 0.
   explicit OwnerHeap(std::int32_t owners = 0);
 
   std::int32_t blocks(std::int32_t owner) const { return entry(owner).blocks; }
@@ -23,7 +23,7 @@ class OwnerHeap {
 
   bool empty() const { return order_.empty(); }
   bool contains(std::int32_t owner) const { return entry(owner).place >= 0; }
-  /// The owner at the top of the heap. Calling it with an empty heap is a bug.
+  /// Returns the owner at the top of the heap. It is a bug if the heap is empty.
   std::int32_t top() const;
   /// Puts an owner into the heap. It is a bug if the heap contains the owner already.
   void insert(std::int32_t owner);
@@ -42,7 +42,7 @@ class OwnerHeap {
   void set(std::size_t place, std::int32_t owner);
   void settle(std::size_t place);
 
-  std::vector<Entry> entries_;       ///< one for each owner
+  std::vector<Entry> entries_;       ///< the entry of each owner
   std::vector<std::int32_t> order_;  ///< owners in heap order: parents before their children
   std::uint64_t growths_ = 0;
 };

@@ -18,10 +18,10 @@ namespace ingot {
 /// The properties that blocks depend on besides tokens. Sequences share blocks only if their
 /// PrefixKeys are equal.
 struct PrefixKey {
-  std::array<std::uint64_t, 2> domain{};  ///< made of API key and salt; domains share no blocks
-  std::uint64_t adapter = 0;              ///< number of the adapter, new for each load; 0: none
-  /// The owner that cached blocks count against: an API key, whatever its salts. Comparisons of
-  /// keys ignore it. If several tenants share a domain, the first tenant owns all its blocks.
+  std::array<std::uint64_t, 2> domain{};  ///< hash of API key and salt; domains share no blocks
+  std::uint64_t adapter = 0;              ///< adapter's number, new for each load; 0: no adapter
+  /// The owner of cached blocks: an API key, whatever its salts. Comparisons of PrefixKeys ignore
+  /// `tenant`. If several tenants share a domain, the first tenant owns all blocks of the domain.
   std::uint64_t tenant = 0;
 
   bool operator==(const PrefixKey& other) const {
@@ -44,7 +44,7 @@ enum class MissReason {
   kAdapter,   ///< the next block is cached with another adapter
 };
 
-/// "none", "new", "diverged", "template changed", "evicted", "other domain" or "other adapter".
+/// Returns the reason in words: "none", "new", "diverged", "template changed", "evicted", ...
 std::string_view to_string(MissReason reason);
 
 /// Where the cached prefix of a request ended, and why.
@@ -53,7 +53,7 @@ struct PrefixMiss {
   std::int64_t token = 0;  ///< index of the first token that was not found
 };
 
-/// What the hashes of a PrefixIndex depend on besides keys and tokens.
+/// Values besides PrefixKeys and tokens on which the hashes of a PrefixIndex depend.
 struct PrefixIndexOptions {
   std::array<std::uint64_t, 2>
       secret{};  ///< random for each process, so that clients cannot construct collisions
@@ -61,15 +61,15 @@ struct PrefixIndexOptions {
   int hash_bits = 128;      ///< number of hash bits in use; tests use fewer to cause collisions
 };
 
-/// A tree of full blocks. A block is found by a 128-bit keyed hash of its PrefixKey and all tokens
-/// up to its end. A hit also compares the block's tokens and parent, so a collision loses one hit.
+/// A tree of full blocks. The index finds a block by a 128-bit keyed hash of its PrefixKey and all
+/// tokens up to its end. It also compares tokens and parent, so a collision only loses one hit.
 ///
 /// The index holds no references. A cached block that no sequence holds is evictable, and the pool
 /// reports its eviction. A sequence that holds a block holds all blocks before it, and releases the
 /// last block first. So a pool evicts an owner's leaves before their parents.
 ///
 /// Each operation takes time in proportion to its blocks. After construction, only the first
-/// request of a PrefixKey allocates memory. If it gets none, its sequence is not registered.
+/// request of a PrefixKey allocates memory. If this fails, the sequence is not registered.
 class PrefixIndex {
  public:
   /// A sequence's position in the tree: its last registered block.
@@ -84,35 +84,35 @@ class PrefixIndex {
     PrefixMiss miss{};
   };
 
-  /// `sequences`: limit on sequences with a Place at once. Sets the eviction listeners of
-  /// the pools of `cache`, which must outlive the index.
+  /// Sets the eviction listeners of the pools of `cache`. `cache` must outlive the index.
+  /// `sequences`: limit on the sequences that have a Place at a time.
   PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixIndexOptions& options);
   ~PrefixIndex();
   PrefixIndex(const PrefixIndex&) = delete;
   PrefixIndex& operator=(const PrefixIndex&) = delete;
 
-  /// Finds the longest prefix of `tokens` that is cached in all KV groups, of at most `rows_max`
-  /// rows. `chat_template` identifies the prompt's template; 0: unknown. Takes no blocks.
+  /// Finds the longest prefix of `tokens` that all KV groups have cached, up to `rows_max` rows.
+  /// `chat_template` identifies the prompt's template; 0: unknown. Takes no blocks.
   Match find(const PrefixKey& key, std::span<const std::int32_t> tokens, std::int64_t rows_max,
              std::uint64_t chat_template = 0);
-  /// The cached block of group g with tokens [16 i, 16 (i + 1)) of the last `find`; -1 if there is
-  /// no such block. `i` may exceed the blocks of the Match.
+  /// Returns the block of group g that the last `find` found for tokens [16 i, 16 (i + 1)); -1 if
+  /// there is none. `i` may exceed the number of blocks of the Match.
   std::int32_t found(std::int64_t i, std::int32_t g) const {
     return i < std::ssize(path_) ? block(at(path_, i), g) : -1;
   }
-  /// Number of evictable blocks of group g in `match`, which the last `find` returned.
+  /// Returns the number of evictable blocks of group g in `match`, the result of the last `find`.
   std::int64_t unheld(const Match& match, std::int32_t g) const;
-  /// Number of blocks of group g in `match`, the last `find`'s result, that only `holder` holds.
+  /// Counts the blocks of group g in `match`, the last `find`'s result, that only `holder` holds.
   std::int64_t held_alone(const Match& match, std::int32_t g, const SequenceBlocks& holder) const;
-  /// Fills the tables of `blocks`, which must be empty, with the blocks of `match`, the result of
-  /// the last `find`. Returns the sequence's place.
+  /// Fills the tables of `blocks`, which must be empty, with the blocks of `match`. `match` must be
+  /// the result of the last `find`. Returns the sequence's place.
   Place adopt(const PrefixKey& key, const Match& match, SequenceBlocks& blocks,
               std::uint64_t chat_template = 0);
 
-  /// Copies a place for a second sequence. Each sequence must later `leave` with its own place.
+  /// Copies a place for a second sequence. Each sequence must later call `leave` with its place.
   Place same_place(const Place& place);
   /// Registers the full blocks of keys [0, computed). If a block with equal tokens is cached
-  /// already, the sequence releases its own block and holds the cached one.
+  /// already, the sequence releases its own block and holds the cached block instead.
   void extend(Place& place, std::span<const std::int32_t> tokens, std::int64_t computed,
               SequenceBlocks& blocks);
   /// Moves the place back to the last full block of the first `tokens` tokens.
@@ -123,9 +123,9 @@ class PrefixIndex {
   /// Forgets all cached blocks, so that later requests do not find them.
   void flush();
 
-  /// The key under which a block of group g is cached; null if it is not cached.
+  /// Returns the key under which a block of group g is cached; null if it is not cached.
   const PrefixKey* key_of(std::int32_t g, std::int32_t block_number) const;
-  /// Number of nodes in use, for blocks and for roots.
+  /// Returns the number of nodes in use, for blocks and for roots.
   std::int64_t nodes() const { return used_; }
   /// Ends the process if the nodes and the pools disagree. Slow, because it walks all nodes.
   void check() const;
@@ -142,11 +142,11 @@ class PrefixIndex {
     std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
     std::int32_t parent = -1;        ///< parent node; -1 for a root or a free node
     std::int32_t root = -1;          ///< root of the node's tree; for a root, its own number
-    std::int32_t tenant_index = -1;  ///< the root's tenant, as an owner in the pools
+    std::int32_t tenant_index = -1;  ///< owner number of the root's tenant in the pools
     std::int32_t children = 0;
     std::int32_t places = 0;
     std::int32_t blocks = 0;       ///< number of groups in which the node has a block
-    std::int32_t last_child = -1;  ///< the newest child, which may have been freed
+    std::int32_t last_child = -1;  ///< the newest child, perhaps freed already; -1: none
     std::array<std::int32_t, kBlockTokens> tokens{};
   };
   struct Root {
@@ -158,7 +158,7 @@ class PrefixIndex {
     std::int32_t index = -1;
     std::int32_t roots = 0;
   };
-  /// A record of a block that was registered once, to explain misses.
+  /// Remembers a block that was registered once, to explain a later miss of this block.
   struct Ghost {
     std::uint64_t content = 0;
     PrefixKey key;
@@ -190,7 +190,7 @@ class PrefixIndex {
   void move(Place& place, std::int32_t node);
   PrefixMiss explain(const PrefixKey& key, std::int32_t node, Tokens rest, std::int64_t first,
                      std::uint64_t chat_template) const;
-  /// The parent of node `index` of `path_`: the node before it, or the root of `key` for node 0.
+  /// Returns the parent of node `path_[index]`: the node before it; for index 0, the root of `key`.
   std::int32_t parent_of(std::int64_t index, const PrefixKey& key) const;
   std::int64_t known_of_path(const PrefixKey& key, Tokens tokens) const;
   void walk(const PrefixKey& key, Tokens tokens);
@@ -200,11 +200,11 @@ class PrefixIndex {
   PrefixIndexOptions options_;
   std::int32_t groups_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::int32_t> blocks_;   ///< [nodes, groups]: each node's block; -1 = none
-  std::vector<std::int32_t> unused_;   ///< free nodes
+  std::vector<std::int32_t> blocks_;   ///< [nodes, groups]: each node's block; -1: none
+  std::vector<std::int32_t> unused_;   ///< numbers of free nodes
   std::vector<std::int32_t> buckets_;  ///< hash table of nodes with linear probing; -1: empty
   std::vector<std::vector<std::int32_t>> node_of_;  ///< [groups][blocks]: node, or -1: not cached
-  std::vector<Ghost> ghosts_;                       ///< indexed by the low bits of `content`
+  std::vector<Ghost> ghosts_;                       ///< by the low bits of the Ghost's `content`
   std::map<PrefixKey, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
   std::map<std::uint64_t, Tenant> tenants_;

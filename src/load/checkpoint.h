@@ -19,15 +19,15 @@ namespace ingot {
 
 struct GgufEntry;
 
-/// One tensor of a checkpoint. Its bytes lie inside the file; name and shape are not checked here.
+/// A tensor of a checkpoint. Its bytes lie inside the file. bind_model checks its name and shape.
 struct TensorInfo {
   std::string name;
-  std::vector<std::int64_t> shape;  ///< row-major, outermost first
-  std::string type_name;            ///< as the file spells it: "Q4_K", "BF16", "I64"
-  std::optional<Format> format;  ///< absent for types that ingot does not compute with (I64, ...)
-  const std::byte* data = nullptr;  ///< points into the mapped file
+  std::vector<std::int64_t> shape;  ///< sizes of the dimensions, outermost first (row-major)
+  std::string type_name;            ///< name of the type in the file: "Q4_K", "BF16", "I64"
+  std::optional<Format> format;     ///< weight format; absent if ingot cannot compute with it (I64)
+  const std::byte* data = nullptr;  ///< first byte of the tensor, in the mapped file or in memory
   std::uint64_t bytes = 0;
-  std::uint64_t offset = 0;  ///< byte offset in the file
+  std::uint64_t offset = 0;  ///< offset of the tensor in the file, in bytes
   std::int32_t file = 0;     ///< index of the file among all files with tensors
 
   std::int64_t elements() const {
@@ -37,19 +37,19 @@ struct TensorInfo {
   }
 };
 
-/// An opened model: GGUF (single or split) or a Hugging Face folder with safetensors.
+/// An open model: GGUF (single or split) or a Hugging Face folder with safetensors.
 ///
 /// Immutable after opening. The tensors' bytes are views of mapped files and live as long as the
 /// checkpoint. After reading tensors, call `expect_unchanged`, which fails if a file has changed.
 class Checkpoint {
  public:
-  /// Opens a GGUF file, any file of a split GGUF model, or a folder.
+  /// Opens a model: a GGUF file, any file of a split GGUF model, or a Hugging Face folder.
   ///
-  /// Errors: Error{kModel} in the form of model_error for anything missing, malformed or not
+  /// Errors: model_error (code kModel) if a file or a value is missing, malformed or not
   /// supported.
   static std::unique_ptr<Checkpoint> open(const std::string& path);
-  /// Opens a GGUF file from bytes in memory, which must outlive the checkpoint; `path` is the
-  /// file's name in messages. If `bytes` is empty, opens the file at `path`.
+  /// Opens a GGUF file from `bytes`, which must outlive the checkpoint. Messages use `path` as the
+  /// file's name. If `bytes` is empty, opens the file at `path`.
   static std::unique_ptr<Checkpoint> open(const std::string& path,
                                           std::span<const std::byte> bytes);
 
@@ -57,34 +57,34 @@ class Checkpoint {
 
   const std::string& name() const { return name_; }
   const Config& config() const { return config_; }
-  /// All tensors, in the order of the files.
+  /// Returns all tensors, file after file.
   std::span<const TensorInfo> tensors() const { return tensors_; }
-  /// The tensor of this name, or null.
+  /// Returns the tensor with this name, or null.
   const TensorInfo* find(std::string_view name) const;
-  /// The tokenizer; null if the files have no tokenizer, or a tokenizer of an unknown kind.
+  /// Returns the tokenizer; null if the files have no tokenizer, or one of an unknown kind.
   const TokenizerData* tokenizer() const { return tokenizer_.get(); }
-  /// Key-value pairs of the metadata for display, in file order. Long values are shortened.
+  /// Returns the metadata as key-value pairs for display, in file order. Shortens long values.
   std::span<const std::pair<std::string, Json>> metadata() const { return metadata_; }
-  /// Paths of all files that were read; empty if the bytes came from memory.
+  /// Returns the paths of the configuration and tensor files; empty if the bytes are in memory.
   std::span<const std::string> files() const { return files_; }
-  /// The key-value pairs of a GGUF file (the first file of a split model) as stored, in order.
-  /// Empty for a folder with safetensors.
+  /// Returns the stored key-value pairs of a GGUF file, in file order. For a split model, these are
+  /// the first file's pairs. A folder with safetensors has no pairs.
   virtual std::span<const GgufEntry> gguf_entries() const;
-  /// Warnings from opening the files (assumptions, ignored values), one line each, for stderr.
+  /// Returns warnings from opening the files (assumptions, ignored values), each as one line.
   std::span<const std::string> warnings() const { return warnings_; }
 
-  /// The path of the file that holds a tensor, for messages.
+  /// Returns the path of the file that holds `tensor`, for messages.
   const std::string& file_of(const TensorInfo& tensor) const;
-  /// Size, time and inode of each file with tensors, as they were at opening; empty if the bytes
-  /// came from memory.
+  /// Returns size, time and inode of each file with tensors, as they were at opening; empty if the
+  /// bytes are in memory.
   std::vector<FileIdentity> identities() const;
-  /// Returns a tensor's mapped pages to the system. Call it after the tensor's last read.
+  /// Releases a tensor's memory pages to the system. Call it after the tensor's last read.
   void release(const TensorInfo& tensor);
   /// Throws Error{kIo} if a file has changed since opening (see is_same_state).
   void expect_unchanged() const;
 
  protected:
-  /// Builds the index by name.
+  /// Builds the index that `find` searches by name.
   ///
   /// Errors: model_error if two tensors have the same name.
   void index_tensors();

@@ -10,29 +10,29 @@
 
 namespace ingot {
 
-/// The spelling of a checkpoint's tensor names.
+/// How a checkpoint spells its tensors' names.
 enum class Naming {
-  kGguf,         ///< blk.3.attn_q.weight
-  kHuggingFace,  ///< model.layers.3.self_attn.q_proj.weight
+  kGguf,         ///< for example blk.3.attn_q.weight
+  kHuggingFace,  ///< for example model.layers.3.self_attn.q_proj.weight
 };
 
-/// Which two elements of a head a rotary embedding rotates together.
+/// Which elements of a head form the pairs that a rotary embedding rotates.
 enum class RopeStyle {
-  kAdjacent,   ///< (0, 1), (2, 3), ...: GGUF files of architecture llama
-  kHalfSplit,  ///< (0, D/2), (1, D/2 + 1), ...: all other models here
+  kAdjacent,   ///< pairs (0, 1), (2, 3), ...: in GGUF files of architecture llama
+  kHalfSplit,  ///< pairs (0, n/2), (1, n/2 + 1), ... of n rotated elements: in all other models
 };
 
-/// How rotary frequencies are scaled for contexts longer than the trained one.
+/// How rotary frequencies are scaled for contexts longer than the trained context.
 struct RopeScaling {
   enum class Kind { kNone, kLinear, kLlama3, kYarn };
   Kind kind = Kind::kNone;
-  double factor = 1;            ///< divides frequencies (linear, llama3 and yarn); above 0
-  double low_freq_factor = 1;   ///< llama3: full scaling below this many turns in original_context
-  double high_freq_factor = 4;  ///< llama3: no scaling above this many turns in original_context
+  double factor = 1;            ///< divisor of frequencies (linear, llama3 and yarn); above 0
+  double low_freq_factor = 1;   ///< llama3: rotations per original_context; full scaling below
+  double high_freq_factor = 4;  ///< llama3: rotations per original_context; no scaling above
   double original_context = 0;  ///< llama3 and yarn: trained context in tokens
-  double beta_fast = 32;        ///< yarn: no scaling above this many turns in original_context
-  double beta_slow = 1;         ///< yarn: full scaling below this many turns in original_context
-  bool truncate = true;         ///< yarn: rounds the correction range to whole dimensions
+  double beta_fast = 32;        ///< yarn: rotations per original_context; no scaling above
+  double beta_slow = 1;         ///< yarn: rotations per original_context; full scaling below
+  bool truncate = true;         ///< yarn: whether to round the correction range to whole pairs
   std::optional<double> attention_factor;  ///< yarn: scales cos and sin; absent: 0.1 ln(factor) + 1
 };
 
@@ -45,8 +45,8 @@ enum class Activation { kSilu, kGeluTanh, kGeluErf };
 /// hides the differences, so all other code reads plain fields.
 struct Config {
   Naming naming = Naming::kGguf;
-  std::string architecture;  ///< GGUF's spelling: "llama", "qwen2", "qwen3", "qwen3moe", ...
-  std::string model_type;    ///< as the file writes it, printable: "mistral", "llama"
+  std::string architecture;  ///< name in GGUF's spelling: "llama", "qwen3", "qwen3moe", ...
+  std::string model_type;    ///< type in the file's spelling: "mistral", "llama"
 
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
@@ -55,7 +55,7 @@ struct Config {
   std::int64_t head_dim = 0;  ///< elements of a head; default: hidden / heads
   std::int64_t ffn = 0;       ///< width of dense feed-forward layers
   std::int64_t context = 0;   ///< trained context in tokens
-  std::int64_t vocab = 0;     ///< number of tokens; 0: number of rows of the embedding matrix
+  std::int64_t vocab = 0;     ///< number of tokens; 0: count the rows of the embedding matrix
   double norm_eps = 0;
   Activation activation = Activation::kSilu;
 
@@ -64,38 +64,38 @@ struct Config {
   std::int64_t rope_dims = 0;  ///< rotated elements of a head; default: head_dim
   RopeScaling rope_scaling;
 
-  /// Sliding window of each layer in tokens; 0 is no window. Empty: no layer has a window.
+  /// Sliding window of each layer in tokens; 0: no window. Empty vector: no layer has a window.
   std::vector<std::int64_t> window;
 
-  /// Whether the output head shares the embedding matrix. Absent (GGUF): shared if there is no
+  /// Whether the output head is the embedding matrix. Absent (GGUF): yes if the checkpoint has no
   /// tensor for the head.
   std::optional<bool> tied;
-  /// Whether linear layers have biases (Hugging Face's attention_bias, mlp_bias). Absent: they have
-  /// biases if there are tensors for biases.
+  /// Whether linear layers have biases (Hugging Face's attention_bias, mlp_bias). Absent: a layer
+  /// has a bias if the checkpoint has its tensor.
   std::optional<bool> attention_bias;
   std::optional<bool> mlp_bias;
 
   std::int64_t experts = 0;  ///< number of experts of a layer; 0: dense model
   std::int64_t experts_used = 0;
   std::int64_t expert_ffn = 0;
-  bool renormalise_experts = true;  ///< divides the chosen experts' weights by their sum
-  /// For a mixture of experts: true for each layer without experts (dense). Empty: no such layer.
+  bool renormalise_experts = true;  ///< whether to divide the chosen experts' weights by their sum
+  /// For a mixture of experts: whether each layer is dense (no experts). Empty: no layer is dense.
   std::vector<bool> dense_layer;
 
-  std::vector<std::int32_t> eos_ids;  ///< tokens that end a text; may be empty
+  std::vector<std::int32_t> eos_ids;  ///< ids of tokens that end a text; may be empty
   std::optional<std::int32_t> bos_id;
-  /// Sampling parameters that the model's authors recommend, unchecked. They are the contents of
+  /// Sampling parameters that the model's authors recommend, not yet validated: the contents of
   /// generation_config.json, or GGUF's keys that begin with "general.sampling.".
   Json sampling = Json::object();
 };
 
-/// Checks that sizes are within limits, kv heads divide heads, lists have one entry per layer, and
-/// window and rope values are usable.
+/// Checks that sizes are within limits, that `kv_heads` divides `heads`, that lists have one entry
+/// per layer, and that window and rope values are usable.
 ///
 /// Errors: model_error(file, "config", 0, reason) that names the field and its value.
 void validate_config(const Config& config, const std::string& file);
 
-/// Limits on accepted models, far above real models. With larger values, products of sizes could
+/// Limits on a model's sizes, far above those of real models. With larger sizes, products could
 /// overflow, and a hostile file could demand any amount of memory.
 inline constexpr std::int64_t kLayersMax = 512;
 inline constexpr std::int64_t kHiddenMax = 1 << 20;
@@ -105,6 +105,6 @@ inline constexpr std::int64_t kFfnMax = 1 << 22;
 inline constexpr std::int64_t kVocabMax = 1 << 24;
 inline constexpr std::int64_t kContextMax = 1 << 27;
 inline constexpr std::int64_t kExpertsMax = 4096;
-inline constexpr std::int64_t kExpertsInAllMax = 1 << 17;  ///< layers times experts
+inline constexpr std::int64_t kExpertsInAllMax = 1 << 17;  ///< limit on layers * experts
 
 }  // namespace ingot

@@ -12,15 +12,15 @@
 
 namespace ingot {
 
-/// A JSON value. Objects keep the order of their keys. Integers of -2^63 to 2^64 - 1 stay
-/// integers.
+/// A JSON value. Objects keep the order of their keys. Integers from -2^63 to 2^64 - 1 keep their
+/// exact value.
 class Json {
  public:
   using Array = std::vector<Json>;
   using Object = std::vector<std::pair<std::string, Json>>;
 
-  Json() = default;  ///< makes the JSON value null
-  // Implicit, so that a literal is a value: object.set("layers", 4).
+  Json() = default;  ///< makes a JSON null
+  // Implicit, so that code can pass plain values: object.set("layers", 4).
   // NOLINTBEGIN(google-explicit-constructor)
   Json(bool b) : value_(b) {}
   Json(std::int64_t i) : value_(i) {}
@@ -36,42 +36,42 @@ class Json {
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   const bool* as_bool() const { return std::get_if<bool>(&value_); }
-  /// The value, if it is an integer of -2^63 to 2^63 - 1; otherwise null.
+  /// Returns the value if it is an integer from -2^63 to 2^63 - 1; otherwise null.
   const std::int64_t* as_int() const { return std::get_if<std::int64_t>(&value_); }
-  /// The value, if it is an integer of 0 to 2^64 - 1.
+  /// Returns the value if it is an integer from 0 to 2^64 - 1; otherwise nothing.
   std::optional<std::uint64_t> as_uint() const;
   const double* as_double() const { return std::get_if<double>(&value_); }
   const std::string* as_string() const { return std::get_if<std::string>(&value_); }
   const Array* as_array() const { return std::get_if<Array>(&value_); }
   const Object* as_object() const { return std::get_if<Object>(&value_); }
-  /// The value of an integer or a double, as a double.
+  /// Returns an integer or a double as a double; nothing for other types.
   std::optional<double> number() const;
-  /// The type for messages: "null", "a boolean", "an integer", "a number", "a string", "an array"
-  /// or "an object".
+  /// Returns the type's name for messages: "null", "a boolean", "an integer", "a number", "a
+  /// string", "an array" or "an object".
   std::string_view kind() const;
 
-  /// The member of this name; null if there is none, or this is not an object.
+  /// Returns the member `key`; null if it is absent, or if this value is not an object.
   const Json* find(std::string_view key) const;
-  /// The member of this name, if it is a string; otherwise null.
+  /// Returns the member `key` if it is a string; otherwise null.
   const std::string* find_string(std::string_view key) const;
 
-  /// Appends to an array (push) or an object (set). A call on another type is a bug.
+  /// Appends an element to an array, or a member to an object. A value of another type is a bug.
   Json& push(Json element);
   Json& set(std::string key, Json member);
 
-  /// The value as JSON text, on one line unless `indent` > 0. Invalid UTF-8 becomes U+FFFD; NaN
-  /// and infinities become null.
+  /// Returns the value as JSON text, on one line if `indent` is 0. Invalid UTF-8 becomes U+FFFD;
+  /// NaN and infinities become null.
   std::string dump(int indent = 0) const;
 
  private:
-  /// std::uint64_t holds only integers above INT64_MAX.
+  /// Integers up to INT64_MAX are std::int64_t; only larger integers are std::uint64_t.
   using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
                              Array, Object>;
   explicit Json(Value v) : value_(std::move(v)) {}
   Value value_;
 };
 
-/// Limits on an untrusted document. The parser fails if a document exceeds one of them.
+/// Limits on an untrusted document. The parser fails if a document exceeds any limit.
 struct JsonLimits {
   std::uint64_t bytes_max = 100'000'000;
   std::int32_t depth_max = 64;
@@ -87,7 +87,7 @@ struct JsonLimits {
 Json parse_json(std::string_view text, const std::string& file, const std::string& section,
                 const JsonLimits& limits = {}, std::uint64_t base_offset = 0);
 
-/// Appends `text` as a JSON string with quotes. Invalid UTF-8 becomes U+FFFD.
+/// Appends `text` to `out` as a JSON string with quotes. Invalid UTF-8 becomes U+FFFD.
 void append_json(std::string& out, std::string_view text);
 
 }  // namespace ingot

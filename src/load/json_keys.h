@@ -10,15 +10,15 @@
 
 namespace ingot {
 
-/// `value` for an error message, on one line; "an array" or "an object" in place of large values.
+/// Formats `value` for an error message, on one line. Names only the type of arrays and objects.
 std::string shown(const Json& value);
 
-/// The members of an object in a configuration file. A member that is null counts as absent.
+/// Reads the members of an object in a configuration file. A member that is null counts as absent.
 ///
-/// Errors: model_error(file, section, 0, ...) for a member of another type or out of range.
+/// Errors: model_error(file, section, 0, ...) if a member has a wrong type or is out of range.
 class JsonKeys {
  public:
-  /// `prefix` precedes keys in messages: "rope_scaling.". `object` and `file` must outlive this.
+  /// Messages put `prefix` ("rope_scaling.") before keys. `object` and `file` must outlive this.
   JsonKeys(const Json& object, const std::string& file, std::string prefix = "",
            std::string_view section = "config")
       : object_(object), file_(file), prefix_(std::move(prefix)), section_(section) {}
@@ -26,9 +26,9 @@ class JsonKeys {
   const std::string& file() const { return file_; }
   const std::string& prefix() const { return prefix_; }
 
-  /// The member; null if it is absent or JSON null.
+  /// Returns the member `key`; null if it is absent or JSON null.
   const Json* get(std::string_view key) const;
-  /// Whether the object has the member, even if it is null.
+  /// Returns whether the object has the member `key`, even if the member is null.
   bool mentions(std::string_view key) const { return object_.find(key) != nullptr; }
 
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t min,
@@ -41,7 +41,7 @@ class JsonKeys {
   const std::string& required_text(std::string_view key) const;
   const Json::Array* array(std::string_view key) const;
   const Json::Array& required_array(std::string_view key) const;
-  /// The member, which must be an object; null if it is absent.
+  /// Returns the member `key`, which must be an object; null if it is absent.
   const Json* object(std::string_view key) const;
   const Json& required_object(std::string_view key) const;
 
@@ -49,18 +49,18 @@ class JsonKeys {
   /// Throws the error "<key> is <value>, <expectation>".
   [[noreturn]] void refuse(std::string_view key, const Json& value,
                            std::string_view expectation) const;
-  /// Throws "<key> is <value>, <expectation>" for the member `key`, which must exist.
+  /// Throws "<key> is <value>, <expectation>". The object must have the member `key`.
   [[noreturn]] void refuse(std::string_view key, std::string_view expectation) const {
     refuse(key, *object_.find(key), expectation);
   }
   [[noreturn]] void missing(std::string_view key) const;
 
  private:
-  /// The member as the type that `as` returns; null if it is absent.
+  /// Returns the member `key` as a T, converted by `as`; null if the member is absent.
   template <class T>
   const T* typed(std::string_view key, const T* (Json::*as)() const,
                  std::string_view expectation) const;
-  /// Returns `value`. If it is absent, throws the error that the key is missing (`missing`).
+  /// Returns `value` if it is present; otherwise throws the error of `missing`.
   template <class T>
   T present(std::string_view key, T value) const;
 

@@ -10,13 +10,13 @@
 
 namespace ingot {
 
-/// A member in the list that `json_object` takes; `json_object` moves `value` out of the list.
+/// A member in json_object's list. `value` is mutable, so that json_object can move it.
 struct JsonMember {
   std::string_view name;
   mutable Json value;
 };
 
-/// Makes an object of members, in order: json_object({{"type", "text"}, {"index", 3}}).
+/// Makes an object from its members, in order: json_object({{"type", "text"}, {"index", 3}}).
 inline Json json_object(std::initializer_list<JsonMember> members) {
   Json object = Json::object();
   for (const JsonMember& m : members) object.set(std::string(m.name), std::move(m.value));

@@ -6,14 +6,14 @@
 
 namespace ingot {
 
-/// The parsed name of a part. The numbers are 0 to 99,999 and not checked further.
+/// The parsed name of one file of a split model. The parser accepts all numbers from 0 to 99,999.
 struct SplitName {
   std::string_view stem;
-  int part = 0;  ///< counts from 1
+  int part = 0;  ///< number of the file, counted from 1
   int parts = 0;
 };
 
-/// Parses the name of a part; nothing if `name` has another form.
+/// Parses the name of one file of a split model. Returns nothing if `name` has another form.
 ///
 /// Source: llama.cpp, tools/gguf-split.
 std::optional<SplitName> parse_split_name(std::string_view name);

@@ -1,4 +1,4 @@
-// bind_model: finds a checkpoint's tensors by role, and checks them before anything is allocated.
+// bind_model: finds a checkpoint's tensors by role, and checks them before allocating memory.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Rows [first_row, first_row + rows) of a tensor, taken as a matrix of `cols` columns.
+/// Rows [first_row, first_row + rows) of a tensor, seen as a matrix with `cols` columns.
 struct BoundPart {
   const TensorInfo* tensor = nullptr;
   std::int64_t first_row = 0;
@@ -20,11 +20,11 @@ struct BoundPart {
   View view() const;
 };
 
-/// Parts whose rows are stacked into one Weight. Either every part has a bias, or no part has one.
+/// Parts whose rows are stacked into one Weight. Either each part has a bias, or no part has one.
 struct BoundWeight {
   std::vector<BoundPart> parts;
   std::vector<const TensorInfo*> biases;
-  bool rounds = true;  ///< whether `ModelOptions::weights` may round the matrix; false: a router
+  bool rounds = true;  ///< false for a router: `ModelOptions::weights` does not round the matrix
 
   explicit operator bool() const { return !parts.empty(); }
   std::vector<View> views() const;
@@ -45,24 +45,24 @@ struct BoundLayer {
   std::vector<BoundWeight> expert_down;
 };
 
-/// A checkpoint's tensors by role, after all checks of bind_model. The pointers point into
-/// the checkpoint, which must outlive this object.
+/// A checkpoint's tensors by role, which bind_model has checked. The pointers point into the
+/// checkpoint, which must outlive this object.
 struct BoundModel {
   Spec spec;
   BoundWeight embedding;  ///< empty if the checkpoint has no embedding matrix
-  BoundWeight head;       ///< empty if the checkpoint has no head, or a tied head
+  BoundWeight head;       ///< empty if the checkpoint has no output head, or if `spec.tied`
   const TensorInfo* final_norm = nullptr;
   std::vector<BoundLayer> layers;
 };
 
 /// Builds the checkpoint's Spec, and finds and checks its tensors.
 ///
-/// Errors: model_error naming a tensor that is missing, has a wrong shape or type, or is unknown to
-/// the architecture; model_error for a configuration that is not supported.
+/// Errors: model_error that names a tensor if it is missing, has a wrong shape or type, or is
+/// unknown to the architecture; model_error for an unsupported configuration.
 BoundModel bind_model(const Checkpoint& checkpoint);
 
-/// Decodes all elements of a tensor to floats, from any format. Meant for small tensors: norms,
-/// biases, frequency factors.
+/// Decodes all elements of a tensor to floats, whatever its format. Use it for small tensors:
+/// norms, biases, frequency factors.
 std::vector<float> decode_tensor(const TensorInfo& tensor);
 
 }  // namespace ingot

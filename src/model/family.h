@@ -18,14 +18,14 @@ enum class Presence : std::uint8_t {
   kOptional,  ///< may be absent, for example a bias
 };
 
-/// One entry of a family's tensor table.
+/// One entry of a family's tensor table: a role, and whether checkpoints must have its tensor.
 struct RoleRule {
   TensorRole role;
   Presence presence;
 };
 
 /// A family as data: its architectures' names, a Spec builder, and the tensors that its checkpoints
-/// may have. Any other tensor is an error, so that no unknown feature is silently ignored.
+/// may have. Any other tensor is an error, because it may belong to an unknown feature.
 struct Family {
   std::vector<std::string_view> architectures;  ///< names in GGUF's spelling
   Spec (*spec)(const Config& config);
@@ -34,7 +34,7 @@ struct Family {
 
 /// Finds the family that has the architecture `config.architecture`.
 ///
-/// Errors: model_error for `file`, listing the supported architectures, if no family has it.
+/// Errors: if no family has it, model_error for `file` that lists the supported architectures.
 const Family& find_family(const Config& config, const std::string& file);
 
 }  // namespace ingot

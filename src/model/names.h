@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// What a tensor is for. Roles from kAttnNorm to kRouter exist once per layer. Later roles exist
-/// once per layer and expert; GGUF stacks the tensors of a layer's experts in one tensor.
+/// What a tensor is for. Roles from kAttnNorm to kRouter exist once per layer. Roles after kRouter
+/// exist once per layer and expert; GGUF stacks a layer's experts in one tensor.
 enum class TensorRole : std::uint8_t {
   kEmbedding,
   kFinalNorm,
@@ -41,14 +41,14 @@ enum class TensorRole : std::uint8_t {
   kExpertDown,
 };
 
-/// A tensor's name in the given naming; empty if files with this naming never have the tensor.
+/// Returns a tensor's name; empty if files with this naming never have a tensor of this role.
 std::string tensor_name(TensorRole role, Naming naming, std::int64_t layer = 0,
                         std::int64_t expert = 0);
 
-/// A role's names in both namings: "blk.3.attn_q.weight (model.layers.3.self_attn.q_proj.weight)".
+/// Formats both names of a role: "blk.3.attn_q.weight (model.layers.3.self_attn.q_proj.weight)".
 std::string role_names(TensorRole role, std::int64_t layer = 0, std::int64_t expert = 0);
 
-/// Whether a tensor with this name may be ignored, since the configuration implies its contents.
+/// Returns whether loading may ignore a tensor: the configuration implies this tensor's contents.
 bool is_ignorable(std::string_view name);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// The pack cache: files of packed weights, which later starts map instead of packing again.
+// The pack cache: files of packed weights. Later starts map these files instead of packing again.
 #pragma once
 
 #include <cstddef>
@@ -14,29 +14,29 @@
 
 namespace ingot {
 
-/// A file of packed weights, mapped read-only. Processes that map one file share its memory.
+/// A file of packed weights, mapped read-only. Processes that map the same file share its memory.
 ///
 /// Layout, little-endian: magic, key size, number of weights, checksum of key and table; the key;
 /// the table with (offset, bytes, checksum) of each weight; the weights, each aligned to 4,096
-/// bytes. Checksums detect damage, not tampering. A user who can write to the folder controls the
-/// models, just like a user who can write to the folder of the model files.
+/// bytes. Checksums detect damage, not tampering. A user with write access to the cache folder
+/// controls the models, as does a user with write access to the model files.
 struct PackedFile {
   MappedFile file;
-  std::vector<std::span<const std::byte>> weights;  ///< views into the file
+  std::vector<std::span<const std::byte>> weights;  ///< each weight's bytes, as views of the file
 };
 
-/// The path of the packed file in `folder` whose weights have this key.
+/// Returns the path in `folder` of the packed file for the weights with this key.
 std::string packed_path(std::string_view folder, std::string_view key);
 
-/// Maps a file that `write_packed` wrote; nullopt if it does not exist. Reads the file once on the
-/// threads of `pool` to verify checksums.
+/// Maps a file that `write_packed` wrote; returns nullopt if the file does not exist. Reads the
+/// file once, on the threads of `pool`, to verify its checksums.
 ///
 /// Errors: Error{kModel} if the file is damaged, has another key, or has weights of other sizes
 /// than `sizes`; errors of MappedFile.
 std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
                                       std::span<const std::int64_t> sizes, ThreadPool& pool);
 
-/// Writes a file of packed weights atomically; creates its folder if needed.
+/// Writes a file of packed weights atomically. Creates the file's folder if it does not exist.
 ///
 /// Errors: Error{kIo}.
 void write_packed(const std::string& path, std::string_view key,

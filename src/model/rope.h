@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// The rotary frequencies of a configuration, with its scaling applied.
+/// Computes the rotary frequencies of a configuration, and applies its scaling.
 ///
 /// Source: linear: Chen et al., arXiv:2306.15595. YaRN: arXiv:2309.00071, with the correction
 /// range of transformers and of GGUF readers. llama3: the Llama 3.1 release's frequency bands.
@@ -18,7 +18,7 @@ RopeSpec rope_spec(const Config& config);
 /// Divides each pair's frequency by its divisor. GGUF's rope_freqs.weight stores the divisors.
 void divide_frequencies(RopeSpec& rope, std::span<const float> divisors);
 
-/// Bytes of the cosine and sine tables for `positions` positions.
+/// Returns the bytes of the cosine and sine tables for `positions` positions.
 std::int64_t rope_table_bytes(const RopeSpec& rope, std::int64_t positions);
 
 /// A rotary table, and the device memory to which it points.
@@ -28,7 +28,7 @@ struct RopeTensors {
   RopeTable table;
 };
 
-/// Computes cos and sin of position * frequency, times RopeSpec::factor, as doubles rounded once.
+/// Computes tables of cos and sin of position * frequency, times RopeSpec::factor, from doubles.
 RopeTensors make_rope_table(Backend& backend, const RopeSpec& rope, std::int64_t positions);
 
 }  // namespace ingot

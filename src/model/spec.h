@@ -9,12 +9,12 @@
 
 namespace ingot {
 
-/// Rotary frequencies and layout, from which make_rope_table makes the tables.
+/// Rotary frequencies and layout. make_rope_table makes the tables from them.
 struct RopeSpec {
   bool adjacent_pairs = false;            ///< true: pairs (2i, 2i + 1); false: (i, i + dims / 2)
   std::int32_t dims = 0;                  ///< number of rotated elements of a head
-  std::vector<double> inverse_frequency;  ///< [dims / 2], angles in radians per token
-  double factor = 1;                      ///< factor of all cosines and sines
+  std::vector<double> inverse_frequency;  ///< [dims / 2], a pair's rotation in radians per token
+  double factor = 1;                      ///< multiplies all cosines and sines
 
   bool operator==(const RopeSpec&) const = default;
 };
@@ -24,23 +24,23 @@ struct Spec {
   std::string architecture;  ///< name in GGUF's spelling
 
   std::int64_t layers = 0;
-  std::int64_t hidden = 0;    ///< H, width of the residual stream
-  std::int64_t ffn = 0;       ///< F, inner width of dense feed-forward layers
-  std::int64_t vocab = 0;     ///< V, size of the vocabulary; 0 without embedding and head
-  std::int64_t context = 0;   ///< number of tokens of context that the model was trained for
-  std::int32_t heads = 0;     ///< N, number of query heads
-  std::int32_t kv_heads = 0;  ///< G, number of heads of keys and of values
-  std::int32_t head_dim = 0;  ///< D, elements of a head
+  std::int64_t hidden = 0;    ///< width of the residual stream (H in shapes)
+  std::int64_t ffn = 0;       ///< inner width of dense feed-forward layers (F in shapes)
+  std::int64_t vocab = 0;     ///< size of the vocabulary (V); 0 without embedding and head
+  std::int64_t context = 0;   ///< trained context in tokens
+  std::int32_t heads = 0;     ///< number of query heads (N in shapes)
+  std::int32_t kv_heads = 0;  ///< number of kv heads (G in shapes)
+  std::int32_t head_dim = 0;  ///< elements of a head (D in shapes)
 
   NormKind norm = NormKind::kRms;
   float norm_eps = 0;
 
   float attention_scale = 0;
-  float score_cap = 0;  ///< attention scores s become cap * tanh(s / cap); 0: no cap
+  float score_cap = 0;  ///< an attention score s becomes cap * tanh(s / cap); 0: no cap
   bool causal = true;
-  std::vector<std::int32_t> window;  ///< [layers], sliding windows in tokens; 0: no window
+  std::vector<std::int32_t> window;  ///< [layers], sliding window in tokens; 0: no window
   std::vector<RopeSpec> ropes;
-  std::vector<std::int32_t> rope;  ///< [layers], index into `ropes`; -1: no rotation
+  std::vector<std::int32_t> rope;  ///< [layers], each layer's index in `ropes`; -1: no rotation
 
   Act act = Act::kSilu;
   bool gated = true;

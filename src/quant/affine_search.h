@@ -7,14 +7,14 @@
 
 namespace ingot::k_search {
 
-/// A scale and a minimum: code q in [0, kHigh] has the value scale * q - min.
+/// A scale and a minimum. The value of code q, an integer in [0, kHigh], is scale * q - min.
 struct ScaleAndMin {
   float scale = 0;
   float min = 0;
 };
 
-/// Sums over the weights x that share a ScaleAndMin. q is the nearest code of x; r is the error
-/// x - (scale * q - min). A field is the sum of x's importance w times the product in its name.
+/// Sums over the weights x that share a ScaleAndMin. Field `rq` is the sum of w * r * q, and so on:
+/// w is x's importance, q is x's nearest code, and r is the error x - (scale * q - min).
 struct AffineSums {
   float w = 0;
   float q = 0;
@@ -24,7 +24,7 @@ struct AffineSums {
   float rr = 0;  ///< the weighted squared error
 };
 
-/// Rounds kSize weights to their nearest codes under `fit`, and returns the sums.
+/// Rounds kSize weights to the nearest codes for `fit`, and returns the sums.
 template <int kSize, int kHigh>
 AffineSums round_and_sum(const float* x, const float* weight, ScaleAndMin fit) {
   Four w{}, q{}, qq{}, r{}, rq{}, rr{};
@@ -46,7 +46,7 @@ AffineSums round_and_sum(const float* x, const float* weight, ScaleAndMin fit) {
   return {sum(w), sum(q), sum(qq), sum(r), sum(rq), sum(rr)};
 }
 
-/// Solves [aa ab; ab bb] (u, v) = (xa, xb). Returns false if there is no stable solution.
+/// Solves aa * u + ab * v = xa, ab * u + bb * v = xb. Returns false if no solution is stable.
 inline bool solve(double aa, double ab, double bb, double xa, double xb, double& u, double& v) {
   const double determinant = aa * bb - ab * ab;
   if (!(determinant > 1e-6 * aa * bb)) return false;
@@ -64,8 +64,8 @@ struct ScoredFit {
   float error = 0;
 };
 
-/// The least-squares fit for the codes to which weights round under `fit`; `s` has their sums.
-/// Returns `fit` if these codes do not determine a fit.
+/// Computes the least-squares fit for the codes that weights have under `fit`; `s` holds their
+/// sums. Returns `fit` if these codes do not determine a fit.
 inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
   double scale = 0;
   double min = 0;
@@ -73,7 +73,7 @@ inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
   double lower = scale * s.rq - min * s.r;
   if (fit.min + min < 0 && range == MinRange::kNotNegative) {
     min = -fit.min;
-    const double raised = s.rq + min * s.q;  // every r is larger by `min`
+    const double raised = s.rq + min * s.q;  // the change `min` raises every r
     scale = raised / s.qq;
     lower = scale * raised - min * (2 * s.r + min * s.w);
   }
@@ -81,14 +81,14 @@ inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
           static_cast<float>(s.rr - lower)};
 }
 
-/// Searches for the best scale and minimum of kSize weights, before rounding to storable numbers.
+/// Searches for the best scale and minimum of kSize weights. Does not round them to stored numbers.
 template <int kSize, int kHigh>
 ScaleAndMin best_fit(const float* x, const float* weight, MinRange range) {
   const auto [least, most] = std::minmax_element(x, x + kSize);
   const float low = range == MinRange::kAny ? *least : std::min(*least, 0.0f);
   const ScaleAndMin flat{0, -low};
   ScoredFit best{flat, round_and_sum<kSize, kHigh>(x, weight, flat).rr};
-  /// One least-squares step from `fit`; keeps the result if it is the best.
+  /// Makes one least-squares step from `fit`; keeps the result if its error is the smallest.
   const auto improve = [&](ScaleAndMin fit) {
     const ScoredFit found = refit(round_and_sum<kSize, kHigh>(x, weight, fit), fit, range);
     if (found.error < best.error) best = found;

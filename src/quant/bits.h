@@ -1,4 +1,4 @@
-// Packing and unpacking of bits that several block formats share.
+// Packing and unpacking of bits, for several block formats.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// Unpacks 16 bytes to 32 codes. Low nibbles are codes 0 to 15, high nibbles are codes 16 to 31.
+/// Unpacks 16 bytes to 32 codes: the low nibbles to codes 0 to 15, the high nibbles to 16 to 31.
 INGOT_INLINE void split_nibbles(const std::uint8_t* packed, std::uint8_t* code) {
   for (int k = 0; k < 16; ++k) {
     code[k] = static_cast<std::uint8_t>(packed[k] & 15);
@@ -15,7 +15,7 @@ INGOT_INLINE void split_nibbles(const std::uint8_t* packed, std::uint8_t* code) 
   }
 }
 
-/// Adds the fifth bits to 32 codes (Q5_0, Q5_1). Bit k % 8 of byte k / 8 belongs to code k.
+/// Sets the fifth bit of 32 codes (Q5_0, Q5_1). Bit k % 8 of byte k / 8 of `high` is for code k.
 INGOT_INLINE void add_fifth_bits(const std::uint8_t* high, std::uint8_t* code) {
   for (int k = 0; k < 32; ++k) {
     const int bit = (high[k / 8] >> (k % 8)) & 1;
@@ -23,15 +23,15 @@ INGOT_INLINE void add_fifth_bits(const std::uint8_t* high, std::uint8_t* code) {
   }
 }
 
-/// A scale and a minimum with 6 bits each, unpacked.
+/// A scale and a minimum in unpacked form. Each has 6 bits.
 struct ScaleMin {
   std::uint8_t scale;
   std::uint8_t min;
 };
 
-/// Unpacks scale j and minimum j (0 to 7) from the 12 bytes of Q4_K and Q5_K. The low 6 bits of
-/// bytes 0-3 are scales 0-3, those of bytes 4-7 are minimums 0-3. Bytes 8-11 have the low nibbles
-/// of scales 4-7 and minimums 4-7; their upper two bits are the top bits of bytes 0-3 and 4-7.
+/// Unpacks scale j and minimum j (0 to 7) from the 12 bytes of Q4_K and Q5_K. Bytes 0-3 hold scales
+/// 0-3 in their low 6 bits; bytes 4-7 hold minimums 0-3. Bytes 8-11 hold the low nibbles of scales
+/// 4-7 and minimums 4-7, whose upper two bits are the top bits of bytes 0-3 and 4-7.
 INGOT_INLINE ScaleMin unpack_scale_min(const std::uint8_t* packed, int j) {
   if (j < 4) {
     return {static_cast<std::uint8_t>(packed[j] & 63),
@@ -42,7 +42,7 @@ INGOT_INLINE ScaleMin unpack_scale_min(const std::uint8_t* packed, int j) {
           static_cast<std::uint8_t>((low >> 4) | ((packed[j] >> 6) << 4))};
 }
 
-/// Packs eight scales and minimums to 12 bytes, as unpack_scale_min reads them.
+/// Packs eight scales and eight minimums into the 12 bytes that unpack_scale_min reads.
 INGOT_INLINE void pack_scale_min(const ScaleMin* pairs, std::uint8_t* packed) {
   for (int j = 0; j < 4; ++j) {
     const ScaleMin low = pairs[j];

@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// Rounds 32 weights to a block, with the bytes that ggml would write.
+/// Rounds 32 weights to a block with the bytes that ggml would write.
 ///
 /// Shapes: x [32].
 /// Errors: kInvalid if the values are too large for the format.
@@ -20,8 +20,8 @@ void encode_block(const float* x, Q4_0::Block& out);
 void encode_block(const float* x, Q5_0::Block& out);
 void encode_block(const float* x, Q5_1::Block& out);
 
-/// Rounds 32 weights to a block; weight[k] is the factor of the squared error of x[k]. Q4_0 and
-/// Q5_0 get the bytes that ggml would write. Q5_1 searches for the smallest error.
+/// Rounds 32 weights to a block. weight[k] is the factor of the squared error of x[k]. For Q4_0 and
+/// Q5_0, writes the bytes that ggml would write. For Q5_1, searches for the smallest error.
 ///
 /// Shapes: x, weight [32].
 void encode_block(const float* x, const double* weight, Q4_0::Block& out);

@@ -1,4 +1,4 @@
-// The list of all weight formats. Loaders, kernels and tests are generated from this list.
+// The list of all weight formats, from which loaders, kernels and tests are generated.
 #pragma once
 
 #include <cstddef>
@@ -73,32 +73,32 @@ decltype(auto) visit_format(Format format, Fn fn) {
 /// Name and sizes of a format, for code that is not generated for each format.
 struct FormatInfo {
   const char* name;
-  int block;        ///< weights in a block; 1 for dense formats
+  int block;        ///< number of weights in a block; 1 for dense formats
   int block_bytes;  ///< bytes per block
   bool dense;
 };
 
-/// Name and sizes of `format`. A format that is not in the list is a bug.
+/// Returns name and sizes of `format`. A format that is not in the list is a bug.
 const FormatInfo& format_info(Format format);
 
-/// The name of `format`, such as "Q4_K". A format that is not in the list is a bug.
+/// Returns the name of `format`, such as "Q4_K". A format that is not in the list is a bug.
 const char* format_name(Format format);
 
-/// The format with the GGUF type number `type`; nothing if no format in the list has this number.
+/// Returns the format with the GGUF type number `type`; nothing if no format has this number.
 std::optional<Format> format_from_ggml(std::uint32_t type);
 
-/// The name of the GGUF type number `type`, for messages. Also names GGUF types that are not in the
-/// list of formats; null for other numbers.
+/// Returns the name of the GGUF type number `type`, for messages, even if the type is not in the
+/// list of formats. Returns null for unknown numbers.
 const char* ggml_type_name(std::uint32_t type);
 
-/// Bytes of a row with `cols` weights.
+/// Returns the bytes of a row with `cols` weights.
 ///
 /// Errors: it is a bug if `cols` is negative, is not a multiple of the block size, or makes the
 ///         number of bytes overflow. Loaders check this first.
 std::int64_t row_bytes(Format format, std::int64_t cols);
 
-/// Decodes the 32 weights of one group. fl() rounds to float32; scale = d * scale[j] and
-/// min = kMinSign * m * min[j] are exact:
+/// Decodes the 32 weights of one group. Only fl() rounds, to float32. The products
+/// scale = d * scale[j] and min = kMinSign * m * min[j] are exact:
 ///     weight[k] = fl(fl(scale * value(code[k])) + min)
 ///
 /// Shapes: out [32].

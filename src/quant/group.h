@@ -9,30 +9,30 @@
 
 namespace ingot {
 
-/// Number of weights in a group. A weight block has one group or eight; kernels work by group.
+/// Number of weights in a group. A weight block has 1 or 8 groups. Kernels process whole groups.
 inline constexpr int kGroup = 32;
 
 /// The unpacked integers of 32 consecutive weights in a block format.
 ///
 ///     weight[k] = d * scale[j] * value(code[k]) + kMinSign * m * min[j],  j = k / (32 / kScales)
 ///
-/// Fields that a format lacks are 0. But scale is 1 if only d is stored, min 1 if only m is stored.
+/// Without integer scales, scale[0] is 1, and min[0] is 1 if m exists. Other absent fields are 0.
 struct GroupCodes {
-  std::uint16_t d;            ///< the block's scale, as bits of F16; for MXFP4 the E8M0 byte
-  std::uint16_t m;            ///< the block's minimum, as bits of F16
-  std::int8_t scale[2];       ///< integer scales, without the offset that stored scales have
-  std::uint8_t min[2];        ///< integer minimums
-  std::uint8_t code[kGroup];  ///< codes in the order of the weights, in [0, 2^kBits)
+  std::uint16_t d;            ///< the block's scale: F16 bits, or the E8M0 byte of MXFP4
+  std::uint16_t m;            ///< the block's minimum, as F16 bits; 0 if the format has none
+  std::int8_t scale[2];       ///< integer scales; the offset of stored scales is already subtracted
+  std::uint8_t min[2];        ///< integer minimums, one for each entry of `scale`
+  std::uint8_t code[kGroup];  ///< code of each weight, in [0, 2^kBits)
 };
 
 /// A format with blocks of 32 or 256 weights that share scales.
 ///
 /// - kBits: number of bits in a code.
 /// - kScales: number of scales for 32 weights, 1 or 2.
-/// - kMinSign: 0 if the format has no minimum, +1 if it is added, -1 if it is subtracted.
+/// - kMinSign: 0 if the format has no minimum, +1 if weights add it, -1 if weights subtract it.
 /// - kSubScales: whether blocks have integer scales besides d.
 /// - unpack(block, group, out) sets every field of `out`; `group` is in [0, kBlock / 32).
-/// - value(code) is the integer that a code stands for; it fits in an int8.
+/// - value(code) returns the integer that a code stands for. The integer fits in an int8.
 /// - scale_value(bits) converts GroupCodes::d or m to float.
 template <class T>
 concept BlockFormat = requires(const typename T::Block& block, GroupCodes& out) {
@@ -48,7 +48,7 @@ concept BlockFormat = requires(const typename T::Block& block, GroupCodes& out) 
   { T::scale_value(std::uint16_t{0}) } -> std::same_as<float>;
 };
 
-/// A format with a float for each weight. `widen` is exact, `narrow` rounds to nearest even.
+/// A format with a float for each weight. `widen` is exact. `narrow` rounds to nearest even.
 template <class T>
 concept DenseFormat = requires(typename T::Element element, float x) {
   { T::kFormat } -> std::convertible_to<Format>;
@@ -58,7 +58,7 @@ concept DenseFormat = requires(typename T::Element element, float x) {
   { T::narrow(x) } -> std::same_as<typename T::Element>;
 };
 
-/// Bytes of the smallest unit of a row: a weight block, or an element of a dense format.
+/// Returns the bytes of one weight block, or of one element if the format is dense.
 template <class T>
 INGOT_INLINE constexpr int block_bytes() {
   if constexpr (DenseFormat<T>) {

@@ -1,4 +1,4 @@
-// Encoders of the K formats (blocks of 256 weights), which search for the smallest squared error.
+// Encoders of the K formats Q4_K, Q5_K and Q6_K, which search for the smallest squared error.
 #pragma once
 
 #include "quant/q4_k.h"
@@ -7,16 +7,16 @@
 
 namespace ingot {
 
-/// Rounds 256 weights to a block of Q4_K.
+/// Rounds the 256 values `x` to a block of Q4_K. Searches for the smallest weighted squared error.
 ///
-/// Shapes: x, weight [256]; weight[k] >= 0 is the factor of the squared error of x[k].
+/// Shapes: x, weight [256]. Each weight[k] >= 0 multiplies the squared error of x[k].
 /// Errors: kInvalid if the values are too large for the format.
 void encode_block(const float* x, const float* weight, Q4_K::Block& out);
 
-/// Rounds 256 weights to a block of Q5_K. Shapes and errors are those of Q4_K.
+/// Rounds the 256 values `x` to a block of Q5_K. Shapes and errors: see the overload for Q4_K.
 void encode_block(const float* x, const float* weight, Q5_K::Block& out);
 
-/// Rounds 256 weights to a block of Q6_K. Shapes and errors are those of Q4_K.
+/// Rounds the 256 values `x` to a block of Q6_K. Shapes and errors: see the overload for Q4_K.
 void encode_block(const float* x, const float* weight, Q6_K::Block& out);
 
 }  // namespace ingot

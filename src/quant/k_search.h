@@ -1,10 +1,10 @@
 // Helpers of encoders that search for the best scales by alternating least squares.
 //
 // For given codes, the best scales solve a linear least-squares problem. For given scales, the
-// nearest codes are best. Each step lowers the error or keeps it, so each start reaches a local
-// optimum. The best of several starts is refined. Then scales are rounded to the integers that
-// a block stores, and both steps are repeated with these integers. Least squares are solved for the
-// residuals of the weights, since float32 is exact enough for residuals.
+// nearest codes are best. No step raises the error, so each start reaches a local optimum. Encoders
+// refine the best of several starts, round its scales to the integers that a block stores, and
+// repeat both steps with these integers. They solve for the residuals of the weights, for which
+// float32 is exact enough.
 #pragma once
 
 #include <algorithm>
@@ -19,33 +19,33 @@
 
 namespace ingot::k_search {
 
-/// Number of starting scales on each side of the scale that maps the range to the codes exactly.
-/// kStartStep is their distance in codes. On 200k normal weights, twice the starts lower the error
-/// of Q4_K by 0.1 % (0.2 % with an importance; Q6_K not at all) at 0.7 of the speed. Sums in double
-/// lower the error by another 0.1 to 0.2 % (up to 1.3 %) at a quarter of the speed.
+/// Number of starting scales on each side of the scale that maps the range exactly to the codes.
+/// kStartStep is the distance of two starts in codes. Doubling the number lowers Q4_K's error on
+/// 200k normal weights by 0.1 % (0.2 % with an importance; Q6_K: not at all), at 0.7 of the speed.
+/// Sums in double lower the error by 0.1 to 0.2 % more (up to 1.3 %), at a quarter of the speed.
 inline constexpr int kStartsEachSide = 5;
 inline constexpr float kStartStep = 0.2f;
 inline constexpr int kIterations = 4;
 inline constexpr int kRefinements = 3;
 
-/// Largest magnitude that encoders accept. It is above every format's range; sums of squares of
-/// larger weights could overflow.
+/// Largest magnitude of a weight that encoders accept. No format has a larger range. Sums of
+/// squares of larger weights could overflow.
 inline constexpr float kWeightMax = 1e9f;
 
 /// A vector of four floats.
 using Four = float __attribute__((vector_size(16)));
 
-/// Loads from[0] to from[3], at any alignment.
+/// Loads four floats from an address of any alignment.
 INGOT_INLINE Four load(const float* from) {
   Four v;
   std::memcpy(&v, from, sizeof v);
   return v;
 }
 
-/// The sum of the four elements in a fixed order.
+/// Adds up the four elements, always in one order.
 INGOT_INLINE float sum(Four v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
-/// The nearest integers to `v` in [low, high]. Halves are rounded up.
+/// Rounds each element to the nearest integer in [low, high]. Rounds halves up.
 INGOT_INLINE Four nearest(Four v, float low, float high) {
   using FourInts = std::int32_t __attribute__((vector_size(16)));
   const Four zero{};
@@ -56,18 +56,18 @@ INGOT_INLINE Four nearest(Four v, float low, float high) {
   return __builtin_convertvector(__builtin_convertvector(code, FourInts), Four) + low;
 }
 
-/// The nearest integer to `v` in [low, high]. Halves are rounded up.
+/// Rounds `v` to the nearest integer in [low, high]. Rounds halves up.
 inline int nearest(double v, int low, int high) {
   const double clamped = std::clamp(v, static_cast<double>(low), static_cast<double>(high));
   return static_cast<int>(clamped - low + 0.5) + low;
 }
 
-/// 1 / scale. Returns 0 for a scale near zero, so that every weight gets the code nearest to zero.
+/// Returns 1 / scale, or 0 if the scale is near zero. All weights then get the code nearest to 0.
 inline float inverse(float scale) { return std::fabs(scale) < 1e-30f ? 0 : 1 / scale; }
-/// 1 / scale in double. Returns 0 if the scale is 0.
+/// Returns 1 / scale in double, or 0 if the scale is 0.
 inline double inverse(double scale) { return scale == 0 ? 0 : 1 / scale; }
 
-/// Rounds `scale` to F16, and returns the bits.
+/// Rounds `scale` to F16 and returns the F16 bits.
 ///
 /// Errors: kInvalid with the name `format` if the scale is outside the range of F16.
 inline std::uint16_t scale_to_half(double scale, const char* format) {
@@ -79,7 +79,7 @@ inline std::uint16_t scale_to_half(double scale, const char* format) {
   return bits;
 }
 
-/// Refuses weights of a magnitude above kWeightMax. Errors: kInvalid with the name `format`.
+/// Refuses NaN and magnitudes above kWeightMax. Errors: kInvalid with the name `format`.
 inline void check_magnitudes(const float* x, int count, const char* format) {
   for (int k = 0; k < count; ++k) {
     if (std::fabs(x[k]) <= kWeightMax) continue;

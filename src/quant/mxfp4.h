@@ -21,7 +21,7 @@ struct MXFP4 {
                                                0, -1, -2, -3, -4, -6, -8, -12};
 
   struct Block {
-    std::uint8_t e;       ///< scale: the exponent e, in E8M0
+    std::uint8_t e;       ///< exponent e of the scale, in E8M0
     std::uint8_t qs[16];  ///< low nibbles: codes 0-15, high nibbles: codes 16-31
   };
 
@@ -30,7 +30,7 @@ struct MXFP4 {
     split_nibbles(block.qs, out.code);
   }
   INGOT_INLINE static constexpr int value(int code) { return kDoubled[code]; }
-  /// 2^(e - 128), subnormal for e < 2. E8M0 defines e = 255 as NaN; here and in ggml it is 2^127.
+  /// Returns 2^(e - 128), subnormal for e < 2. E8M0 has NaN for e = 255; ingot and ggml have 2^127.
   INGOT_INLINE static float scale_value(std::uint16_t e) {
     const std::uint32_t bits = e < 2 ? 0x00200000u << e : (e - 1u) << 23;
     return __builtin_bit_cast(float, bits);

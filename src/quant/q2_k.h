@@ -1,4 +1,4 @@
-// Q2_K: blocks of 256 weights with 2 bits each; a 4-bit scale and minimum per 16 weights.
+// Q2_K: blocks of 256 weights with 2 bits each; a 4-bit scale and a 4-bit minimum per 16 weights.
 #pragma once
 
 #include "base/half.h"
@@ -19,8 +19,8 @@ struct Q2_K {
   static constexpr bool kSubScales = true;
 
   struct Block {
-    std::uint8_t scales[16];  ///< byte j, for 16 weights: scale in low nibble, minimum in high
-    std::uint8_t qs[64];      ///< 32 bytes per 128 codes: code 32g + k at bit 2g of byte k
+    std::uint8_t scales[16];  ///< one byte per 16 weights: low nibble scale, high nibble minimum
+    std::uint8_t qs[64];      ///< 32 bytes per 128 codes: code 32g + k in bits 2g, 2g + 1 of byte k
     std::uint16_t d;          ///< factor of all scales, as F16 bits
     std::uint16_t dmin;       ///< factor of all minimums, as F16 bits
   };

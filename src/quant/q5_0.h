@@ -21,7 +21,7 @@ struct Q5_0 {
 
   struct Block {
     std::uint16_t d;      ///< scale d, as F16 bits
-    std::uint8_t qh[4];   ///< fifth bits of the codes: that of code k in bit k
+    std::uint8_t qh[4];   ///< fifth bits of the codes: bit k belongs to code k
     std::uint8_t qs[16];  ///< low nibbles: codes 0-15, high nibbles: codes 16-31
   };
 

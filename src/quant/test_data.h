@@ -34,7 +34,7 @@ inline std::vector<float> read_floats(const std::filesystem::path& path) {
   return floats;
 }
 
-/// All formats by name in lower case, as in the names of test files.
+/// Returns all formats by their names in lower case, as in the names of test files.
 inline std::map<std::string, Format> formats_by_file_name() {
   std::map<std::string, Format> formats;
   for_each_type(Formats{}, [&]<class T>() {
@@ -47,7 +47,7 @@ inline std::map<std::string, Format> formats_by_file_name() {
   return formats;
 }
 
-/// Random numbers by SplitMix64 (Steele et al. 2014), equal on every machine.
+/// Generates random numbers with SplitMix64 (Steele et al. 2014), equal on every machine.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -57,7 +57,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  /// A uniform number in [-1, 1).
+  /// Returns a uniform number in [-1, 1).
   float uniform() {
     return static_cast<float>(static_cast<std::int64_t>(next() >> 40)) * 0x1p-23f - 1.0f;
   }

@@ -1,4 +1,4 @@
-// Delta: new tokens and text of a choice, which its reader takes from a Stream.
+// Delta: new tokens of a choice and their text, as its reader takes them from a Stream.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// The log-probability of a token, and the likeliest tokens that could stand in its place.
+/// The log-probability of a token, and the likeliest tokens at its position.
 struct TokenLogprobs {
   TokenScore token;
   std::vector<TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
@@ -18,8 +18,8 @@ struct TokenLogprobs {
 /// New tokens of a choice and their text.
 struct Delta {
   std::vector<std::int32_t> ids;
-  std::string text;                     ///< in whole UTF-8 characters; empty without a tokenizer
-  std::vector<TokenLogprobs> logprobs;  ///< one entry for each id; empty if not requested
+  std::string text;                     ///< whole UTF-8 characters; empty without a tokenizer
+  std::vector<TokenLogprobs> logprobs;  ///< one entry for each of `ids`; empty if not requested
 };
 
 }  // namespace ingot

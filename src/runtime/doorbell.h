@@ -6,15 +6,15 @@
 
 namespace ingot {
 
-/// Any thread rings, one thread waits. A ring before the wait is kept; several rings count as one.
+/// Any thread may ring; one thread waits. The bell stays rung until a wait; more rings add nothing.
 class Doorbell {
  public:
   void ring();
   /// Waits until the bell is rung.
   void wait();
-  /// Waits until the bell is rung, but at most `seconds`. Returns whether it was rung.
+  /// Waits until the bell is rung, but at most `seconds`. Returns whether the bell was rung.
   bool wait_for(double seconds);
-  /// Returns at once. The result says whether the bell was rung since the last wait or `take`.
+  /// Returns whether the bell was rung since the last wait or `take`. Does not wait.
   bool take();
 
  private:

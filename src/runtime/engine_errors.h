@@ -1,4 +1,4 @@
-// The errors that an engine gives to requests that it ends: out of memory, too late, timed out.
+// The errors with which an engine ends requests: out of memory, too late, timed out.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@ namespace ingot {
 
 /// Makes Error{kDoesNotFit}. Allocates nothing, because the text fits into the string object.
 Error out_of_memory();
-/// Copies `*error`. Returns out_of_memory() if memory is lacking, and nullopt if `error` is null.
+/// Copies `*error`. Returns out_of_memory() if the copy fails, and nullopt if `error` is null.
 std::optional<Error> copy_of(const Error* error);
-/// Makes Error{kUnavailable}: `parameter` allows `given` seconds, the prediction is `predicted`.
+/// Makes Error{kUnavailable}: `parameter` allows `given` seconds, but `predicted` are needed.
 Error too_late(std::string_view parameter, double given, double predicted);
-/// The error for the request of a sequence that the scheduler dropped.
+/// Returns the error for a request whose sequence the scheduler dropped for this reason.
 Error error_of(Dropped::Reason reason);
 
 }  // namespace ingot

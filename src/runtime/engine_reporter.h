@@ -13,10 +13,10 @@
 
 namespace ingot {
 
-/// Times at which the phases of a step end, in seconds of the engine's clock.
+/// Times at which the phases of a step begin or end, in seconds of the engine's clock.
 struct StepPhases {
-  double tick_begun = 0;  ///< start of the tick, which takes queued requests and plans the step
-  double planned = 0;     ///< time at which the step is passed to the runner
+  double tick_begun = 0;  ///< start of the tick that plans the step
+  double planned = 0;     ///< end of the plan phase, when the runner gets the step
   double computed = 0;
   double sampled = 0;
   double delivered = 0;
@@ -24,7 +24,7 @@ struct StepPhases {
 
 /// Makes records of an engine's state and passes these records to the observer, if there is one.
 ///
-/// Only the thread that steps calls it, except that any thread may call `rejected` and `never_ran`.
+/// Only the thread that steps may call it. Any thread may call `rejected` and `never_ran`.
 class EngineReporter {
  public:
   /// The objects whose state the records describe. All must outlive the reporter.
@@ -39,7 +39,7 @@ class EngineReporter {
   /// the choices under way at once.
   EngineReporter(EngineObserver* observer, const Sources& sources, std::size_t requests_max);
 
-  /// Reports a committed step. Uses only its counts, because its parts may be gone.
+  /// Reports a committed step. Uses only the step's counts, because its parts may be gone.
   void step(const Step& step, const StepPhases& phases);
   /// Reports the engine's state after a tick without a step.
   void state();
@@ -49,12 +49,12 @@ class EngineReporter {
   }
   /// Reports that a request has ended.
   void ended(const RunningRequest& request);
-  /// Reports cancelled requests once no step reads their blocks. Call it after a step ends.
+  /// Reports each cancelled request whose blocks no step reads any more. Call it after each step.
   void freed();
 
   /// Reports that request `id`, submitted at time `submitted`, ended before it was queued.
   void never_ran(std::uint64_t id, double submitted, FinishReason reason) const;
-  /// Reports that `requests` requests were refused.
+  /// Reports that the engine refused `requests` requests.
   void rejected(Rejection reason, std::size_t requests) const;
 
  private:

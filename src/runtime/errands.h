@@ -1,4 +1,4 @@
-// Errands: a queue of functions that other threads want the engine's thread to run between steps.
+// Errands: a queue of functions that the engine's thread runs between steps for other threads.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace ingot {
 
-/// A bounded queue of functions that any thread adds and waits for, and that one thread runs.
+/// A bounded queue of functions. Any thread adds a function and waits until one thread has run it.
 class Errands {
  public:
-  /// `bell` wakes the thread that runs the functions. It must outlive this object.
+  /// `bell` wakes the thread that runs the functions, and must outlive this object.
   explicit Errands(Doorbell& bell);
 
   /// Queues `body` and waits until it has run. Rethrows the exceptions of `body`.
@@ -20,7 +20,7 @@ class Errands {
   /// Errors: Error{kUnavailable} after `close` or `drop`, or if the queue is full.
   void call(const std::function<void()>& body);
 
-  /// Runs all functions that are in the queue now. Functions added meanwhile run at the next call.
+  /// Runs all functions that are in the queue now. Later functions wait for the next `run`.
   void run();
   /// Refuses further calls. Queued functions still run.
   void close() { queue_.close(); }

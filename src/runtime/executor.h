@@ -16,18 +16,18 @@ namespace ingot {
 /// Sizes of the largest step, and the kinds of results that steps have.
 struct ExecutorLimits {
   std::int32_t rows = 0;
-  std::int32_t out_rows = 0;  ///< number of rows of logits, scored rows and hidden states together
+  std::int32_t out_rows = 0;  ///< limit on rows of logits, scored rows and hidden states together
   std::int32_t sequences = 0;
-  std::int64_t context = 0;      ///< number of tokens of the longest sequence
-  std::int32_t logits_rows = 0;  ///< number of rows of logits
+  std::int64_t context = 0;      ///< limit on the tokens of a sequence
+  std::int32_t logits_rows = 0;  ///< limit on the rows of logits
   std::int64_t ids = 0;          ///< RowScore::top has only ids below this number; 0 = all ids
-  std::int32_t score_top = -1;   ///< number of tokens in RowScore::top; -1 = no rows are scored
+  std::int32_t score_top = -1;   ///< number of tokens in RowScore::top; -1 = steps score no rows
   bool finds_best = false;       ///< whether steps prepare results for `Executor::best`
 };
 
 /// The log-probability of the token after a row, and the likeliest tokens after that row.
 struct RowScore {
-  std::int32_t id = 0;  ///< the token after the row
+  std::int32_t id = 0;  ///< id of the token after the row
   float logprob = 0;
   std::span<const TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
 };
@@ -35,31 +35,31 @@ struct RowScore {
 /// Runs steps of one model. Allocates all its buffers in the constructor.
 class Executor {
  public:
-  /// Errors: Error{kDoesNotFit}.
+  /// Allocates the buffers for the largest step. Errors: Error{kDoesNotFit}.
   Executor(const Model& model, Backend& backend, KvCache& cache, const ExecutorLimits& limits);
 
-  /// Bytes that the results of the largest step take.
+  /// Returns the bytes that the results of the largest step take.
   static std::int64_t result_bytes(const Spec& spec, const ExecutorLimits& limits);
-  /// Bytes that a step's block tables take per block of the context.
+  /// Returns the bytes of a step's block tables for each block of the context.
   static std::int64_t table_bytes(const Spec& spec, std::int32_t sequences);
 
   const ExecutorLimits& limits() const { return limits_; }
   const Model& model() const { return model_; }
   KvCache& cache() const { return cache_; }
 
-  /// Runs a planned step, whose blocks are reserved. Does not change sequences. Until the next
-  /// step, `logits(i)`, `score(i)` and `hidden(i)` return its results in the order of the parts,
-  /// except that hidden states after the final norm come before hidden states without final norm.
+  /// Runs a planned step, whose blocks must be reserved. Does not change sequences. Until the next
+  /// step, `logits(i)`, `score(i)` and `hidden(i)` return results in the order of the parts. But
+  /// all hidden states after the final norm come before all hidden states without it.
   void run(const Step& step);
-  /// Runs the parts of a step without block copies: see the other `run`.
+  /// Runs parts like `run(const Step&)`, but copies no blocks.
   void run(std::span<const StepPart> parts);
-  /// Row `i` of logits, [V]. The caller may overwrite it.
+  /// Returns row `i` of logits, [vocabulary size]. The caller may overwrite the row.
   std::span<float> logits(std::int64_t i);
-  /// The lowest id with the largest logit in row `i`; -1 if the row has NaN.
-  /// Requires ExecutorLimits::finds_best.
+  /// Returns the lowest id whose logit is the largest in row `i`; -1 if the row has NaN. Requires
+  /// ExecutorLimits::finds_best.
   std::int32_t best(std::int64_t i) const;
   RowScore score(std::int64_t i) const;
-  /// Row `i` of hidden states, [H].
+  /// Returns row `i` of hidden states, [hidden size].
   std::span<const float> hidden(std::int64_t i) const;
 
  private:
@@ -76,33 +76,33 @@ class Executor {
   Scratch scratch_;
   std::int32_t blocks_max_ = 0;
 
-  // Arrays of the batch, named like the members of Batch.
+  // The arrays of a Batch, under the names of its members.
   std::vector<std::int32_t> tokens_, positions_, q_start_, kv_len_, out_rows_;
   std::vector<View> embeddings_;
   bool has_embeddings_ = false;
   std::vector<std::vector<std::int32_t>> slots_, tables_;
   std::vector<KvBlocks> groups_;
 
-  // Results. The R output rows of a step are rows of logits, then scored rows, then hidden states.
-  // The arrays named score_* have entries for rows of logits and for scored rows.
+  // Results of the last step. Its R output rows are in the order: logits, scored rows, hidden
+  // states. Arrays named score_* have entries for rows of logits and for scored rows.
   Buffer logits_memory_;
-  HostRows logits_;                      ///< [logits_rows, V]
-  HostRows outputs_rows_;                ///< rows of Scratch::output
-  std::vector<std::int32_t> best_;       ///< [R]: token with the largest logit
-  std::int32_t score_top_ = 0;           ///< ExecutorLimits::score_top, but at most V
+  HostRows logits_;                      ///< [logits_rows, vocabulary size]: rows of logits
+  HostRows outputs_rows_;                ///< hidden states, as rows of Scratch::output
+  std::vector<std::int32_t> best_;       ///< [R]: id of the largest logit in each row
+  std::int32_t score_top_ = 0;           ///< score_top of the limits, but at most the number of ids
   std::int64_t outputs_ = 0;             ///< number of rows of logits in the last step
   std::int64_t reduced_ = 0;             ///< `outputs_` plus the number of scored rows
-  std::vector<std::int32_t> score_ids_;  ///< [R]: token after the row
-  std::vector<float> score_logprobs_;    ///< [R]: log-probability of `score_ids_`
-  std::vector<TokenScore> score_tops_;   ///< [R, score_top_]: likeliest tokens
+  std::vector<std::int32_t> score_ids_;  ///< [R]: id of the token after each row
+  std::vector<float> score_logprobs_;    ///< [R]: log-probability of the token in `score_ids_`
+  std::vector<TokenScore> score_tops_;   ///< [R, score_top_]: likeliest tokens after each row
 };
 
-/// Runs the next rows of sequences without a scheduler: reserves their blocks, runs the parts as a
-/// step and counts their rows as computed. Sets each part's `first`. Sets `first_hidden` so that
-/// the part's last rows give the hidden states.
+/// Runs the next rows of sequences without a scheduler: reserves the rows' blocks, runs the parts
+/// as a step, and counts the rows as computed. Sets each part's `first`. Sets `first_hidden` so
+/// that the last rows of the part give the hidden states.
 ///
 /// Returns false and computes no row if the pool has too few blocks for all parts. Sequences then
-/// keep the blocks that were reserved for them.
+/// keep the blocks that this call has reserved for them.
 [[nodiscard]] bool run_next(Executor& executor, std::span<StepPart> parts);
 
 }  // namespace ingot

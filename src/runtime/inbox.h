@@ -20,10 +20,10 @@ namespace ingot {
 
 /// A submitted request, with a channel for each of its choices.
 struct Submission {
-  std::uint64_t id = 0;  ///< id of the first choice; the other choices have the next ids
+  std::uint64_t id = 0;  ///< id of the first choice; choice i has `id` + i
   Request request;
   std::vector<std::shared_ptr<Channel>> channels;
-  double time = 0;  ///< time of submission
+  double time = 0;  ///< time of submission, in seconds of the engine's clock
 };
 
 /// Limits on the requests that an inbox accepts.
@@ -52,29 +52,29 @@ class Inbox {
   /// kDraining, but kDraining does not replace an earlier kFailed.
   void refuse_all(Rejection reason);
   bool is_draining() const { return refusal_.load() == Rejection::kDraining; }
-  /// Predicts how many seconds a new request would wait for admission, at the current rate of
-  /// admissions, if its tenant has `own` other requests under way; 0 if no sequence waits. Counts
-  /// sequences that the last plan could not admit, and requests submitted after this plan. Counts
-  /// at most `own` times the number of tenants, because tenants share admissions. Takes no lock.
+  /// Predicts how many seconds a new request waits for admission; 0 if no sequence waits.
+  /// Multiplies the mean time between admissions by the number of choices that the last plan could
+  /// not admit or that came after this plan. Counts at most `own` (the tenant's other requests
+  /// under way) times the number of tenants, because tenants share admissions. Takes no lock.
   double expected_wait(std::size_t own) const;
 
   const InboxLimits& limits() const { return limits_; }
-  /// Number of choices that have not ended.
+  /// Returns the number of choices that have not ended.
   std::size_t under_way() const { return under_way_.load(); }
-  /// Whether a request was ever submitted.
+  /// Returns whether a request was ever submitted.
   bool was_used() const { return last_id_.load() > 0; }
   bool is_empty() const { return queue_.size() == 0; }
 
   // Functions for the thread that steps, or for the watching thread after a step took too long.
 
-  /// Takes the oldest request out of the queue; nullopt if the queue is empty.
+  /// Removes the oldest request from the queue and returns it; nullopt if the queue is empty.
   std::optional<Submission> try_pop() { return queue_.try_pop(); }
-  /// Subtracts a choice that has ended from `under_way`.
+  /// Subtracts one ended choice from `under_way`.
   void release() { under_way_.fetch_sub(1); }
-  /// Ends a choice of a request that was taken out of the queue but never ran.
+  /// Ends a choice that left the queue but never ran: sets its outcome and closes its stream.
   void end(const Submission& submission, std::size_t choice, FinishReason reason,
            const Error* error);
-  /// Refuses further requests, and ends all queued requests with this reason and error.
+  /// Refuses further requests, and ends all queued requests with `reason` and `error`.
   void close(FinishReason reason, const Error* error);
   /// Publishes the scheduler's state after a plan, for `expected_wait`.
   void publish_queue_state(double now);
@@ -87,11 +87,11 @@ class Inbox {
   const Scheduler& scheduler_;
   const EngineReporter& reporter_;
   std::shared_ptr<Doorbell> bell_;
-  std::shared_ptr<const Clock> now_;  ///< shared with streams that outlive the inbox
+  std::shared_ptr<const Clock> now_;  ///< clock; shared with streams that outlive the inbox
   BoundedQueue<Submission> queue_;
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
-  /// Why all requests are refused. kFull: requests are refused only while too many are under way.
+  /// Why the inbox refuses requests. kFull: it refuses them only while too many are under way.
   std::atomic<Rejection> refusal_{Rejection::kFull};
 
   /// The scheduler's state after the last plan: see `publish_queue_state`.

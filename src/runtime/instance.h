@@ -1,4 +1,4 @@
-// Instance: opens a model file and loads it, with backend, tokenizer, KV cache and executor.
+// Instance: opens and loads a model file, and owns its backend, tokenizer, KV cache and executor.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ namespace ingot {
 /// The model file to open, and how to load and run it.
 struct InstanceOptions {
   std::string path;
-  std::span<const std::byte> bytes{};  ///< contents of a GGUF file; `path` is then only its name
+  std::span<const std::byte> bytes{};  ///< GGUF file in memory, named `path`; empty: opens the file
   std::string isa = "auto";            ///< instruction set: see find_host_kernels
   KvType kv_type = KvType::kF16;
-  std::optional<Format> weights{};     ///< format for dense matrices: see ModelOptions
+  std::optional<Format> weights{};     ///< format to round dense matrices to: see ModelOptions
   std::string pack_cache{};            ///< folder of the pack cache; empty: no cache
   std::int64_t memory_limit = 0;       ///< limit on the bytes in use; 0 = the available memory
   LinearObserver* observer = nullptr;  ///< gets each linear's input; must outlive the instance
@@ -44,18 +44,18 @@ struct StartOptions {
   std::int32_t rows = 1;
   std::int32_t out_rows = 1;
   std::int32_t logits_rows = 0;   ///< limit on a step's rows of logits; ignored with `generates`
-  bool finds_best = false;        ///< whether `Executor::best` is used
-  std::int64_t output_bytes = 0;  ///< size of the caller's inputs and results, to plan memory
-  bool generates = false;         ///< true for an Engine: sets `out_rows` and `logits_rows`
+  bool finds_best = false;        ///< whether the caller uses `Executor::best`
+  std::int64_t output_bytes = 0;  ///< bytes of the caller's inputs and results, for the memory plan
+  bool generates = false;         ///< true for an Engine; overrides `out_rows` and `logits_rows`
   /// The largest Request::prompt_logprobs that requests may ask for; -1 = no scores.
   std::int32_t prompt_logprobs = -1;
   bool hidden_states = false;  ///< whether requests may ask for hidden states of all prompt rows
-  /// Number of sequences of `context` tokens that the KV pool has room for; 0 = `sequences`. With
-  /// fewer than `sequences`, running sequences may be preempted.
+  /// Number of sequences of `context` tokens that fit into the KV pool; 0 = `sequences`. If it is
+  /// less than `sequences`, the scheduler may preempt running sequences.
   std::int32_t pool_sequences = 0;
 };
 
-/// A model, opened in two steps: the constructor reads the headers, and `start` loads the weights.
+/// A model, opened in two phases: the constructor reads the headers, `start` loads the weights.
 class Instance {
  public:
   /// Opens the file, reads its tokenizer and binds its tensors. `pool` must outlive this object.
@@ -70,41 +70,41 @@ class Instance {
   /// Errors: those of `require_fit` and `load_model`.
   void start(const StartOptions& options, Progress progress);
 
-  /// The memory plan of a `start` with these options. Only before `start`.
+  /// Plans the memory of a `start` with these options. Call it only before `start`.
   MemoryPlan plan(const StartOptions& options) const;
-  /// The largest `pool_sequences` from 1 to `sequences` that fits into memory with these options.
-  /// Only before `start`.
+  /// Returns the largest `pool_sequences` up to `sequences` with which these options fit into
+  /// memory, but at least 1. Call it only before `start`.
   std::int32_t fitting_pool(const StartOptions& options) const;
 
   const std::string& name() const { return options_.path; }
   const Spec& spec() const { return spec_; }
   const Config& config() const { return config_; }
-  /// The opened model file. Only before `start`.
+  /// Returns the opened model file. Call it only before `start`.
   const Checkpoint& checkpoint() const { return *checkpoint_; }
   KvType kv_type() const { return options_.kv_type; }
-  /// A hash that identifies the model in session files. Slow: reads all weights once.
-  /// Only before `start`.
+  /// Computes a hash that identifies the model in session files. Slow: reads all weights once. Call
+  /// it only before `start`.
   ModelFingerprint fingerprint() const;
-  /// The model's tokenizer; null if the file has no tokenizer that ingot supports.
+  /// Returns the tokenizer; null if the file has no tokenizer that ingot supports.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }
-  /// Number of ids that sampling may draw: the size of the tokenizer, or else of the vocabulary.
+  /// Returns the number of ids that sampling may draw: the tokenizer's size, else the vocabulary's.
   std::int64_t sampled_ids() const;
-  /// Ids that end a text: end-of-sequence and end-of-turn tokens.
+  /// Returns the ids that end a text: end-of-sequence and end-of-turn tokens.
   std::vector<std::int32_t> stop_ids() const;
-  /// Warnings from the constructor and from `start`, one line each, for stderr.
+  /// Returns the warnings of the constructor and of `start`, one line each, for stderr.
   const std::vector<std::string>& warnings() const { return warnings_; }
   const Backend& backend() const { return *backend_; }
   std::string_view isa() const { return kernels_.name; }
-  /// The backend that times ops; null without InstanceOptions::profile.
+  /// Returns the backend that times ops; null without InstanceOptions::profile.
   ProfiledBackend* profiled() { return profiled_.get(); }
-  /// Checks the mapped file of packed weights, if there is one. After `start`, from any thread.
-  /// Errors: Error{kIo} if the file was overwritten.
+  /// Checks that no process has overwritten the mapped file of packed weights, if there is one.
+  /// Call it after `start`, from any thread. Errors: Error{kIo} if the file was overwritten.
   void expect_weights_not_overwritten() const {
     if (!model_->packed.weights.empty()) model_->packed.file.expect_not_overwritten();
   }
-  /// The executor of the model's steps. Only after `start`.
+  /// Returns the executor of the model's steps. Call it only after `start`.
   Executor& executor() { return *executor_; }
-  /// Makes an engine with a random secret for prefix hashes. Only after `start` with `generates`.
+  /// Makes an engine with a random secret for prefix hashes. Requires a `start` with `generates`.
   /// The instance must outlive the engine. Only one engine at a time may use the executor.
   std::unique_ptr<Engine> make_engine(const EngineOptions& options = {});
 

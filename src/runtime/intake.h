@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Queues the choices of submissions. Ends a choice at once if it lacks memory or would be late.
+/// Queues the choices of submissions. Ends a choice at once if it is too late or memory runs out.
 class Intake {
  public:
   /// The objects that receive requests and reports of refusals. All must outlive the intake.

@@ -5,9 +5,9 @@
 
 namespace ingot {
 
-/// For readers that do not wait in `Stream::next`. The engine's thread calls it after each delta
-/// and at the end. `is_urgent`: true if the stream has ended or its queue is at least half full. A
-/// full queue pauses the request. The callback must be quick and must not throw.
+/// A callback for readers that do not wait in `Stream::next`. The engine's thread calls it after
+/// each delta and at the end. It must be quick and must not throw. `is_urgent` is true if the
+/// stream has ended or its queue is at least half full. A full queue pauses the request.
 using Notify = std::function<void(bool is_urgent)>;
 
 }  // namespace ingot

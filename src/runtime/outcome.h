@@ -18,13 +18,13 @@ namespace ingot {
 enum class FinishReason {
   kStop,       ///< a stop token was drawn, or a stop string appeared
   kLength,     ///< the choice reached max_tokens or the end of the context
-  kCancelled,  ///< its reader cancelled the choice, or the engine stopped
+  kCancelled,  ///< the reader cancelled or stalled, or the engine stopped
   kError,      ///< the choice failed: see `Outcome::error`
 };
 
 inline constexpr std::size_t kFinishReasons = 4;
 
-/// "stop", "length", "cancelled" or "error".
+/// Returns "stop", "length", "cancelled" or "error".
 std::string_view to_string(FinishReason reason);
 
 /// How a choice ended, and results that are complete only at its end.
@@ -32,21 +32,21 @@ struct Outcome {
   FinishReason finish = FinishReason::kCancelled;
   std::int32_t stop = -1;  ///< index in Request::stop of the string that ended the text; -1 = none
   std::optional<Error> error;
-  std::optional<std::uint64_t> digest;  ///< hash of the logits, if requested
-  /// Log-probabilities of prompt tokens, from index Request::prompt_logprobs_from or 1 on.
+  std::optional<std::uint64_t> digest;  ///< hash of the logits; empty if not requested
+  /// Log-probabilities of prompt tokens, from index max(1, Request::prompt_logprobs_from) on.
   std::vector<TokenLogprobs> prompt_logprobs;
-  std::vector<float> hidden;  ///< [rows, H]: hidden states, if requested
+  std::vector<float> hidden;  ///< [rows, hidden size]: hidden states; empty if not requested
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
   PrefixMiss miss;                 ///< where the cached prefix ended, and why; for operators only
-  std::int32_t preemptions = 0;    ///< number of preemptions, except while its reader was behind
+  std::int32_t preemptions = 0;    ///< number of preemptions while its reader kept up
   std::int64_t generated_tokens = 0;  ///< number of delivered tokens
   double queue_seconds = 0;           ///< time from submission to admission
   double prefill_seconds = 0;         ///< time from admission to the first drawn token
   double decode_seconds = 0;          ///< time from the first to the last drawn token
   std::int64_t decode_steps = 0;      ///< number of drawn tokens after the first
 
-  /// The digest as 16 hexadecimal digits; empty without a digest.
+  /// Returns the digest as 16 hexadecimal digits; empty without a digest.
   std::string digest_text() const;
 };
 

@@ -29,7 +29,7 @@ using Places = std::uint32_t;
 namespace place {
 inline constexpr Places kRun = 1 << 0;          ///< flags of `ingot run`
 inline constexpr Places kTalk = 1 << 1;         ///< flags of `ingot chat`
-inline constexpr Places kSet = 1 << 2;          ///< /set in `ingot chat`
+inline constexpr Places kSet = 1 << 2;          ///< command /set in `ingot chat`
 inline constexpr Places kLine = 1 << 3;         ///< lines of `ingot run --jsonl`
 inline constexpr Places kChat = 1 << 4;         ///< POST /v1/chat/completions
 inline constexpr Places kCompletions = 1 << 5;  ///< POST /v1/completions
@@ -44,8 +44,8 @@ inline constexpr Places kOpenAi = kChat | kCompletions | kResponses;
 inline constexpr Places kHttp = kOpenAi | kMessages;  ///< the endpoints that generate text
 }  // namespace place
 
-/// A member of SamplingParams, and the members of the public C++ and C structs from which it is
-/// copied. `cpp` and `c` are null if code in api/ converts the value.
+/// A member of SamplingParams, and the public C++ and C members from which api/ copies its value.
+/// `cpp` and `c` are null if code in api/ converts the value.
 template <class T>
 struct InSampling {
   T SamplingParams::*member = nullptr;
@@ -53,7 +53,7 @@ struct InSampling {
   T ingot_request::*c = nullptr;
 };
 
-/// The member of Request or SamplingParams that stores a field's value. A double holds seconds;
+/// The member of Request or SamplingParams that stores a field's value. Doubles store seconds, but
 /// JSON has milliseconds. std::monostate: no member; each place reads the field with its own code.
 using FieldMember =
     std::variant<std::monostate, InSampling<float>, InSampling<std::int32_t>,
@@ -66,14 +66,14 @@ using FieldMember =
 template <class T>
 inline constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());
 
-/// The range of a field's possible numbers. Includes `high`; includes `low` unless `is_above_low`.
+/// The numbers that a field may have: from `low` to `high`, but not `low` if `is_above_low`.
 struct FieldRange {
   double low = 0;
   double high = 0;
-  bool is_above_low = false;  ///< whether `low` itself is excluded
+  bool is_above_low = false;  ///< true: values must be above `low`; false: `low` is valid
 };
 
-/// Converts a bound of a range to the field's type, clamped to the values of that type.
+/// Converts a range's bound to the field's type. Clamps it to the values of that type.
 template <class T>
 constexpr T bound(double value) {
   using Limits = std::numeric_limits<T>;
@@ -86,7 +86,7 @@ constexpr T bound(double value) {
 struct FieldVariation {
   Places places = 0;
   std::optional<FieldRange> range{};
-  std::optional<double> initial{};  ///< the default value
+  std::optional<double> initial{};  ///< default value; empty: this entry sets no default
 };
 
 /// A request field. All places that use the field's name share this entry.
@@ -97,21 +97,21 @@ struct RequestField {
   FieldRange range{};  ///< range of possible numbers
   std::string_view help{};
   std::string_view gguf{};                       ///< key in GGUF files after "general.sampling."
-  std::span<const FieldVariation> variations{};  ///< the first one that has a place applies to it
+  std::span<const FieldVariation> variations{};  ///< the first entry with a place is valid there
   Places read_apart = 0;                         ///< places that read the field with their own code
-  std::string_view flag{};                       ///< the flag's name, if not made from `name`
+  std::string_view flag{};                       ///< the flag's name; empty: made from `name`
 };
 
-/// All fields, in the order of help and docs.
+/// Returns all fields, in the order of help and docs.
 std::span<const RequestField> request_fields();
-/// The field with this name at one of these places; null if there is none.
+/// Returns the field with this name at one of these places; null if there is none.
 const RequestField* find_field(std::string_view name, Places places);
-/// The range of a field at a place.
+/// Returns the range of a field's values at a place.
 FieldRange range_at(const RequestField& field, Places where);
-/// The flag of a field, such as "--min-tokens".
+/// Returns the flag of a field, such as "--min-tokens".
 std::string flag_of(const RequestField& field);
 
-/// Calls `use` once. The arguments are references to the field's values in all `requests`.
+/// Calls `use` with references to the field's values in all `requests`, if the field has a member.
 template <class Use, class... Requests>
 void with_value(const RequestField& field, Use&& use, Requests&... requests) {
   const auto visit = [&]<class Member>(const Member& at) {
@@ -124,7 +124,7 @@ void with_value(const RequestField& field, Use&& use, Requests&... requests) {
   std::visit(visit, field.member);
 }
 
-/// Calls `use` with the InSampling of each field that the public API's Sampling has.
+/// Calls `use` with the InSampling of each field that is a member of api::Sampling.
 template <class Use>
 void each_public_field(Use&& use) {
   for (const RequestField& field : request_fields()) {
@@ -139,7 +139,7 @@ void each_public_field(Use&& use) {
 
 /// Makes a request with the default values of a place.
 Request default_request(Places where);
-/// Sets a field from JSON and checks its type and its range at a place.
+/// Sets a field from JSON. Checks the value's type, and its range at the place `where`.
 ///
 /// Errors: Error{kInvalid}: "top_p is a string, expected a number", "top_p is 2, possible are ...".
 void set_field(Request& request, const RequestField& field, const Json& value, Places where);
@@ -149,9 +149,9 @@ void set_field(Request& request, const RequestField& field, const Json& value, P
 void set_model_defaults(Request& request, const Config& config, const std::string& file);
 /// Copies a field from one request to another.
 void copy_field(const RequestField& field, Request& to, const Request& from);
-/// A field's value as JSON; `set_field` sets an equal value from it.
+/// Returns a field's value as JSON. From this JSON, `set_field` sets an equal value.
 Json field_json(const RequestField& field, const Request& request);
-/// A field's value as text for users, with the fewest digits that identify the value.
+/// Returns a field's value as text for users, with the fewest digits that identify the value.
 std::string field_text(const RequestField& field, const Request& request);
 
 /// Sorts biases by id.
@@ -159,7 +159,7 @@ std::string field_text(const RequestField& field, const Request& request);
 /// Errors: Error{kInvalid} that names the field `name` if a token has two biases.
 void sort_biases(std::vector<LogitBias>& biases, std::string_view name);
 
-/// Checks sampling parameters against their ranges, and ids against a vocabulary of `ids` tokens.
+/// Checks sampling parameters against their ranges, and token ids against a vocabulary of `ids`.
 ///
 /// Errors: Error{kInvalid} that names the field, its value and the possible values.
 void check_sampling(const SamplingParams& params, std::int64_t ids);

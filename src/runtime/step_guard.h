@@ -21,7 +21,7 @@ class RunningTime {
   }
   void end() { begun_.store(kNever); }
   bool is_under_way() const { return begun_.load() < kNever; }
-  /// Seconds since `begin`; 0 if the stopwatch does not run.
+  /// Returns the seconds since `begin`; 0 if the stopwatch does not run.
   double seconds(double now) const {
     const double begun = begun_.load();
     return begun == kNever ? 0 : std::max(0.0, now - begun);
@@ -32,34 +32,34 @@ class RunningTime {
   static_assert(std::atomic<double>::is_always_lock_free);
 };
 
-/// Guards the calls that one thread makes to a StepRunner. After a failure no call succeeds.
+/// Retries and times the calls of one thread to a StepRunner. After a failure, all calls fail.
 class StepGuard {
  public:
-  /// Called once, by the thread that found the failure. If `watch` found it, the guarded call
-  /// does not return before this function does.
+  /// The thread that finds a failure calls this once. If `watch` finds the failure, the guarded
+  /// call returns only after this function.
   using OnFailure = FunctionRef<void(const Error&)>;
 
   /// `now` must outlive this object. `limit_seconds`: time limit of one call; kNever = no limit.
   StepGuard(const Clock& now, double limit_seconds) : now_(now), limit_seconds_(limit_seconds) {}
 
-  /// Calls `body`, and calls it again if it throws. If the second call throws `Error`, the guard
-  /// fails for good. Returns false if the guard has failed, or if `watch` found a timeout.
+  /// Calls `body`, and calls it once more if it throws. If the second call throws `Error`, the
+  /// guard fails for good. Returns false if the guard has failed, here or in `watch`.
   ///
-  /// Errors: std::bad_alloc from the second call; the guard has not failed then.
+  /// Errors: std::bad_alloc from the second call. The guard has not failed then.
   [[nodiscard]] bool attempt(FunctionRef<void(bool is_retry)> body, OnFailure on_failure);
   /// Calls `body` once under the time limit. `body` must not throw.
   void call(FunctionRef<void()> body);
-  /// Ends the time of a step after its last call.
+  /// Stops the time of the current step. Call it after the step's last call.
   void end_step() { step_.end(); }
 
-  /// Checks the time limit. If a call takes longer, the guard has failed; the call may never
-  /// return. Returns whether the guard has failed. Not for the thread that makes the guarded calls.
+  /// Makes the guard fail if the current call exceeds the time limit; the call may never return.
+  /// Returns whether the guard has failed. Not for the thread that makes the guarded calls.
   bool watch(OnFailure on_failure);
 
   bool has_failed() const { return has_failed_.load(); }
-  /// Errors: Error{kInternal} with the reason, if a failure has occurred.
+  /// Checks that the guard has not failed. Errors: Error{kInternal} with the reason.
   void require_alive() const;
-  /// Whether a step is under way, and for how many seconds since its first call; 0 between steps.
+  /// Returns whether a step runs. `step_seconds`: seconds since its first call; 0 between steps.
   bool is_in_step() const { return step_.is_under_way(); }
   double step_seconds(double now) const { return step_.seconds(now); }
 
@@ -71,12 +71,12 @@ class StepGuard {
   const Clock& now_;
   double limit_seconds_;
   RunningTime step_;
-  std::optional<Error> failure_;  ///< written before `has_failed_` is set
+  std::optional<Error> failure_;  ///< why the guard failed; written before `has_failed_` is set
   std::atomic<bool> has_failed_{false};
 
   static constexpr double kNoCall = kNever, kSeized = -kNever;
-  std::atomic<double> call_begun_{kNoCall};  ///< when the call began; kSeized: the call timed out
-  std::mutex seized_;  ///< held by the watching thread while it handles the failure
+  std::atomic<double> call_begun_{kNoCall};  ///< start of the current call; kSeized: it timed out
+  std::mutex seized_;  ///< the watching thread holds it while it handles a failure
 };
 
 }  // namespace ingot

@@ -11,8 +11,8 @@
 
 namespace ingot {
 
-/// Takes the results of one step at a time from a runner. If there is no memory for a request's
-/// results, only that request ends. Skips parts of sequences that were removed meanwhile.
+/// Takes the results of one step at a time from a runner. If memory runs out for a request's
+/// results, only that request ends. Skips parts whose sequences were removed while the step ran.
 class StepResults {
  public:
   /// `sequences`: limit on a step's parts. `runner` and `reporter` must outlive this object.
@@ -20,8 +20,8 @@ class StepResults {
 
   /// Draws a token from each row of logits, in the thread pool.
   void sample(const Step& step);
-  /// Gives the results to their requests. Returns, for each row of logits, the token to append to
-  /// its sequence; -1 if the request ends. The span is valid until the next call.
+  /// Gives the results to their requests. Returns a token for each row of logits, to append to the
+  /// row's sequence; -1 if the request ends. The span is valid until the next call.
   std::span<const std::int32_t> deliver(const Step& step, double now);
 
  private:

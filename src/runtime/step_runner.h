@@ -13,29 +13,29 @@
 
 namespace ingot {
 
-/// Computes planned steps and draws tokens, with a model or with a simulation of one.
+/// Computes planned steps and draws tokens, with a model or with a simulation.
 class StepRunner {
  public:
   virtual ~StepRunner() = default;
   virtual KvCache& cache() = 0;
   virtual const ExecutorLimits& limits() const = 0;
 
-  /// Computes a step, or starts it: the step is then in flight until `wait` or `drain`. The engine
-  /// calls `wait` for each step, in order.
+  /// Computes a step, or only starts it. A started step is in flight until `wait` or `drain`. The
+  /// engine calls `wait` for each step, in order.
   ///
-  /// Errors: any. After an error, the step must not write any more, because the engine may run the
-  /// step again.
+  /// Errors: any. After an error, the step must not write any more, because the engine may run it
+  /// again.
   virtual void run(const Step& step) = 0;
-  /// Waits for the end of a step. Then `logits(i)`, `score(i)` and `hidden(i)` return its results,
-  /// as described at Executor::run.
+  /// Waits for the end of a step. Then `logits(i)`, `score(i)` and `hidden(i)` return the step's
+  /// results, as described at Executor::run.
   ///
-  /// Errors: failures of the step since `run`. After an error, writes may continue until `drain`.
+  /// Errors: failures of the step since `run`. After an error, the step may write until `drain`.
   virtual void wait(const Step& /*step*/) {}
-  /// Waits until no step computes or writes. Steps in flight are lost unless `run_again` starts
-  /// them again. Until `drain`, blocks of a step in flight are not given to other sequences.
+  /// Waits until no step computes or writes. Steps in flight are lost, but `run_again` can restart
+  /// them. Before `drain`, the engine gives their blocks to no other sequence.
   virtual void drain() noexcept {}
-  /// Restarts a step that was in flight at `drain`. Must use the arguments that `run` got,
-  /// because with a pipeline depth of 2 the sequences may have other blocks now, or have ended. The
+  /// Restarts a step that was in flight at `drain`, with the arguments of its `run`. With a
+  /// pipeline depth of 2, the step's sequences may have other blocks now, or may have ended. The
   /// engine calls it for all steps that were in flight, in order.
   ///
   /// Errors: those of `run`.
@@ -49,10 +49,10 @@ class StepRunner {
   /// Errors: those of `run`.
   virtual void warm_up() {}
 
-  /// Seconds that each kind of op took in the last step; null if ops are not timed.
+  /// Returns the seconds of each kind of op in the last step; null if the runner does not time ops.
   virtual const OpSeconds* op_seconds() const { return nullptr; }
 
-  /// Draws a token from each row. First calls `before` for each row, in any thread.
+  /// For each row, calls `before` and then draws a token. Calls `before` in any thread.
   virtual void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
                       FunctionRef<void(std::int64_t row)> before) = 0;
 };

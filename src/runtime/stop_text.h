@@ -11,40 +11,40 @@ namespace ingot {
 
 /// Searches one choice's text, piece by piece, for stop strings.
 ///
-/// Holds back the longest end of the text that could begin a stop string, and releases all text
-/// before it. The text ends where its first stop string starts, wherever pieces end. If a stop
-/// string is complete while another one with an earlier start is not, the decision waits for more
-/// bytes or the end of the text. If several begin at one place, the shortest counts.
+/// Holds back the longest end of the text that could begin a stop string, and releases all earlier
+/// text. The text ends where its first stop string starts, wherever pieces end. If a stop string is
+/// complete, but one with an earlier start may still follow, StopText waits for more bytes or the
+/// end of the text. If several stop strings start at one byte, the shortest one ends the text.
 ///
 /// Time is linear in the text's bytes, memory in the stop strings' bytes (Aho and Corasick, 1975).
 /// If stop strings and pieces consist of whole UTF-8 characters, the released text does too.
 class StopText {
  public:
-  /// `stops` must not contain an empty string. Without stops, each piece is released at once.
+  /// `stops` must not contain an empty string. If `stops` is empty, `add` returns all text at once.
   explicit StopText(std::span<const std::string> stops = {});
 
   /// Adds a piece, which may be empty. Returns the released text, which is empty after a stop.
   std::string add(std::string_view piece);
-  /// Ends the text: incomplete stop strings no longer count. Returns the text that was held back,
-  /// up to a stop string if there is one.
+  /// Ends the text, so that incomplete stop strings no longer count. Returns the text that was held
+  /// back. If this text has a stop string, returns only the text before it.
   std::string finish();
 
-  /// Whether a stop string ended the text.
+  /// Returns whether a stop string ended the text.
   bool stopped() const { return stopped_; }
-  /// The index in `stops` of the string that ended the text; of equal strings, the first index; -1
-  /// if no stop string ended it.
+  /// Returns the index in `stops` of the string that ended the text; -1 if no stop string ended it.
+  /// If `stops` contains this string twice, returns the first index.
   std::int32_t stop() const { return stopped_ ? found_ : -1; }
 
  private:
   static constexpr std::int32_t kNone = -1;
 
-  /// A node of a trie. It stands for a prefix of stop strings; the root, node 0, for the empty one.
+  /// A node of a trie, for one prefix of stop strings. The root, node 0, is for the empty prefix.
   struct Node {
-    std::int32_t child = kNone;    ///< first child
-    std::int32_t sibling = kNone;  ///< next child of the same parent
-    std::int32_t shorter = 0;      ///< node of the prefix's longest proper suffix in the trie
+    std::int32_t child = kNone;    ///< first child; kNone if it has none
+    std::int32_t sibling = kNone;  ///< next child of the same parent; kNone if it is the last
+    std::int32_t shorter = 0;      ///< node of the longest proper suffix that is in the trie
     std::int32_t depth = 0;        ///< length of the prefix in bytes
-    std::int32_t stop = kNone;     ///< index of the longest stop string at the prefix's end
+    std::int32_t stop = kNone;     ///< index of the longest stop string that the prefix ends with
     char byte = 0;                 ///< last byte of the prefix
   };
 

@@ -1,4 +1,4 @@
-// Stream: the reader's end of a request: reads deltas and the outcome, and cancels.
+// Stream: a reader's side of a request. Reads deltas and the outcome, and cancels the request.
 #pragma once
 
 #include <atomic>
@@ -46,16 +46,16 @@ struct Channel {
 
   bool is_cancelled() const { return cancelled_at.load(std::memory_order_relaxed) < kNever; }
 
-  DeltaQueue deltas;                         ///< only the engine pushes to it; closed at the end
-  Outcome outcome;                           ///< written before `deltas` is closed, then read
+  DeltaQueue deltas;                         ///< only the engine pushes to it and closes it
+  Outcome outcome;                           ///< the engine writes it before it closes `deltas`
   std::atomic<double> cancelled_at{kNever};  ///< time of the first cancel; kNever if there is none
   std::shared_ptr<Doorbell> bell;            ///< wakes the engine
   std::shared_ptr<const Clock> clock;  ///< the engine's clock; not called once `deltas` is closed
   Notify notify;
 };
 
-/// Reads the deltas of one choice, in one thread. It may outlive the engine. Its destructor cancels
-/// the request.
+/// Reads the deltas of one choice, in one thread. A stream may outlive the engine. Its destructor
+/// cancels the request.
 class Stream {
  public:
   Stream(std::uint64_t id, std::shared_ptr<Channel> channel)
@@ -64,21 +64,21 @@ class Stream {
   Stream& operator=(Stream&& other) noexcept;
   ~Stream() { cancel(); }
 
-  /// The id of the choice, counted from 1.
+  /// Returns the id of the choice. The engine counts ids from 1.
   std::uint64_t id() const { return id_; }
 
   /// Waits for the next delta. Returns an empty optional at the end. Needs an engine with a thread.
   std::optional<Delta> next();
-  /// Returns the next delta, or an empty optional if there is none now.
+  /// Returns the next delta, or an empty optional if there is no delta now.
   std::optional<Delta> try_next();
-  /// Moves the next delta into `delta` and uses its memory again. Returns false if there is none.
+  /// Moves the next delta into the memory of `delta`. Returns false if there is no delta now.
   [[nodiscard]] bool try_next(Delta& delta);
-  /// Whether the request has ended and every delta was read.
+  /// Returns whether the request has ended and the reader has read every delta.
   bool finished() const { return channel_->deltas.is_closed() && channel_->deltas.size() == 0; }
-  /// How the request ended. Call it only after `next` returned nullopt or `finished` true.
+  /// Returns how the request ended. Call it only after `next` returned nullopt or `finished` true.
   const Outcome& outcome() const;
 
-  /// Asks the engine to end the request. From any thread. Queued deltas can still be read.
+  /// Asks the engine to end the request. From any thread. The reader can still read queued deltas.
   void cancel();
 
  private:

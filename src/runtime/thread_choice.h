@@ -11,20 +11,20 @@
 
 namespace ingot {
 
-/// Chooses CPUs from `cpus` for one compute thread each: one CPU of each core, but no more than the
-/// quota of the process's control groups (whole CPUs, at least one). Adds the cores' other CPUs, as
-/// far as the quota allows, if `speed` is then at least 5 % higher. The first CPUs are of different
-/// cores. The result is empty only if `cpus` is empty.
+/// Chooses CPUs from `cpus`, one for each compute thread. Takes one CPU of each core, up to the CPU
+/// quota of the process's control groups (rounded down, at least one). Also takes the cores' other
+/// CPUs, up to the quota, if this raises `speed` by at least 5 %. The first CPUs in the result are
+/// of different cores. Returns no CPUs only if `cpus` is empty.
 ///
-/// `speed` measures how fast threads on given CPUs compute. It is called only if there is a choice.
-/// `root` is a prefix for the paths /proc and /sys, which tests set.
+/// `speed` measures how fast threads compute on given CPUs. It is called only if there is a choice.
+/// Tests set `root`, a prefix of the paths /proc and /sys.
 std::vector<std::size_t> choose_cpus(
     std::span<const std::size_t> cpus,
     FunctionRef<double(const std::vector<std::size_t>& cpus)> speed, const std::string& root = "");
 
-/// Chooses from the CPUs that this process may use. Measures speed with reads and dot products of
-/// `kernels`, for some tenths of a second at most; not if every core has one CPU. Returns no CPUs
-/// if the system does not tell which CPUs the process may use.
+/// Chooses from the CPUs that this process may use. If a core has several CPUs, measures speed with
+/// reads and dot products of `kernels`, for some tenths of a second at most. Returns no CPUs if the
+/// system does not tell which CPUs the process may use.
 std::vector<std::size_t> choose_cpus(const HostKernels& kernels);
 
 }  // namespace ingot

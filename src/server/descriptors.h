@@ -6,7 +6,7 @@
 namespace ingot {
 
 /// Raises the limit on open descriptors to `wanted`, or as far as the system allows. Never lowers
-/// it. Returns the limit that now holds.
+/// the limit. Returns the resulting limit.
 std::int64_t raise_descriptor_limit(std::int64_t wanted);
 
 }  // namespace ingot

@@ -14,11 +14,11 @@ class LoadingHandler : public RequestHandler {
   bool is_closing() const override { return true; }
 };
 
-/// Makes a server answer through a LoadingHandler, from the call of `begin` until the destructor
-/// pauses the server.
+/// Makes a server answer through a LoadingHandler. This begins with `begin`, and ends when the
+/// destructor pauses the server.
 class LoadingPhase {
  public:
-  /// `server` must outlive this.
+  /// `server` must outlive this object.
   explicit LoadingPhase(Server& server) : server_(server) {}
   ~LoadingPhase() { server_.pause(); }
   LoadingPhase(const LoadingPhase&) = delete;

@@ -1,4 +1,4 @@
-// Tables of all HTTP routes: those of the API and of the admin socket.
+// Tables of all HTTP routes: the API's routes and the admin socket's routes.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace ingot {
 
-/// All routes of the API.
+/// Returns all routes of the API.
 std::span<const Route> routes();
-/// The operator's routes, which only the admin socket serves.
+/// Returns the operator's routes, which only the admin socket serves.
 std::span<const Route> admin_routes();
 
 }  // namespace ingot

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// The options of a server. Each layer of the server takes its own part.
+/// The options of a server, grouped by the part of the server that uses them.
 struct ServerConfig {
   ServerOptions listen{.port = 8080};
   ConnectionTimes times{};
@@ -22,10 +22,10 @@ struct ServerConfig {
   std::optional<std::string> model_name{};     ///< model name in requests; absent: the file's name
   std::optional<std::string> chat_template{};  ///< a name or a file; absent: the model's own
 
-  std::int32_t sequences = 0;    ///< requests that run at once; 0: derived from `kv_tokens`
-  std::int32_t step_rows = 512;  ///< maximum tokens of a step
+  std::int32_t sequences = 0;    ///< limit on running requests; 0: derived from `kv_tokens`
+  std::int32_t step_rows = 512;  ///< token budget of a step
   std::int64_t kv_tokens = 0;    ///< size of the KV pool in tokens; 0: the default, or what fits
-  double target_itl_ms = 0;      ///< target time between tokens while prompts run; 0: automatic
+  double target_itl_ms = 0;      ///< target ms between tokens while prompts run; 0: automatic
   bool prefix_cache = true;
   bool exit_on_stall = false;  ///< end the process when a step takes over kStepSecondsMax
 

@@ -16,7 +16,7 @@ struct KeyRange {
   std::int32_t last = 0;
 };
 
-/// The range of keys that batch row `row`, a row of `sequence`, attends to. It always has a key.
+/// Returns the range of keys that batch row `row`, a row of `sequence`, sees: at least one key.
 KeyRange keys_seen(const Batch& b, const Attention& a, std::int32_t sequence, std::int64_t row);
 
 /// Rows [row, end) of one sequence. A kernel reads each key and value once for all these rows.
@@ -24,16 +24,16 @@ struct RowTile {
   std::int32_t sequence = 0;
   std::int64_t row = 0;
   std::int64_t end = 0;
-  std::int64_t keys = 0;          ///< number of keys in all chunks that some row sees
-  std::int32_t first_split = 0;   ///< the first split with a key that some row sees
-  std::int32_t splits = 1;        ///< items of a head tile: 1, or 1 for each split that rows see
-  std::int64_t part = 0;          ///< index of this tile's first item within a head tile
+  std::int64_t keys = 0;          ///< number of keys in all chunks that any row of the tile sees
+  std::int32_t first_split = 0;   ///< first split with a key that any row sees
+  std::int32_t splits = 1;        ///< items for each head tile: one, or one for each visible split
+  std::int64_t part = 0;          ///< items of the sequence's earlier row tiles in each head tile
   std::int64_t counter = 0;       ///< index of the first head tile's counter, if splits > 1
   std::int64_t states = 0;        ///< offset of the tile's states in floats, if splits > 1
   std::int64_t state_floats = 0;  ///< number of floats in a head tile's states after one split
 };
 
-/// Kv heads [kv_head, kv_head + kv_heads) and their query heads: `heads` for each, from `head` on.
+/// Kv heads [kv_head, kv_head + kv_heads), with `heads` query heads of each, from `head` on.
 struct HeadTile {
   std::int64_t kv_head = 0;
   std::int64_t head = 0;
@@ -41,7 +41,7 @@ struct HeadTile {
   std::int32_t heads = 0;
 };
 
-/// How the query heads of an attention are cut into head tiles.
+/// The division of an attention's query heads into head tiles.
 struct HeadTiles {
   std::int64_t kv_heads = 0;      ///< number of kv heads
   std::int64_t per_kv = 0;        ///< number of query heads that share a kv head
@@ -66,30 +66,30 @@ struct AttentionItem {
 
 /// Cuts attention ops into items of similar size, which threads run in any order.
 ///
-/// Rows of a sequence form row tiles, as large as kQueriesLimit allows. Long tiles are cut into
-/// their splits: threads compute a state for each split, and the last thread joins the states in
-/// order. Results do not depend on how the work is cut.
+/// Rows of a sequence form row tiles, as large as kQueriesLimit allows. Long row tiles are cut into
+/// splits: threads compute a state for each split, and the last thread joins the states in order.
+/// Results do not depend on how the plan cuts the work.
 class AttentionPlan {
  public:
   AttentionPlan() = default;
-  /// Reserves memory for steps of up to `rows` rows on `threads` threads. The states of tiles that
-  /// are cut into splits take at most `state_floats` floats.
+  /// Reserves memory for steps of up to `rows` rows on `threads` threads. The states of row tiles
+  /// that are cut into splits take at most `state_floats` floats.
   AttentionPlan(std::int32_t rows, int threads, std::int64_t state_floats);
 
   /// Plans the attention `a` over the batch `b`. Allocates no memory.
   void cut(const Batch& b, const Attention& a);
 
   std::int64_t items() const { return items_; }
-  /// Item `number`. Items of a sequence have consecutive numbers, since keys and values of
+  /// Returns item `number`. Items of a sequence have consecutive numbers, since keys and values of
   /// different sequences lie far apart. In a sequence, items of a head tile have consecutive
   /// numbers, so that the next row tile finds keys and values in a cache.
   AttentionItem item(std::int64_t number) const;
   std::span<const RowTile> row_tiles() const { return row_tiles_; }
 
-  /// Number of counters. A row tile with several splits has a counter for each head tile;
-  /// the first is RowTile::counter. A counter holds the number of splits that are not computed yet.
+  /// Returns the number of counters. A row tile with several splits has a counter for each head
+  /// tile, from RowTile::counter on. A counter is the number of splits not yet computed.
   std::int64_t counters() const { return counters_; }
-  /// Upper limit of counters() with `threads` threads.
+  /// Returns an upper limit of counters() for `threads` threads.
   static std::int64_t counters_max(int threads);
   /// Calls visit(counter, splits) for each counter and its number of splits.
   template <class Visit>
@@ -108,8 +108,8 @@ class AttentionPlan {
   struct SequenceTiles {
     std::int64_t tile = 0;  ///< the row tiles are [tile, end_tile)
     std::int64_t end_tile = 0;
-    std::int64_t parts = 0;  ///< number of items into which a head tile is split
-    std::int64_t item = 0;   ///< number of the first item
+    std::int64_t parts = 0;  ///< number of items of each head tile, over all row tiles
+    std::int64_t item = 0;   ///< index of the first item
     HeadTiles heads;
   };
 
@@ -127,10 +127,10 @@ class AttentionPlan {
   std::int64_t state_floats_max_ = 0;
   std::vector<RowTile> row_tiles_;
   std::vector<SequenceTiles> sequences_;
-  std::int64_t item_work_ = 0;  ///< wanted upper limit of an item's work: keys times kv heads
+  std::int64_t item_work_ = 0;  ///< desired largest work of an item: keys times kv heads
   std::int64_t items_ = 0;
   std::int64_t counters_ = 0;
-  std::int64_t state_floats_ = 0;  ///< number of floats of states in use
+  std::int64_t state_floats_ = 0;  ///< number of floats that the states of this op take
 };
 
 }  // namespace ingot

@@ -19,16 +19,16 @@ namespace ingot {
 
 /// Runs the ops with one kernel table on a thread pool. Other code may use the pool between steps.
 ///
-/// Threads compute items: a few panels of outputs, rows, heads, or a split of keys. No sum spans
-/// items; the last thread joins the states of splits in order. So results do not depend on which
-/// thread runs an item. Scratch memory is planned once; an op beyond that plan is a bug.
+/// Threads compute items: a few panels of outputs, a few rows or heads, or a split of keys. No sum
+/// spans items; the last thread joins the states of splits in order. So results do not depend on
+/// which thread runs an item. `plan` sets the scratch memory; an op that needs more is a bug.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(ThreadPool& pool, const KernelTable& table) : pool_(pool), table_(table) {}
 
   const char* name() const override { return "cpu"; }
   const KernelTable& table() const { return table_; }
-  /// Gives the inputs of all later linears to `observer`. A null `observer` ends this.
+  /// Lets `observer` receive the inputs of all later linears. Null: no observer.
   void observe(LinearObserver* observer) { observer_ = observer; }
 
   Buffer allocate(std::int64_t bytes) override { return allocate_host(bytes); }
@@ -75,21 +75,21 @@ class CpuBackend final : public Backend {
   };
   /// Pointers into the scratch buffer, for the planned limits.
   struct Scratch {
-    LinearInput q;                  ///< quantised rows of a step, for any K up to the limit
+    LinearInput q;                  ///< quantised rows of a step, for each K up to the limit
     std::int64_t q_rows = 0;        ///< number of rows that fit in `q`
     std::byte* linear = nullptr;    ///< memory of linear kernels, `linear_bytes` for each thread
     std::int64_t linear_bytes = 0;  ///< the largest LinearKernel::scratch, in bytes
     float* states = nullptr;        ///< attention states of row tiles that are cut into splits
     std::int64_t states_floats = 0;
-    View head_rows;                       ///< [at most kHeadRows, V] logits
+    View head_rows;                       ///< [rows, V] logits of at most kHeadRows rows
     View router;                          ///< [T, E] the router's logits
     std::int64_t cached_rows = 0;         ///< number of routed rows that fit in the caches
-    View routed;                          ///< [T*k, H] routed rows, then the experts' results
-    View gate_up;                         ///< [W, 2F] gate and up rows of a wave of up to W rows
+    View routed;                          ///< [T * Moe::used, H] routed rows, then their results
+    View gate_up;                         ///< [W, 2F] gate and up outputs; W: limit of wave rows
     View ffn;                             ///< [W, F] activated rows of a wave
     LinearInput wave_q;                   ///< quantised rows of a wave: first `routed`, then `ffn`
-    std::int32_t* pair_expert = nullptr;  ///< [T, k] experts of each row, best first
-    float* pair_weight = nullptr;         ///< [T, k] weights of `pair_expert`
+    std::int32_t* pair_expert = nullptr;  ///< [T, Moe::used] experts of each row, best first
+    float* pair_weight = nullptr;         ///< [T, Moe::used] weights of `pair_expert`
     ExpertPlanMemory experts;
     std::int64_t bytes = 0;
   };
@@ -100,41 +100,41 @@ class CpuBackend final : public Backend {
 
   /// Makes a Weight with the segments of `parts` and with `bias`, but without packed data.
   Weight outline(std::span<const View> parts, std::span<const float> bias);
-  /// Scratch memory for the quantised form of `rows`. A layout that no kernel reads stays null.
+  /// Returns scratch memory for the quantised `rows`. A layout that no kernel reads is null.
   LinearInput input_of(View rows) const;
-  /// Quantises `rows` into input_of(rows) in pieces. Before each piece, it calls make(row, first
-  /// column, number of columns) for each row of the piece. One thread has all rows of a tile, since
-  /// rows of a tile share cache lines. If there are few rows, threads take parts of the columns.
+  /// Quantises `rows` into input_of(rows), in pieces. Before each piece, calls make(row, first
+  /// column, number of columns) for each row of the piece. One thread quantises all rows of a tile,
+  /// since these rows share cache lines. With few rows, threads share the columns.
   void quantise_rows(View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> make);
-  /// Whether `rows` rows are enough to give each thread whole rows.
+  /// Returns whether there are enough `rows` for every thread to quantise whole rows.
   bool has_whole_pieces(std::int64_t rows) const;
-  /// Whether the op that writes `out` should also quantise it, for a later call of `quantised`.
+  /// Returns whether the op that writes `out` also quantises it. If so, `quantised` finds the rows.
   bool keeps_quantised(View out, Next next);
   /// Marks kept quantised rows as invalid if `out` overlaps them. Every op that writes float rows
-  /// calls this or keeps_quantised.
+  /// calls this function or keeps_quantised.
   void overwrites(View out);
-  /// The quantised rows of `in`. If an op kept these rows quantised and they are still valid,
-  /// returns the kept rows; else quantises `in` now.
+  /// Returns the quantised rows of `in`. If an earlier op kept these rows quantised and they are
+  /// still valid, returns the kept rows; else quantises `in` now.
   LinearInput quantised(View in);
-  /// Scratch memory of linear kernels on thread `thread` of the pool.
+  /// Returns the scratch memory for linear kernels on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
-  /// Computes the states of one split. If the split was the last one of its row tile and head tile,
-  /// also joins the states of all splits in order, and returns true.
+  /// Computes the states of one split. After the last split of a row tile and head tile, also joins
+  /// the states of all their splits in order, and returns true; else returns false.
   bool run_split(const AttentionArgs& args, const AttentionItem& item);
-  /// The kernel arguments of `item`. The arguments point to `keys`, which this call fills.
+  /// Returns the kernel arguments for `item`. Fills `keys`, to which the arguments point.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                         const AttentionItem& item, View out, TileKeys& keys) const;
   /// Chooses each row's experts and their weights from the router's logits.
   void route(View logits, const Moe& m);
-  /// How many routed rows, with gate, up and activation, fit in all threads' second-level caches.
+  /// Returns how many routed rows fit in all second-level caches, with gate, up and activation.
   std::int64_t cached_rows(std::int64_t ffn) const;
-  /// Number of rows in one tile of quantised activations.
+  /// Returns the number of rows in one tile of quantised activations.
   std::int32_t rows_together() const { return table_.reads_matrix ? kMatrixRows : kTileRows; }
-  /// Copies the rows of `in`, and of `q` if the weights have block formats, to the wave's experts.
+  /// Copies the wave's rows: of `in` for dense formats or an observer, of `q` for block formats.
   void send_rows(View in, const LinearInput& q, const MoeWeights& w, const Moe& m,
                  const ExpertWave& wave);
   void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);
-  /// out = in W^T for each expert of the wave, in one parallel loop over the panels of all experts.
+  /// Computes out = in W^T for each expert of the wave, in one parallel loop over all panels.
   void expert_linears(const ExpertWave& wave, WaveRows in, std::span<const Weight> w, WaveRows out);
   void reduce_rows(View rows, std::int64_t first, const LogitsReduce& reduce);
 
@@ -146,12 +146,12 @@ class CpuBackend final : public Backend {
   Buffer scratch_buffer_;
   Scratch scratch_;
   bool has_block_weights_ = false;
-  std::int64_t matrix_rows_ = 0;  ///< linears of this many rows or more never read Scratch::q
-  View quantised_;                ///< rows with a valid quantised form in scratch_.q; may be null
+  std::int64_t matrix_rows_ = 0;  ///< linears with this many rows or more read only `matrix`
+  View quantised_;                ///< rows whose quantised form in scratch_.q is valid; or null
   ExpertPlan experts_;
   std::vector<ExpertWork> expert_work_;  ///< work of the current loop, one entry for each expert
   AttentionPlan attention_;
-  /// For each counter of attention_: the number of splits that are not computed yet.
+  /// For each counter of attention_: the number of splits that no thread has computed yet.
   std::vector<std::atomic<std::int32_t>> splits_left_;
 };
 

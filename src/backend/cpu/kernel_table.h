@@ -1,4 +1,4 @@
-// KernelTable: the CPU backend's kernels for one instruction set; a table is chosen at start.
+// KernelTable: the CPU backend's kernels for one instruction set, which the program picks at start.
 #pragma once
 
 #include <array>
@@ -14,28 +14,28 @@
 
 namespace ingot {
 
-/// Number of rows in a row tile; these rows share a QuantisedGroup. All kernels depend on it.
+/// Number of rows in a row tile; these rows share a QuantisedGroup. All kernels assume this number.
 inline constexpr int kTileRows = 4;
 
-/// The bit pattern of kFloatBits. An integer sum below 2^22 is added to kIntBits. The result, read
-/// as a float, is kFloatBits plus the sum. So kernels need no conversion from integer to float.
+/// The bit pattern of kFloatBits. Kernels add an integer sum below 2^22 to kIntBits. The result,
+/// read as a float, is kFloatBits plus the sum, so no integer needs a conversion to float.
 inline constexpr std::int32_t kIntBits = 0x4B400000;
-inline constexpr float kFloatBits = 12582912.0f;  // 1.5 * 2^23
+inline constexpr float kFloatBits = 12582912.0f;  // 1.5 * 2^23: floats near it are integers
 
 /// A group of 32 quantised activations for each row of a row tile. `KernelTable::quantise` writes
-/// it, linear kernels read it.
+/// the group, and linear kernels read it.
 struct QuantisedGroup {
-  std::int8_t q[8][kTileRows][4];              ///< integers in [-127, 127], in 8 quads along K
+  std::int8_t q[8][kTileRows][4];              ///< [quad along K][row][4] integers in [-127, 127]
   float d[kTileRows];                          ///< scale of each row
   float minus_sum_float[kTileRows];            ///< minus the sum of a row's 32 integers
   std::int32_t bits_minus_8_sum[kTileRows];    ///< kIntBits - 8 * sum of the 32 integers
   std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits - 128 * sum of the 32 integers
-  std::int32_t minus_half[2][kTileRows];       ///< minus the sums of a row's first 16 and last 16
-  /// 128 * minus_half. The sums of the first 16 have kIntBits added.
+  std::int32_t minus_half[2][kTileRows];       ///< minus sums: a row's first 16, last 16 integers
+  /// 128 * minus_half, plus kIntBits in the sums of the first 16 integers.
   std::int32_t bits_minus_128_half[2][kTileRows];
 };
 
-/// Rows that a matrix unit (AMX) multiplies at once: an AMX tile has 16 rows.
+/// Number of rows that a matrix unit (AMX) multiplies at once: an AMX tile has 16 rows.
 inline constexpr int kMatrixRows = 16;
 
 /// The values of QuantisedGroup for 16 rows, in the layout that a matrix unit reads.
@@ -49,16 +49,16 @@ struct MatrixGroup {
 /// Arguments of a linear kernel, which multiplies rows with one or several consecutive panels.
 struct PanelArgs {
   const std::byte* panel = nullptr;
-  std::int64_t panel_bytes = 0;  ///< bytes from one panel to the next
+  std::int64_t panel_bytes = 0;  ///< bytes from one panel to the next panel
   std::int64_t cols = 0;         ///< K, number of inputs
   std::int64_t rows = 0;         ///< T, number of rows
   View x;                        ///< [T, K] float32 rows, for dense formats
-  /// [row tiles, K / 32] rows for block formats; may be null if LinearKernel::matrix_rows is not 0.
+  /// [row tiles, K / 32] quantised rows, for block formats; null if kernels read only `matrix`.
   const QuantisedGroup* q = nullptr;
   const MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32], the values of `q`, or null
-  const float* bias = nullptr;          ///< [columns], or null
-  float* out = nullptr;                 ///< [T, columns], from the first panel's first column on
-  std::int64_t out_stride = 0;          ///< floats from one row of `out` to the next
+  const float* bias = nullptr;          ///< [columns] bias, or null
+  float* out = nullptr;                 ///< [T, columns] results of the panels' columns
+  std::int64_t out_stride = 0;          ///< floats from one row of `out` to the next row
   int columns = 0;                      ///< number of outputs of all panels in the call
   std::byte* scratch = nullptr;         ///< memory of LinearKernel::scratch bytes, aligned to 64
 };
@@ -70,27 +70,27 @@ struct LinearKernel {
   int panels = 1;
   std::int64_t many_rows = 64;
   int few_panels = 1;  ///< number of panels in the fastest call with fewer rows
-  /// Wanted size of a row block, in bytes of quantised rows for each panel of a call. 0: a row
-  /// block is as large as the second-level cache.
+  /// Size that the kernel wants for a row block: bytes of quantised rows for each panel of a call.
+  /// 0: the size of the second-level cache.
   std::int64_t panel_rows_bytes = 0;
   std::int64_t scratch = 0;  ///< size of PanelArgs::scratch in bytes
-  /// With this many rows or more, the kernel prefers PanelArgs::matrix to PanelArgs::q; with fewer
-  /// rows, `q`. If one of the two is null, the kernel reads the other. 0: it always reads `q`.
+  /// Smallest number of rows for which the kernel prefers PanelArgs::matrix; for fewer rows it
+  /// prefers PanelArgs::q. If that input is null, it reads the other input. 0: it always reads `q`.
   std::int64_t matrix_rows = 0;
 };
 
-/// Linear kernels, indexed by Format. `run` is null for numbers that are not formats.
+/// Linear kernels, indexed by Format. `run` is null if no format has this index.
 using LinearKernels = std::array<LinearKernel, 64>;
 
 /// Largest number of queries (rows times query heads) in a call of an attention kernel. A larger
 /// value lengthens the kernel's arrays on the stack, which must stay in the first-level cache.
 inline constexpr int kQueriesLimit = 24;
 
-/// Layout of one kv head's keys or values in a block of KvType::kInt8. Scales [groups][16 tokens]
-/// come first. Then keys are bytes q + 128 [cols / 4][16 tokens][4], values q [4][cols][4 tokens].
+/// Layout of one kv head's keys or values in a page of KvType::kInt8: scales [groups][16 tokens],
+/// then bytes. Keys are q + 128 in [cols / 4][16 tokens][4]; values are q in [4][cols][4 tokens].
 struct Int8Page {
-  int groups;                ///< groups of 32 elements; the last group may be padded
-  std::int64_t cols;         ///< elements of all groups, with padding
+  int groups;                ///< number of groups of 32 elements; the last may have padding
+  std::int64_t cols;         ///< number of elements in all groups, with padding
   std::int64_t scale_bytes;  ///< bytes of all scales
 
   INGOT_INLINE explicit Int8Page(std::int64_t head_dim)
@@ -109,8 +109,8 @@ inline constexpr std::int32_t kChunk = 64;
 /// Number of keys in a split, as `Backend::attention` defines it. Another value changes results.
 inline constexpr std::int32_t kSplit = 1024;
 
-/// Number of floats in a query's state after a split: the weighted sum of values, then the largest
-/// score and the sum of weights.
+/// Returns the number of floats in a query's state after a split: the weighted sum of values, then
+/// the largest score and the sum of weights.
 constexpr std::int64_t attention_state_floats(std::int64_t head_dim) {
   return (head_dim + 31) / 32 * 32 + 16;
 }
@@ -120,11 +120,11 @@ constexpr std::int64_t attention_state_floats(std::int64_t head_dim) {
 struct AttentionArgs {
   const float* q = nullptr;   ///< [rows, kv_heads * heads, D] queries
   float* out = nullptr;       ///< [rows, kv_heads * heads, D] results
-  std::int64_t q_stride = 0;  ///< floats from one row to the next
+  std::int64_t q_stride = 0;  ///< floats from one row of `q` to the next row
   std::int64_t out_stride = 0;
   std::int32_t rows = 0;
   std::int32_t heads = 0;     ///< number of query heads for each kv head
-  std::int32_t kv_heads = 1;  ///< rows * heads * kv_heads is at most kQueriesLimit
+  std::int32_t kv_heads = 1;  ///< number of kv heads; rows * heads * kv_heads <= kQueriesLimit
   const std::byte* pages = nullptr;
   const std::int32_t* table = nullptr;  ///< the sequence's block table
   std::int64_t block_bytes = 0;
@@ -136,7 +136,7 @@ struct AttentionArgs {
   std::int64_t v_head = 0;
   KvType type = KvType::kF16;
   std::int32_t head_dim = 0;
-  const std::int32_t* first = nullptr;  ///< [rows]; a row sees keys [first, last), at least one
+  const std::int32_t* first = nullptr;  ///< [rows] each row sees keys [first, last), at least one
   const std::int32_t* last = nullptr;
   float scale = 0;
   float score_cap = 0;
@@ -146,13 +146,13 @@ struct AttentionArgs {
 /// its op in backend.h, so all tables give equal bits.
 struct KernelTable : HostKernels {
   LinearKernels linear{};
-  bool reads_matrix = false;  ///< whether some linear kernels read PanelArgs::matrix
-  /// Quantises x [cols], row `row` of a block of 16 rows. Writes to `groups` of the row's tile and
-  /// to `matrix` of the block, both [cols / 32]. An output that is null is skipped.
+  bool reads_matrix = false;  ///< whether any linear kernel reads PanelArgs::matrix
+  /// Quantises x [cols], row `row` of a block of 16 rows. Writes to the tile's `groups` and to the
+  /// block's `matrix`, both [cols / 32]. Skips an output that is null.
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
                    MatrixGroup* matrix) = nullptr;
   /// Quantises kTileRows rows, `stride` floats apart, into the groups of their row tile. Results
-  /// are bit-equal to those of `quantise`. Null if this is not faster than one row at a time.
+  /// are bit-equal to those of `quantise`. Null if `quantise` is at least as fast.
   void (*quantise_tile)(const float* x, std::int64_t stride, std::int64_t cols,
                         QuantisedGroup* groups) = nullptr;
   /// x += add if `add` is not null. Then out = norm(x) if `out` is not null.
@@ -161,9 +161,9 @@ struct KernelTable : HostKernels {
   void (*rope)(float* head, std::int64_t head_dim, const Norm& n, bool adjacent_pairs,
                std::int64_t dims, const float* cos, const float* sin) = nullptr;
   void (*attention)(const AttentionArgs&) = nullptr;
-  /// `attention` in two steps with equal bits, so that threads can share the splits. This first
-  /// step writes the states of all queries after split `split`, whose keys begin at kSplit * split,
-  /// in the order kv head, row, query head. Queries that see no key of the split also have a state.
+  /// First step of `attention` for threads that share the splits; both steps give equal bits.
+  /// Writes the states of all queries after split `split`, which begins at key kSplit * split. The
+  /// order is kv head, row, query head. Queries that see no key of the split also have a state.
   void (*attention_split)(const AttentionArgs&, std::int32_t split, float* states) = nullptr;
   /// Second step of `attention`: computes outputs from all splits' states, `stride` floats apart.
   void (*attention_join)(const AttentionArgs&, const float* states, std::int64_t stride) = nullptr;
@@ -181,7 +181,7 @@ struct KernelTable : HostKernels {
   void (*add_scaled)(float w, const float* x, std::int64_t n, float* y) = nullptr;
 };
 
-/// The table in plain C++, which every machine can run. Tests compare all other tables with it.
+/// Returns the table in plain C++, which every machine can run. Tests compare all tables with it.
 const KernelTable& scalar_kernels();
 
 // Tables for x86-64 processors with these instructions. On other processors a kernel call crashes.
@@ -190,11 +190,11 @@ const KernelTable& avx2_kernels();           ///< for AVX2, FMA, F16C, AVX_VNNI
 const KernelTable& avx512_novnni_kernels();  ///< for AVX-512 F, BW, DQ, VL
 const KernelTable& avx512_kernels();         ///< for AVX-512 F, BW, DQ, VL, VNNI
 const KernelTable& avx512_amx_kernels();     ///< for AVX-512 F, BW, DQ, VL, VNNI and AMX-INT8
-/// The table for 64-bit Arm processors with the dot product instructions of Armv8.2.
+/// Returns the table for 64-bit Arm processors with the dot product instructions of Armv8.2.
 const KernelTable& neon_kernels();
 
-/// The tables that this machine can run: scalar first, fastest last. If the processor has AMX, the
-/// first call asks Linux to enable its tiles; an alternate signal stack then needs 11 KiB.
+/// Returns the tables that this machine can run: scalar first, fastest last. If the processor has
+/// AMX, the first call asks Linux to enable AMX; an alternate signal stack then needs 11 KiB.
 std::span<const KernelTable* const> kernel_tables();
 
 }  // namespace ingot

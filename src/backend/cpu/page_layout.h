@@ -9,16 +9,16 @@
 
 namespace ingot {
 
-/// Sizes and offsets in a block of one layer. First are the keys of each kv head, [D][16 tokens],
-/// so a lane of scores is a key. The values of each kv head follow, [16 tokens][D rounded up to
-/// 16], so a lane of outputs is an element. Int8Page has the layout of 8-bit integers.
+/// Sizes and offsets in a page. The keys of each kv head come first, as [D][16 tokens], so that a
+/// lane of scores is a key. The values of each kv head follow, as [16 tokens][D rounded up to 16],
+/// so that a lane of outputs is an element. Int8Page describes KvType::kInt8.
 struct PageLayout {
-  std::int64_t element = 0;    ///< bytes of an element
-  std::int64_t value_row = 0;  ///< elements of a token's values, rounded up to 16
+  std::int64_t element = 0;    ///< bytes of an element; 0 for KvType::kInt8
+  std::int64_t value_row = 0;  ///< elements of a token's values, a multiple of 16; 0 for kInt8
   std::int64_t k_head = 0;     ///< bytes of a kv head's keys
   std::int64_t v_head = 0;     ///< bytes of a kv head's values
-  std::int64_t v_start = 0;    ///< offset of the values in bytes
-  std::int64_t block = 0;      ///< bytes of a block
+  std::int64_t v_start = 0;    ///< offset of the first head's values, in bytes
+  std::int64_t block = 0;      ///< bytes of a page
 
   PageLayout(const Attention& a, KvType type) {
     if (type == KvType::kInt8) {

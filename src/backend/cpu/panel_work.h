@@ -12,17 +12,17 @@ namespace ingot {
 
 /// Computes out = in W^T + b with one kernel table, in items that threads run in any order.
 ///
-/// Shapes: in [T, K], w [M, K], out [T, M]. A row block is multiplied with all panels before the
-/// next row block starts. A row block fits in the second-level cache, or is larger if a kernel asks
-/// for more rows (LinearKernel::panel_rows_bytes).
+/// Shapes: in [T, K], w [M, K], out [T, M]. A row block passes all panels before the next row block
+/// starts. A row block fits in the second-level cache, or is larger if a kernel asks for more rows
+/// (LinearKernel::panel_rows_bytes).
 class PanelWork {
  public:
   /// Cuts the linear into items for `threads` threads. Shapes that do not match are a bug.
   PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out);
 
   std::int64_t items() const { return items_; }
-  /// Runs one item. `rows` are the quantised rows of `in`, for weights with block formats.
-  /// `scratch` is the calling thread's memory, as large as the largest LinearKernel::scratch.
+  /// Runs one item. `rows` are the quantised rows of `in`; only block formats need them. `scratch`
+  /// is the calling thread's memory, as large as the largest LinearKernel::scratch.
   void run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const;
 
  private:

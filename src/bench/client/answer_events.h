@@ -18,22 +18,22 @@ struct AnswerUsage {
 
 /// One event of a stream, or a whole response.
 struct AnswerEvent {
-  std::string text{};           ///< text of the reasoning and the content
-  bool has_token = false;       ///< whether the event has a token, even one without text
+  std::string text{};           ///< text of the reasoning and of the content
+  bool has_token = false;       ///< whether the event has a token, even a token without text
   std::string finish_reason{};  ///< why the choice ended; empty if it did not end yet
   std::optional<AnswerUsage> usage{};
-  std::string error{};  ///< error in one line; empty if there is none
+  std::string error{};  ///< error message in one line; empty if there is no error
   bool is_done = false;
 };
 
-/// Parses the data of an event of a chat or a completion. Accepts the JSON member names of several
-/// common servers. Sets `error` if the data is not a JSON object.
+/// Parses the data of one event of a chat or completion response. Accepts the JSON member names of
+/// several common servers. Sets `error` if the data is not a JSON object.
 AnswerEvent read_answer_event(std::string_view data);
 
-/// The message in the body of an error response, in the form of OpenAI or of other servers.
+/// Returns the message of an error response from its body, in OpenAI's or another server's form.
 std::string error_message(std::string_view body);
 
-/// The id of the first model in the response to GET /v1/models; empty if it lists none.
+/// Returns the id of the first model in a response to GET /v1/models; empty if it lists no model.
 std::string first_model(std::string_view body);
 
 }  // namespace ingot

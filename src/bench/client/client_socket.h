@@ -18,7 +18,7 @@ namespace ingot {
 /// The address of the TCP port or Unix socket to which a client connects.
 using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 
-/// A connection to a server. All calls must come from its executor's thread. Closing the connection
+/// A connection to a server. All calls must come from the thread of the socket's executor. `close`
 /// ends pending operations with an error.
 class ClientSocket {
  public:
@@ -31,20 +31,20 @@ class ClientSocket {
   virtual Result read(std::string& bytes) = 0;
   /// Sends all of `bytes`.
   virtual Result write(std::string_view bytes) = 0;
-  /// Whether the connection is open and has received neither a stray byte nor the end of stream.
+  /// Returns whether the connection is open and has received no stray byte and no end of stream.
   virtual bool is_idle() = 0;
   virtual void close() = 0;
 };
 
-/// A socket without TLS.
+/// Makes a socket without TLS.
 std::unique_ptr<ClientSocket> plain_client_socket(const boost::asio::any_io_executor& executor);
 
-/// A TLS socket. If `context` verifies certificates, the server's must be valid for host `name`.
+/// Makes a TLS socket. A `context` that verifies requires a certificate for host `name`.
 std::unique_ptr<ClientSocket> tls_client_socket(const boost::asio::any_io_executor& executor,
                                                 boost::asio::ssl::context& context,
                                                 const std::string& name);
 
-/// The shared settings of TLS connections. Without `verify` every certificate is accepted.
+/// Makes the shared settings of TLS connections. Without `verify` they accept any certificate.
 ///
 /// Errors: Error{kUnavailable} if the system's certificates cannot be read.
 std::unique_ptr<boost::asio::ssl::context> client_tls_context(bool verify);

@@ -14,12 +14,12 @@ inline constexpr std::uint64_t kConversationsBytesMax = std::uint64_t{1} << 30;
 
 /// A conversation's first message, and the size of its reply.
 struct Conversation {
-  std::string prompt;            ///< the first message after the system message; not empty
+  std::string prompt;            ///< first message that is no system message; not empty
   std::size_t answer_bytes = 0;  ///< number of bytes of the reply
 };
 
-/// Parses `[{"conversations": [{"from", "value"}, ..]}, ..]`; `messages`, `role` and `content` are
-/// accepted too. Conversations without a prompt or a reply are skipped.
+/// Parses `[{"conversations": [{"from", "value"}, ..]}, ..]`; also accepts the names `messages`,
+/// `role` and `content`. Skips conversations without a prompt or a reply.
 ///
 /// Errors: model_error(file, section, offset, reason), also if no conversation remains.
 std::vector<Conversation> parse_conversations(std::string_view text, const std::string& file);

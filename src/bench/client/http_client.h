@@ -19,7 +19,7 @@ namespace ingot {
 /// Settings shared by all requests to a server.
 struct HttpClientOptions {
   ServerUrl url;
-  bool verify = true;  ///< whether to check the certificate of a server with TLS
+  bool verify = true;  ///< whether to verify the certificate of a server with TLS
   std::string api_key{};
   std::string user_agent{};
   double timeout_seconds = 600;  ///< time limit of a request, from connecting to the response's end
@@ -29,13 +29,13 @@ struct HttpClientOptions {
 class ResponseSink {
  public:
   virtual ~ResponseSink() = default;
-  /// Called when the response's head has arrived.
+  /// Receives the response's head. `is_event_stream`: whether the body is an event stream.
   virtual void head(int status, bool is_event_stream) = 0;
-  /// Called when a part of the body has arrived. Returns false to stop reading.
+  /// Receives the next part of the body. Returns false to stop reading.
   [[nodiscard]] virtual bool body(std::string_view bytes) = 0;
 };
 
-/// A client of one server. All calls must come from its executor's thread.
+/// Sends requests to one server. All calls must come from the thread of the client's executor.
 class HttpClient {
  public:
   template <class T>
@@ -47,14 +47,14 @@ class HttpClient {
   ///
   /// Errors: Error{kUnavailable} if the connection fails.
   Awaitable<void> open();
-  /// Sends a request, with a JSON body unless `body` is empty, and passes the response to `sink`.
-  /// Returns an error in one line; empty if there is none. If a reused connection ends before a
-  /// byte of the response, the request is sent again once on a new connection: usually the server
+  /// Sends a request and passes the response to `sink`. `body` is JSON, or empty for no body.
+  /// Returns an error in one line; empty if there is none. If a reused connection ends before the
+  /// response's first byte, sends the request once more on a new connection: usually the server
   /// closed the old one while the request was on its way (RFC 9112, 9.3.1). If the server failed
   /// instead, it computes the request twice, which does no harm here.
   Awaitable<std::string> exchange(std::string_view method, std::string_view path,
                                   std::string_view body, ResponseSink& sink);
-  /// Number of requests that were retried on a new connection.
+  /// Returns the number of requests that were sent again on a new connection.
   std::int64_t reconnects() const { return reconnects_; }
 
  private:

@@ -19,18 +19,18 @@ class HttpResponseReader {
   /// Parses the front of `bytes` and returns the number of parsed bytes. The next call must pass
   /// the remaining bytes again, followed by newer bytes.
   std::size_t read(std::string_view bytes);
-  /// Call when the connection has ended. Sets `problem` if the response is not complete then.
+  /// Handles the end of the connection: sets `problem` if the response is not complete.
   void end_of_connection();
   /// Removes and returns the bytes of the body that were parsed since the last call.
   std::string take_body();
 
   bool has_head() const;
   bool is_done() const;
-  /// The HTTP status; valid once has_head() is true.
+  /// Returns the HTTP status; valid once has_head() is true.
   int status() const;
   bool is_event_stream() const;
   bool keeps_alive() const;
-  /// Why the bytes are not a valid response, in one line; empty if no error was found so far.
+  /// Returns why the bytes are no valid response, in one line; empty if no error was found yet.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -17,21 +17,21 @@ namespace ingot {
 /// The server, and settings shared by all requests.
 struct LoadClientOptions {
   ServerUrl url;
-  bool verify = true;  ///< whether to check the certificate of a server with TLS
+  bool verify = true;  ///< whether to verify the certificate of a server with TLS
   std::string api_key{};
   std::string user_agent{};
-  double timeout_seconds = 600;     ///< time limit of each request
+  double timeout_seconds = 600;     ///< time limit of each request, in seconds
   std::function<void()> on_tick{};  ///< called about every 50 ms; may throw to end the run
 };
 
 /// The requests of one run.
 struct LoadPlan {
-  std::string path;              ///< path to which all requests are posted
-  std::vector<double> arrivals;  ///< when requests arrive: seconds from the run's start, ascending
+  std::string path;              ///< path of all requests, which are POST requests
+  std::vector<double> arrivals;  ///< requests' arrivals in seconds from the run's start, ascending
   std::size_t concurrency = 0;   ///< number of requests in flight; 0: each starts at its arrival
-  std::function<std::string(std::size_t number)> body;  ///< writes a request's JSON
-  std::function<bool(std::size_t number)> keeps_text;   ///< whether to keep a response's text
-  std::function<void(std::size_t done)> on_done{};      ///< called when a request has ended
+  std::function<std::string(std::size_t number)> body;  ///< returns the JSON body of a request
+  std::function<bool(std::size_t number)> keeps_text;   ///< returns true to keep a response's text
+  std::function<void(std::size_t done)> on_done{};      ///< called when `done` requests have ended
 };
 
 /// The result of one request of a run. Times are seconds since the run began.
@@ -47,7 +47,7 @@ struct PlainAnswer {
   std::string problem;  ///< why there is no response; empty on success
 };
 
-/// A client of one server. All connections run in the calling thread.
+/// Sends requests to one server. All its connections run in the calling thread.
 class LoadClient {
  public:
   explicit LoadClient(LoadClientOptions options);
@@ -57,11 +57,11 @@ class LoadClient {
 
   /// Connects to the server. Errors: Error{kUnavailable} if the connection fails.
   void connect();
-  /// Sends GET `path`. Call connect() first.
+  /// Sends GET `path` and returns the response. Call connect() first.
   PlainAnswer get(std::string_view path);
-  /// Sends all requests of the plan on schedule; returns their results by number.
+  /// Sends all requests of the plan on schedule. Returns their results in the order of requests.
   std::vector<LoadedCall> run(const LoadPlan& plan);
-  /// Number of requests retried so far because the server had closed a persistent connection.
+  /// Returns the number of requests sent again so far because a persistent connection had ended.
   std::int64_t reconnects() const;
 
  private:

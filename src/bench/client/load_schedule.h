@@ -16,18 +16,18 @@ class LoadSchedule {
   LoadSchedule(std::span<const double> arrivals, std::size_t concurrency)
       : arrivals_(arrivals), concurrency_(concurrency) {}
 
-  /// Starts the next request due at time `now`, returns its number; nullopt if no request is due.
+  /// Starts the next request if it is due at time `now`. Returns its number, else nullopt.
   std::optional<std::size_t> take_due(double now);
   /// Records that a running request has ended.
   void end_one();
 
-  /// Arrival time of the next request; nullopt after the last, or if the concurrency is fixed.
+  /// Returns the next request's arrival time; nullopt if there is none or the concurrency is fixed.
   std::optional<double> next_at() const;
-  /// Start time of a request taken at `now`: its arrival, or `now` if the concurrency is fixed.
+  /// Returns a request's start time: its arrival, or `now` if the concurrency is fixed.
   double start_of(std::size_t number, double now) const {
     return concurrency_ > 0 ? now : arrivals_[number];
   }
-  /// Whether all requests have ended.
+  /// Returns whether all requests have ended.
   bool is_over() const { return ended_ == arrivals_.size(); }
   std::size_t ended() const { return ended_; }
 

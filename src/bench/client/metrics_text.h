@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// The sum of a metric's values over all labels; nullopt if the text does not have the metric.
+/// Returns the sum of a metric's values over all labels; nullopt if the text lacks the metric.
 ///
 /// Source:  Prometheus, "Text-based format".
 std::optional<double> metric_sum(std::string_view text, std::string_view name);

@@ -12,13 +12,13 @@ struct ServerUrl {
   std::string host{};       ///< name or address, without brackets; empty for a Unix socket
   std::string port{};       ///< port number in decimal digits
   std::string unix_path{};  ///< path of a Unix socket; empty for TCP
-  std::string prefix{};     ///< text put before every request's path: "" or "/a/b"
+  std::string prefix{};     ///< beginning of every request's path: "" or such as "/a/b"
 
-  /// The value of the Host field of requests.
+  /// Returns the value of the Host field of requests.
   std::string host_field() const;
 };
 
-/// Parses `http[s]://host[:port][/prefix]` or `unix:PATH`. A trailing /v1 of the prefix is dropped,
+/// Parses `http[s]://host[:port][/prefix]` or `unix:PATH`. Drops /v1 at the end of the prefix,
 /// because the paths of requests begin with /v1.
 ///
 /// Errors: Error{kInvalid} that names the wrong part.

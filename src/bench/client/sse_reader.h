@@ -16,16 +16,16 @@ struct SseEvent {
   friend bool operator==(const SseEvent&, const SseEvent&) = default;
 };
 
-/// Parses a stream of events. Lines end in CR, LF or both. Comments, other fields and events
-/// without data are dropped.
+/// Parses a stream of events. Lines end in CR, LF or both. Drops comments, all fields except
+/// `event` and `data`, and events without data.
 ///
 /// Source:  WHATWG HTML, section 9.2.6, "Interpreting an event stream".
 class SseReader {
  public:
   explicit SseReader(std::size_t event_bytes_max) : event_bytes_max_(event_bytes_max) {}
 
-  /// Parses more bytes and appends the events that end in them. Returns false once an event exceeds
-  /// the size limit; the reader then ignores all bytes.
+  /// Parses more bytes and appends the events that these bytes complete. Returns false once an
+  /// event exceeds the size limit; the reader then ignores all bytes.
   [[nodiscard]] bool read(std::string_view bytes, std::vector<SseEvent>& events);
 
  private:
@@ -37,7 +37,7 @@ class SseReader {
   SseEvent event_;
   bool has_data_ = false;
   bool is_first_line_ = true;
-  bool follows_cr_ = false;  ///< the last byte was CR; a line feed right after it is skipped
+  bool follows_cr_ = false;  ///< whether the last byte was CR: a line feed after it is then skipped
   bool is_broken_ = false;
 };
 

@@ -16,20 +16,20 @@ namespace ingot {
 /// The result of one request. Times are seconds since the run began.
 struct CallResult {
   double sent = 0;    ///< time at which sending began
-  double first = 0;   ///< arrival of the first piece of text
-  double last = 0;    ///< arrival of the last piece of text; the response's end if there is none
+  double first = 0;   ///< arrival of the first piece of text; the end of a response without pieces
+  double last = 0;    ///< arrival of the last piece of text; the end of a response without pieces
   double answer = 0;  ///< arrival of the response's head
   std::vector<double> gaps{};  ///< seconds between consecutive pieces of text
   int status = 0;              ///< HTTP status; 0 if there was no response
   std::string error{};         ///< why the request failed, in one line; empty on success
-  std::string text{};          ///< the response's text, if it is kept
+  std::string text{};          ///< text of the response; empty if it is not kept
   std::string finish_reason{};
-  std::optional<AnswerUsage> usage{};  ///< absent if the server sends no token counts
-  std::size_t pieces = 0;  ///< number of pieces of text; a token without text counts as one
+  std::optional<AnswerUsage> usage{};  ///< token counts; absent if the server sends none
+  std::size_t pieces = 0;  ///< number of pieces of text; a token without text counts too
 
-  /// Whether the server refused the request because of its load. This is not a failure.
+  /// Returns whether the server was too busy for the request, which does not count as a failure.
   bool is_rejected() const { return status == 429 || status == 503; }
-  /// The number of output tokens as the server reports it; otherwise the number of pieces.
+  /// Returns the server's count of output tokens, or the number of pieces if it sends no counts.
   std::int64_t output_tokens() const {
     return usage ? usage->completion_tokens : static_cast<std::int64_t>(pieces);
   }
@@ -41,14 +41,14 @@ class Timeline {
   /// `sent` is the time at which sending began. `keep_text`: whether to fill `CallResult::text`.
   Timeline(double sent, bool keep_text);
 
-  /// Call when the response's head has arrived.
+  /// Records the response's head, which arrived at `now`.
   void head(int status, bool is_stream, double now);
-  /// Call when a part of the body has arrived. Returns false to stop reading.
+  /// Records a part of the body, which arrived at `now`. Returns false to stop reading.
   [[nodiscard]] bool body(std::string_view bytes, double now);
-  /// Call when the response has ended. `problem` is an error in one line; empty if none.
+  /// Records the response's end. `problem` is an error in one line; empty if there is none.
   void end(const std::string& problem, double now);
 
-  /// The result; valid after `end`.
+  /// Returns the result; valid after `end`.
   CallResult& result() { return result_; }
 
  private:

@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Adds the profile's sums over all steps to a JSON object; with `layers`, also sums by layer.
+/// Adds the profile's totals by op to a JSON object; with `layers`, also the times by layer.
 void set_profile(Json& object, const StepProfile& profile, bool layers);
 
-/// The table of ops as lines of cells. The first line has the headings, beginning with `title`.
+/// Returns the table of ops as lines of cells. The first line has the headings, `title` first.
 std::vector<std::vector<std::string>> op_cells(const StepProfile& profile, std::string title);
 
-/// The table of layers as lines of cells: microseconds per step, by op.
+/// Returns the table of layers as lines of cells: microseconds per step, by op.
 std::vector<std::vector<std::string>> layer_cells(const StepProfile& profile, std::string title);
 
 }  // namespace ingot

@@ -15,24 +15,24 @@ namespace ingot {
 struct BenchRow {
   Workload workload;
   WorkloadCost cost;
-  std::vector<double> seconds;  ///< time of each repetition
+  std::vector<double> seconds;  ///< time of each repetition, in seconds
   std::string digest;           ///< digest of the first repetition
   std::vector<std::string> sequence_digests;
   bool mismatch = false;  ///< whether runs that should be equal had different logits
   StepProfile profile;    ///< sum over all repetitions; empty without profiling
 
   double median_seconds() const { return median(seconds); }
-  /// Tokens per second of the whole batch, if one run takes `seconds` seconds.
+  /// Returns the whole batch's tokens per second, for a run that takes `seconds` seconds.
   double tokens_per_second(double seconds) const;
 };
 
-/// Which profiles are printed with the rows.
+/// Which profiles to print with the rows: none, by op, or by op and by layer.
 enum class ShownProfile { kNone, kOps, kLayers };
 
 /// The results of one benchmark.
 struct BenchReport {
-  MeasuredPeaks peaks;                 ///< peaks; `all_threads` has medians of measurements
-  std::int64_t peak_rounds = 1;        ///< number of measurements of the peaks
+  MeasuredPeaks peaks;                 ///< peaks; `all_threads`: medians of `peak_rounds` rounds
+  std::int64_t peak_rounds = 1;        ///< number of rounds that measured the peaks
   std::vector<std::string_view> isas;  ///< names of kernel tables that this machine can run
   Settings settings;
   std::vector<BenchRow> rows;  ///< one row per workload; empty with --peaks

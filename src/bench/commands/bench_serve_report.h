@@ -16,8 +16,8 @@ struct ServeReport {
   bool has_goodput = false;
   CutLengths cut;  ///< how many prompts and outputs were cut to the context
   EngineCounts engine;
-  std::int64_t checked = 0;         ///< number of requests that were run again alone
-  std::int64_t checked_cached = 0;  ///< prompt tokens from the cache in the reruns
+  std::int64_t checked = 0;         ///< number of requests that were run again, each alone
+  std::int64_t checked_cached = 0;  ///< number of prompt tokens that the reruns found in the cache
   std::int64_t mismatches = 0;      ///< number of checked requests with a different result
   Settings settings;
 };

@@ -15,12 +15,12 @@ struct ServerBenchValues {
   std::string url;
   TrafficValues traffic;
   std::string endpoint = "completions";
-  std::optional<std::string> model;    ///< absent: the first model that the server lists
-  std::optional<std::string> dataset;  ///< a file of conversations
+  std::optional<std::string> model;    ///< name; absent: the first model that the server lists
+  std::optional<std::string> dataset;  ///< file of conversations; absent: random prompts
   bool has_output_len = false;         ///< whether --output-len was given
   std::string prompt_ids = "300:1999";
   std::optional<std::string> sweep;
-  std::int64_t ctx = 0;    ///< longer requests are cut to this number of tokens; 0 = no cut
+  std::int64_t ctx = 0;    ///< context in tokens, to which longer requests are cut; 0 = no cut
   std::int64_t check = 0;  ///< number of requests to send again and compare
   double timeout = 600;    ///< seconds that a request may take
   bool insecure = false;
@@ -34,16 +34,16 @@ void add_server_bench_options(CLI::App& app, ServerBenchValues& values);
 
 /// A load to measure: a request rate or a concurrency.
 struct LoadPoint {
-  std::string rate;              ///< a value of --rate
+  std::string rate;              ///< requests per second, or "inf", as in --rate
   std::int64_t concurrency = 0;  ///< number of requests in flight; 0 = use `rate` instead
 };
 
-/// The loads to measure: all values of --sweep, or the one load of --rate or --concurrency.
+/// Returns the loads to measure: all values of --sweep, or the load of --rate or --concurrency.
 ///
-/// Errors: Error{kInvalid} naming --sweep.
+/// Errors: Error{kInvalid} that names --sweep.
 std::vector<LoadPoint> load_points(const ServerBenchValues& values);
 
-/// Parses --prompt-ids. Errors: Error{kInvalid}.
+/// Returns all token ids in the range of --prompt-ids. Errors: Error{kInvalid}.
 std::vector<std::int32_t> parse_prompt_ids(const ServerBenchValues& values);
 
 /// Adds the options' values to a result's settings.

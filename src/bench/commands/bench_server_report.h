@@ -20,18 +20,18 @@ struct ServerRun {
   LoadPoint load;
   std::vector<ServedRequest> served;
   TrafficSummary summary;
-  Distribution rejected_ms;  ///< time until a refused request gets its response, in ms
+  Distribution rejected_ms;  ///< time from a refused request's arrival to its response, in ms
   CutLengths cut;            ///< how many prompts and outputs were cut to --ctx
   /// Number of requests that were not completed, by HTTP status; "connection" means no response,
   /// "stream" means a broken stream of status 200.
   std::map<std::string, std::int64_t> errors_by_status;
-  double send_delay_ms_max = 0;    ///< longest delay from a request's arrival to sending it
+  double send_delay_ms_max = 0;    ///< longest time between a request's arrival and its sending
   std::int64_t reconnects = 0;     ///< number of requests sent again on a new connection
-  std::int64_t without_usage = 0;  ///< completed requests without a token count from the server
-  std::optional<std::int64_t> preemptions;  ///< absent if not in the server's metrics
+  std::int64_t without_usage = 0;  ///< number of completed requests without reported token counts
+  std::optional<std::int64_t> preemptions;  ///< number of preemptions; absent if not reported
   std::int64_t checked = 0;                 ///< number of requests sent again to compare texts
-  std::int64_t mismatches = 0;              ///< number of checked requests with another text
-  std::int64_t check_failed = 0;            ///< number of checked requests that failed
+  std::int64_t mismatches = 0;              ///< number of checked requests with a different text
+  std::int64_t check_failed = 0;            ///< number of checked requests whose rerun failed
   bool says_cached = false;                 ///< whether the server reports cached tokens
   std::string first_error;                  ///< error of the first failed request; empty if none
 };
@@ -42,13 +42,13 @@ struct ServerReport {
   bool is_sweep = false;
   bool has_goodput = false;
   Settings settings;
-  Settings identity{};  ///< the settings, with the names that vLLM's benchmark uses
+  Settings identity{};  ///< date, model and other values, by the names of vLLM's benchmark
 };
 
-/// The figures of a run with their names, except latencies.
+/// Returns the named figures of a run, except latencies.
 Settings server_figures(const ServerRun& run, bool has_goodput);
 
-/// The latencies of a run with their names.
+/// Returns the named latencies of a run.
 std::vector<NamedLatency> server_latencies(const ServerRun& run);
 
 /// Formats the report as one JSON object on one line; a sweep has an array `rows`.
@@ -56,7 +56,7 @@ std::string as_json(const ServerReport& report);
 /// Formats the report as tables; `frame` is the text around cells.
 std::string as_tables(const ServerReport& report, const Frame& frame);
 
-/// The name of a load in tables: "rate 2", "concurrency 4".
+/// Returns the name of a load in tables: "rate 2" or "concurrency 4".
 std::string load_name(const LoadPoint& load);
 
 }  // namespace ingot

@@ -19,7 +19,7 @@ struct NamedLatency {
 /// Adds the statistics of a latency to `j`: "mean_ttft_ms" and so on.
 void add_latency(const NamedLatency& latency, Json& j);
 
-/// Formats latencies as a table with one line for each.
+/// Formats latencies as a table with one line for each latency.
 std::string latency_table(std::span<const NamedLatency> latencies, const Frame& frame);
 
 /// Formats figures as a table of names and values.

@@ -14,23 +14,23 @@ namespace ingot {
 struct BodyOptions {
   bool is_chat = false;
   std::string model;
-  std::vector<std::int32_t> prompt_ids;  ///< ids from which prompts of completions are drawn
+  std::vector<std::int32_t> prompt_ids;  ///< token ids for random prompts of completions
   std::uint64_t seed = 0;
   double temperature = 0;
   bool ignore_eos = true;
 };
 
-/// Writes bodies of streaming requests. Prompts are taken from conversations, or are random ids or
-/// words that depend only on the seed, the request (or block) and the position.
+/// Writes bodies of streaming requests. A prompt comes from a conversation, or is random: its ids
+/// or words depend only on seed, request (or block) and position.
 class RequestBodies {
  public:
-  /// `traffic` and `conversations`, which may be empty, must outlive the new object.
+  /// `conversations` may be empty. `traffic` and `conversations` must outlive the new object.
   RequestBodies(const Traffic& traffic, const std::vector<Conversation>& conversations,
                 BodyOptions options);
 
-  /// The body of request `number` of the traffic.
+  /// Writes the body of request `number` of the traffic.
   std::string write(std::size_t number) const;
-  /// The path to which requests are posted.
+  /// Returns the path to which the client posts all requests.
   std::string path() const;
 
  private:
@@ -41,7 +41,7 @@ class RequestBodies {
   RequestWriter writer_;
 };
 
-/// Index of the conversation for request `number`. All conversations occur about equally often.
+/// Returns the index of request `number`'s conversation. All of them occur about equally often.
 std::size_t conversation_of(std::size_t number, std::size_t conversations, std::uint64_t seed);
 
 }  // namespace ingot

@@ -39,21 +39,21 @@ void add_traffic_options(CLI::App& app, TrafficValues& values);
 /// Declares the option --goodput on the command.
 void add_goodput_option(CLI::App& app, TrafficValues& values);
 
-/// Makes the traffic that the options describe, not yet cut to a context.
+/// Makes the traffic that the options describe, without a cut to a context.
 ///
-/// Errors: Error{kInvalid} that names the option; those of read_trace.
+/// Errors: Error{kInvalid} that names the option; also those of read_trace.
 Traffic make_traffic(const TrafficValues& values);
 
 /// Parses --goodput. Errors: Error{kInvalid}.
 Goodput parse_goodput(const TrafficValues& values);
 
-/// Cuts the traffic to a context; logs a warning if a length was cut.
+/// Cuts the traffic to a context; logs a warning if it cuts a length. Returns the numbers of cuts.
 CutLengths cut_with_warning(Traffic& traffic, std::int64_t context);
 
 /// Adds the values of the traffic options to a result's settings.
 void add_traffic_settings(const TrafficValues& values, Settings& settings);
 
-/// The value of --goodput for a result's settings.
+/// Returns the value of --goodput as JSON, for a result's settings.
 Json goodput_settings(const TrafficValues& values);
 
 }  // namespace ingot

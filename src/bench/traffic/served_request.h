@@ -11,7 +11,7 @@ namespace ingot {
 /// The result of a request. `start`, `first` and `last` are seconds from the run's start.
 struct ServedRequest {
   double start = 0;            ///< planned arrival time; actual start if the concurrency is fixed
-  double queue = 0;            ///< seconds from `start` to the first step; to sending, for a server
+  double queue = 0;            ///< seconds from `start` to the first step; for a server, to sending
   double first = 0;            ///< time of the request's first token
   double last = 0;             ///< time of the request's last token
   std::vector<double> gaps{};  ///< seconds between consecutive pieces of output
@@ -19,12 +19,12 @@ struct ServedRequest {
   std::int64_t cached_tokens = 0;
   std::int64_t output_tokens = 0;
   std::vector<std::int32_t> ids{};        ///< output ids of a checked request; otherwise empty
-  std::optional<std::uint64_t> digest{};  ///< digest of a checked request's logits
+  std::optional<std::uint64_t> digest{};  ///< digest of a checked request's logits; else absent
   bool is_busy = false;                   ///< whether the request was refused because of load
   std::string error{};                    ///< why the request failed; empty on success
 
   bool is_completed() const { return !is_busy && error.empty(); }
-  /// Whether this run and `other`, two runs of a request, gave equal ids and logits.
+  /// Returns whether this run of a request and another run, `other`, gave equal ids and logits.
   bool has_output_of(const ServedRequest& other) const {
     return digest == other.digest && ids == other.ids;
   }

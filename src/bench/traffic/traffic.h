@@ -16,8 +16,8 @@ struct PlannedRequest {
   double arrival = 0;  ///< seconds after the first request's arrival
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
-  /// Numbers of the prompt's blocks. Blocks with equal numbers have equal tokens, also in other
-  /// prompts. Empty: no block is shared.
+  /// Numbers of the prompt's blocks of `block_tokens` tokens. Blocks with equal numbers have equal
+  /// tokens in all prompts. Empty: the prompt shares no block.
   std::vector<std::uint32_t> blocks{};
 };
 
@@ -37,10 +37,10 @@ struct LengthRange {
 /// The parameters of synthetic traffic.
 struct SyntheticTraffic {
   std::int64_t requests = 0;
-  double rate = std::numeric_limits<double>::infinity();  ///< requests/s; infinite: all at once
-  /// Shape of the gamma distribution of arrival gaps. 1: a Poisson process; less: burstier.
+  double rate = std::numeric_limits<double>::infinity();  ///< requests per second; inf: all at once
+  /// Shape of the gamma distribution of arrival gaps: 1 is a Poisson process, less is burstier.
   double burstiness = 1;
-  LengthRange input{};  ///< prompt tokens after the shared prefix
+  LengthRange input{};  ///< number of prompt tokens after the shared prefix
   LengthRange output{};
   std::int64_t shared_prefix = 0;
   std::uint64_t seed = 0;
@@ -53,27 +53,27 @@ Traffic synthetic_traffic(const SyntheticTraffic& options);
 /// shared. Lengths stay above 0.
 void scale_lengths(Traffic& traffic, double factor);
 
-/// How many prompts and outputs cut_to_context has cut.
+/// The numbers of prompts and of outputs that cut_to_context has cut.
 struct CutLengths {
   std::int64_t prompts = 0;
   std::int64_t outputs = 0;
 };
 
-/// Cuts requests that are longer than `context`, which is at least 2 tokens. The output is cut
-/// first, but not below half of the context; then the prompt is cut to the remaining room.
+/// Cuts requests that are longer than `context` tokens (at least 2). Cuts the output first, but not
+/// below half of the context; then cuts the prompt to the remaining room.
 CutLengths cut_to_context(Traffic& traffic, std::int64_t context);
 
-/// Tokens of the longest request, prompt and output together.
+/// Returns the length of the longest request in tokens, prompt and output together.
 std::int64_t longest_request(const Traffic& traffic);
 
-/// The token ids below `ids` that are normal text and not in `ends`, for realistic prompts.
-/// Without a tokenizer, every id counts as normal text.
+/// Returns the token ids below `ids` that are normal text and not in `ends`, for realistic prompts;
+/// all ids below `ids` if there are none. Without a tokenizer, every id counts as normal text.
 std::vector<std::int32_t> text_ids(const Tokenizer* tokenizer, std::int64_t ids,
                                    const std::vector<std::int32_t>& ends);
 
 /// The settings of requests, except their lengths.
 struct RequestRecipe {
-  std::vector<std::int32_t> ids;  ///< ids from which prompts are drawn; not empty
+  std::vector<std::int32_t> ids;  ///< token ids for random prompts; not empty
   std::uint64_t seed = 0;
   float temperature = 0;
 };
@@ -94,8 +94,8 @@ class RequestWriter {
   RequestRecipe recipe_;
 };
 
-/// Draws `count` distinct numbers below `total`, in ascending order; all numbers if `total` is
-/// smaller than `count`.
+/// Draws `count` distinct numbers below `total`, and sorts them. Returns all numbers below `total`
+/// if `count` is larger.
 std::vector<std::size_t> draw_sample(std::size_t total, std::size_t count, std::uint64_t seed);
 
 }  // namespace ingot

@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// What a series of random numbers is for. Each purpose has its own series.
+/// The purpose of a series of random numbers. Each purpose has its own series.
 enum class DrawPurpose : std::uint32_t {
   kGap = 1,
   kInputLength,
@@ -33,9 +33,9 @@ class Draws {
     if (place_ % 4 == 0) four_ = philox4x32({low(block), high(block), index_, purpose_}, key_);
     return four_[place_++ % 4];
   }
-  /// A number below n <= 2^32, uniform up to a relative error of n / 2^32.
+  /// Returns a number below n <= 2^32, uniform up to a relative error of n / 2^32.
   std::uint64_t below(std::uint64_t n) { return (next() * n) >> 32; }
-  /// A number in (0, 1].
+  /// Returns a number in (0, 1].
   double uniform() { return (next() + 1.0) * 0x1p-32; }
 
  private:

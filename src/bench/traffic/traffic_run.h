@@ -20,23 +20,23 @@ struct TrafficClock {
   std::function<void(double until)> wait;
 };
 
-/// The system's steady clock, which is 0 at this call. A wait ends after at most 50 ms.
+/// Returns a steady clock that is 0 at this call. A wait ends after at most 50 ms.
 TrafficClock steady_traffic_clock();
 
 /// Settings of a TrafficRun.
 struct TrafficRunOptions {
-  /// Number of requests in flight; when one ends, the next starts. 0: each starts at its arrival.
+  /// Number of requests in flight, kept constant. 0: each request starts at its arrival.
   std::int64_t concurrency = 0;
-  std::vector<std::size_t> checked{};  ///< requests whose ids and digest are kept; ascending
+  std::vector<std::size_t> checked{};  ///< ascending numbers of requests that keep ids and digest
   std::function<void()> on_step{};     ///< called between steps; may throw to end the run
-  std::function<void(std::size_t done)> on_done{};  ///< after steps: `done` requests have ended
+  std::function<void(std::size_t done)> on_done{};  ///< called after steps; `done` requests ended
 };
 
 /// Runs the requests of a Traffic on an engine that has no other requests.
 ///
 /// The run steps the engine on the calling thread. Other threads would gain nothing, because an
-/// engine admits requests between steps and delivers tokens at the end of a step. This way the
-/// computing threads have all CPUs, and each token has the time of its step.
+/// engine admits requests between steps and delivers tokens at the end of a step. With one thread,
+/// the computing threads have all CPUs, and each token gets the time at which its step ended.
 class TrafficRun {
  public:
   TrafficRun(Engine& engine, const Traffic& traffic, const RequestWriter& writer,
@@ -71,12 +71,12 @@ class TrafficRun {
   std::size_t next_ = 0;  ///< number of the first request not yet submitted
   std::size_t done_ = 0;
   std::vector<Live> live_;
-  Delta delta_;  ///< buffer for the delta that is being read
+  Delta delta_;  ///< buffer for the delta that `take` reads
   std::vector<ServedRequest> served_;
 };
 
-/// Serves one request on an idle engine, and returns its ids and digest too. `on_step` is called
-/// between steps.
+/// Serves one request on an idle engine, and calls `on_step` between steps. The result also has the
+/// output ids and the digest.
 ServedRequest serve_alone(Engine& engine, Request&& request, const std::function<void()>& on_step);
 
 }  // namespace ingot

@@ -11,10 +11,10 @@ namespace ingot {
 
 /// Largest accepted trace: 256 MiB, since the whole file is read into memory.
 inline constexpr std::uint64_t kTraceBytesMax = std::uint64_t{1} << 28;
-/// Most requests of a trace; parsing fails beyond this number.
+/// Largest number of requests that a trace may have; parsing fails beyond this number.
 inline constexpr std::int64_t kTraceRequestsMax = 1 << 20;
 
-/// Parses the first `requests_max` requests of a trace; sorts them by arrival, the first at 0.
+/// Parses the first `requests_max` requests of a trace. Sorts them by arrival; the first is at 0 s.
 ///
 /// Azure's form is CSV with the columns TIMESTAMP,ContextTokens,GeneratedTokens. Mooncake's form
 /// has one JSON object per line with timestamp (milliseconds), input_length, output_length and

@@ -5,8 +5,8 @@
 
 namespace ingot {
 
-/// Answers each line of stdin as a message of one conversation, with a line break after each reply.
-/// Skips blank lines. Commands, messages of several lines and prompts exist only on a terminal.
+/// Reads each line of stdin as a message of one conversation. Writes each reply and a line break.
+/// Skips blank lines. Supports no commands and no multi-line messages, and shows no prompt.
 ///
 /// Errors: Error{kInvalid} if the context is full; those of ChatSession::reply.
 void chat_in_pipe(ChatSession& session);

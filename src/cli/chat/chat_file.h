@@ -18,7 +18,7 @@ struct ChatMessage {
 inline constexpr std::size_t kChatMessagesMax = 4096;
 inline constexpr std::size_t kChatFileBytesMax = std::size_t{64} << 20;
 
-/// A conversation as the text of a file: {"format": "ingot-chat", "version": 1, "model",
+/// Formats a conversation as a file's text: {"format": "ingot-chat", "version": 1, "model",
 /// "messages": [{"role", "content"}]}. `model` is only for people who read the file.
 std::string format_saved_chat(const std::vector<ChatMessage>& messages, std::string_view model);
 

@@ -15,8 +15,8 @@
 
 namespace ingot {
 
-/// The messages of a chat, and how replies are drawn. The engine keeps the keys and values of the
-/// last turn, so that only the new tokens of the next prompt are computed.
+/// Holds a chat's messages and generates replies. The engine keeps the keys and values of the last
+/// turn, so it computes only the new tokens of the next prompt.
 class ChatSession {
  public:
   /// `request` has the settings of all replies, without a prompt. All turns use the time `now`:
@@ -35,27 +35,27 @@ class ChatSession {
   void load(std::vector<ChatMessage> messages);
   /// Drops all messages except the system message.
   void clear();
-  /// The text of the system message; nothing if there is none.
+  /// Returns the text of the system message; nothing if there is none.
   std::optional<std::string> system() const;
   /// Sets the system message, or removes it if `text` is absent.
   void set_system(std::optional<std::string> text);
   /// Adds a user's message; bytes that are not valid UTF-8 become U+FFFD. Errors: Error{kInvalid}
   /// if there are too many messages.
   void add_user(std::string_view text);
-  /// Removes the reply at the end of the messages; false if there is none.
+  /// Removes the last message if it is a reply; otherwise returns false.
   bool drop_reply();
-  /// Drops all messages except the system message and the last one.
+  /// Drops all messages except the system message and the last message.
   void start_over() { messages_ = from(std::ssize(messages_) - 1); }
-  /// Drops the oldest turns until a quarter of the context is free; returns how many. The last
+  /// Drops the oldest turns until a quarter of the context is free; returns their number. The last
   /// turn stays, even if it alone is too long. Errors: those of prepare.
   std::int64_t drop_oldest();
 
-  /// Makes the next reply's prompt; returns its length. Errors: those of ChatTemplate::encode.
+  /// Makes the next reply's prompt; returns its token count. Errors: those of ChatTemplate::encode.
   std::int64_t prepare();
-  /// Whether the prepared prompt leaves room for a reply.
+  /// Returns whether the prepared prompt leaves room for a reply.
   bool fits() const;
-  /// Draws the reply to the prepared prompt and adds it to the messages. `show` gets the reply's
-  /// text in pieces; the reply ends early when `stop` returns true.
+  /// Generates the reply to the prepared prompt and adds it to the messages. `show` gets the text
+  /// in pieces; the reply ends early when `stop` returns true.
   ///
   /// Errors: the error that ended the request; Interrupted.
   const Outcome& reply(FunctionRef<bool()> stop, FunctionRef<void(std::string_view)> show);
@@ -63,15 +63,15 @@ class ChatSession {
   /// Checks that the engine works. Errors: Error{kInternal} if it has failed for good.
   void require_alive() const { engine_.require_alive(); }
 
-  /// How replies are drawn. Each reply sets its own prompt and seed.
+  /// Returns the settings of all replies. Each reply uses a copy with its own prompt and seed.
   Request& request() { return request_; }
   std::int64_t context() const { return context_; }
-  /// Number of tokens that the messages had when they were last counted.
+  /// Returns the number of tokens of the messages after the last `load`, `clear` or `reply`.
   std::int64_t used() const { return used_; }
-  /// How the last reply ended.
+  /// Returns how the last reply ended.
   const Outcome& outcome() const { return outcome_; }
   std::int64_t replies() const { return replies_; }
-  /// Whether the last reply ended because the context was full.
+  /// Returns whether the last reply ended because the context was full.
   bool was_cut() const;
 
  private:

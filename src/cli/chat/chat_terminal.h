@@ -22,8 +22,8 @@ struct TerminalChatOptions {
   bool history = true;
 };
 
-/// Reads messages and commands, shows replies, and asks what to do when the context is full. An
-/// error is shown as one line, and the chat continues.
+/// Reads messages and commands, shows replies, and asks what to do when the context is full. Shows
+/// an error as one line, and continues the chat.
 class TerminalChat {
  public:
   TerminalChat(ChatSession& session, TerminalChatOptions options);

@@ -12,7 +12,7 @@ namespace ingot {
 /// How the user ended a line.
 enum class LineEnd {
   kEnter,
-  kInterrupt,  ///< Ctrl-C: the typed text is dropped
+  kInterrupt,  ///< Ctrl-C: LineEditor drops the typed text
   kClosed,     ///< Ctrl-D on an empty line, or the terminal is gone
 };
 
@@ -20,13 +20,13 @@ enum class LineEnd {
 struct TypedLine {
   LineEnd end = LineEnd::kEnter;
   std::string text;
-  bool was_empty = false;  ///< no text was typed
+  bool was_empty = false;  ///< true: the user typed no text
 };
 
-/// Reads lines from stdin, shown on stdout; both must be terminals. Only one editor may exist.
+/// Reads lines from stdin, and echoes to stdout. Both must be terminals. Only one editor may exist.
 class LineEditor {
  public:
-  /// Errors: Error{kInternal} when the terminal cannot be used.
+  /// Opens the editor. Errors: Error{kInternal} if the terminal cannot be used.
   LineEditor();
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;

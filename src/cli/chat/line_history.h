@@ -9,11 +9,11 @@
 
 namespace ingot {
 
-/// The file of `ingot chat`'s history: $XDG_STATE_HOME/ingot/chat_history, by default in
-/// ~/.local/state/ingot. Nothing if there is no home folder.
+/// Returns the path of `ingot chat`'s history file: $XDG_STATE_HOME/ingot/chat_history, by default
+/// ~/.local/state/ingot/chat_history. Returns nothing if there is no home folder.
 std::optional<std::string> chat_history_path();
 
-/// A file of lines that only its owner can read. Several processes may append to it.
+/// A file of typed lines. Only the user can read it. Several processes may append to it.
 class LineHistory {
  public:
   static constexpr std::size_t kLinesMax = 1000;
@@ -21,8 +21,8 @@ class LineHistory {
 
   explicit LineHistory(std::string path) : path_(std::move(path)) {}
 
-  /// The newest kLinesMax lines, oldest first; none if there is no file. A file that has
-  /// at least twice as many lines is cut to the newest kLinesMax.
+  /// Returns the newest kLinesMax lines, oldest first; none if there is no file. If the file has
+  /// at least 2 * kLinesMax lines, cuts the file to the newest kLinesMax lines.
   ///
   /// Errors: Error{kModel} or Error{kIo} for a file that cannot be read or written.
   std::vector<std::string> load() const;

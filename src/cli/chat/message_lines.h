@@ -13,13 +13,13 @@ struct InputMessage {
   bool is_plain = true;  ///< true: the text is one line as typed, and may be a command
 };
 
-/// Joins lines into messages. A line that ends in a backslash continues in the next one, and text
-/// between """ and """ is taken unchanged.
+/// Joins lines into messages. A line that ends in a backslash continues in the next line. Text
+/// between """ and """ stays unchanged.
 class MessageLines {
  public:
-  /// Adds a line without its line break; returns the message that this line completes, if any.
+  /// Adds a line without its line break. Returns the message if this line completes it.
   std::optional<InputMessage> add(std::string_view line);
-  /// Whether a message is unfinished, so that the next line belongs to it.
+  /// Returns whether a message is unfinished, so that the next line belongs to it.
   bool has_begun() const { return state_ != State::kStart; }
   /// Drops an unfinished message.
   void clear();

@@ -7,10 +7,10 @@
 
 namespace ingot {
 
-/// The built-in model's name, which can be given as MODEL.
+/// The built-in model's name. Users can give it as MODEL.
 inline constexpr std::string_view kBuiltInModel = "ingot-demo";
 
-/// The bytes of the built-in model's GGUF file, valid as long as the program runs.
+/// Returns the bytes of the built-in model's GGUF file, valid until the program ends.
 std::span<const std::byte> built_in_model();
 
 }  // namespace ingot

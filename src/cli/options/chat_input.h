@@ -13,27 +13,27 @@
 
 namespace ingot {
 
-/// Limits on the JSON of a chat or of a template's variables.
+/// Limits on the JSON of a chat or of a template's variables: 16 MiB of text.
 inline constexpr JsonLimits kContextLimits{.bytes_max = std::uint64_t{1} << 24};
 
-/// The current local time, or midnight of a date YYYY-MM-DD. Errors: Error{kInvalid} naming --now.
+/// Returns the local time. `parse_date`: midnight of YYYY-MM-DD, or Error{kInvalid} naming --now.
 std::tm local_time();
 std::tm parse_date(const std::string& text);
 
-/// Checks a chat's members. Errors: Error{kInvalid} for a non-object, or an unknown member.
+/// Checks that `object` is an object with only the members of a chat. Errors: Error{kInvalid}.
 void expect_chat_members(const Json& object);
 
-/// The help text of --template, with the names of built-in templates.
+/// Returns the help text of --template, with the names of built-in templates.
 std::string template_help();
 
-/// The template that `name_or_file` names; without it the model's own, or nothing if there is none.
+/// Returns the template `name_or_file`. Without a name: the model's template, or nothing.
 ///
 /// Errors: those of find_template.
 std::optional<NamedTemplate> choose_template(const Instance& instance,
                                              const std::optional<std::string>& name_or_file);
 
-/// The template that `choose_template` gives, ready to render. The template refers to the
-/// model's tokenizer; the model need not be started.
+/// Returns the template that `choose_template` chooses, ready to render. The result refers to the
+/// model's tokenizer. The model need not be started.
 ///
 /// Errors: Error{kModel} if there is no tokenizer or no template.
 ChatTemplate chat_template(const Instance& instance,

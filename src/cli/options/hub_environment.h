@@ -15,18 +15,18 @@ struct EnvironmentVariable {
   std::string_view meaning;
 };
 
-/// All variables that ingot reads, for help and manual pages.
+/// Returns all variables that ingot reads, for help and manual pages.
 std::span<const EnvironmentVariable> hub_environment();
 
-/// The variables as text, for the end of a command's help.
+/// Returns the variables as text, for the end of a command's help.
 std::string hub_environment_text();
 
-/// The folder of the hub's cache; empty if neither a variable nor a home folder gives it.
+/// Returns the folder of the hub's cache; empty if neither a variable nor a home folder is set.
 ///
 /// Source: huggingface_hub, environment variables.
 std::string hub_cache_folder();
 
-/// Settings for access to the hub, from the environment.
+/// Reads the settings for access to the hub from the environment.
 ///
 /// Errors: Error{kInvalid} naming a variable with an invalid value.
 HubOptions hub_options();

@@ -29,19 +29,19 @@ struct ModelOptionValues {
   bool pin_threads = false;
   bool check_tensors = false;
   std::string weights = "stored";
-  std::optional<std::string> pack_cache;  ///< a folder for packed weights
+  std::optional<std::string> pack_cache;  ///< folder for packed weights; absent: none
 };
 
-/// The table of the common options. Its rows set the members of `values`.
+/// Makes the table of the common options. Its rows set the members of `values`.
 std::vector<OptionRow> model_option_rows(ModelOptionValues& values);
 
-/// Declares MODEL and the common options on a command. Without MODEL the built-in model is used.
+/// Declares MODEL and the common options on a command. MODEL defaults to the built-in model.
 void add_model_options(CLI::App& app, ModelOptionValues& values);
 
 /// Declares only --threads and --log-level, for commands that open a model and do not run it.
 void add_work_options(CLI::App& app, ModelOptionValues& values);
 
-/// Makes the threads for --threads and --pin-threads. Errors: Error{kInvalid}, Error{kDoesNotFit}.
+/// Makes a thread pool from --threads, --pin-threads. Errors: Error{kInvalid}, Error{kDoesNotFit}.
 std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values);
 
 /// Sets the log level to --log-level. Errors: Error{kInvalid}.
@@ -54,7 +54,7 @@ InstanceOptions instance_options(const ModelOptionValues& values);
 
 /// An open model, and the threads that compute on it.
 struct OpenModel {
-  /// Opens MODEL and logs its warnings. With `profile`, ops are timed.
+  /// Opens MODEL and logs its warnings. If `profile`, the instance times each op.
   ///
   /// Errors: those of make_pool, instance_options and Instance.
   explicit OpenModel(const ModelOptionValues& values, bool profile = false);
@@ -75,31 +75,31 @@ std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab
 /// The `hint` that commands with --tokens pass to `require_tokenizer`.
 inline constexpr std::string_view kUseTokens = ": use --tokens";
 
-/// The model's tokenizer. The error message ends in `hint`, which says what else the user can do.
+/// Returns the model's tokenizer. `hint` ends the error message; it says what the user can do.
 ///
 /// Errors: Error{kModel} if the model has no tokenizer.
 const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hint = {});
 
-/// The ids of a text, with BOS as the tokenizer adds it. Errors: those of require_tokenizer.
+/// Returns a text's ids, with BOS if the tokenizer adds it. Errors: those of require_tokenizer.
 std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text);
 
-/// The context to plan for: `needed` tokens, but at most --ctx, or the model's context without
-/// --ctx. Warns if --ctx is more than the model was made for.
+/// Returns the context to plan for: `needed` tokens, but at most --ctx. Without --ctx, the model's
+/// context is the limit. Warns if --ctx exceeds the context that the model was made for.
 ///
-/// Errors: Error{kInvalid} if `prompt`, a number of tokens, is more than the context.
+/// Errors: Error{kInvalid} if the prompt's length `prompt`, in tokens, exceeds the limit.
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
                             std::int64_t prompt, std::int64_t needed);
 
-/// Halves the rows of a step, down to one, until the step and one whole sequence fit into memory.
-/// Lowers `start.sequences` to the number of rows. Smaller steps give the same bits, more slowly.
+/// Halves `start.rows`, down to 1, until a step and one whole sequence fit into memory. Lowers
+/// `start.sequences` to `start.rows` if necessary. Smaller steps are slower, but give equal bits.
 void shrink_step_to_fit(const Instance& instance, StartOptions& start);
 
-/// The context for `start`: --ctx if given. Otherwise the model's context, but at most `most`
-/// tokens and at most what fits into memory for one sequence. Warns as choose_context does.
+/// Returns the context for `start`: --ctx if given. Otherwise the model's context, limited to
+/// `most` tokens and to a sequence that fits into memory. Warns as choose_context does.
 std::int64_t largest_context(const Instance& instance, const ModelOptionValues& values,
                              std::int64_t most, StartOptions start);
 
-/// Logs the instance's warnings, beginning with number `first`.
+/// Logs the instance's warnings from index `first` on.
 void show_warnings(const Instance& instance, std::size_t first = 0);
 
 /// Starts the instance, shows a progress bar, and logs new warnings.

@@ -11,15 +11,15 @@
 
 namespace ingot {
 
-/// The place of a model: a path, or the bytes of a file in memory; then `path` is the file's name.
+/// Where a model is: at `path`, or in memory. Then `bytes` has the file, and `path` is its name.
 struct ModelPlace {
   std::string path;
   std::span<const std::byte> bytes{};
 };
 
 /// Finds MODEL. If MODEL is absent, uses the built-in model and logs that. Tries an existing path,
-/// then a name in the hub's cache, then the built-in model's name. A text that cannot be a name is
-/// returned as a path, so that opening it reports the error.
+/// then a name in the hub's cache, then the built-in model's name. If the text cannot be a name,
+/// returns it as a path, so that opening the path reports the error.
 ///
 /// Errors: model_error for an unknown name; Error{kInvalid} for a name that several models have.
 ModelPlace find_model(const std::optional<std::string>& given);

@@ -18,7 +18,7 @@ class App;
 
 namespace ingot {
 
-/// The member that an option sets. It holds the default, and its type says what the option takes:
+/// Points to an option's value, at first the default. The type says what the option takes:
 ///   bool                    no value: the flag "--x" sets the member, "--no-x" clears it
 ///   milliseconds            seconds, as a real number
 ///   optional<milliseconds>  whole milliseconds; absent unless given
@@ -32,14 +32,14 @@ using OptionValue =
 
 /// One option of a command.
 struct OptionRow {
-  std::string flag;  ///< "--queue-timeout"; reports call it "queue_timeout"
+  std::string flag;  ///< such as "--queue-timeout"; reports call it "queue_timeout"
   OptionValue value;
   std::string help;
-  double low = 0;            ///< smallest value of a number, in the option's unit
-  double high = 0;           ///< largest value of a number
+  double low = 0;            ///< smallest allowed number, in the option's unit
+  double high = 0;           ///< largest allowed number, in the option's unit
   std::string unit{};        ///< kind of value: "SECONDS", "ADDRESS"; "a|b" lists all values
   bool show_default = true;  ///< false: `help` itself says the default
-  std::string_view needs{};  ///< a flag that must be given with this one
+  std::string_view needs{};  ///< another flag that this option requires; empty: none
 };
 
 /// Declares an option for each row. The members that rows set must live as long as `app`.
@@ -47,9 +47,9 @@ struct OptionRow {
 /// Errors: while parsing, Error{kInvalid} naming the option and the text.
 void add_options(CLI::App& app, const std::vector<OptionRow>& rows);
 
-/// Adds each option's value to a report, unless the report has an entry of that name. Numbers are
-/// in the option's unit. If `texts` is false, leaves out free texts, which may hold paths and keys,
-/// and adds only the lengths of lists.
+/// Adds each option's value to a report, in the option's unit. Skips names that the report has. If
+/// `texts` is false, skips free texts, because they may hold paths and keys, and adds only the
+/// lengths of lists.
 void report_options(const std::vector<OptionRow>& rows, bool texts, Json& report);
 
 }  // namespace ingot

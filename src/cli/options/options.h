@@ -19,11 +19,11 @@ class App;
 
 namespace ingot {
 
-/// The error for a value that an option does not take: "<option> <value> is not possible:
+/// Makes the error for a value that an option does not accept: "<option> <value> is not possible:
 /// <expected>".
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected);
 
-/// A library's message with its option names replaced by flags: `context` becomes --ctx.
+/// Replaces the option names in a library's message by flags: `context` becomes --ctx.
 std::string with_flags(std::string message);
 
 /// Parses a whole decimal number within [low, high]. The text must hold nothing else.
@@ -65,7 +65,7 @@ void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uin
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option);
 void add_number(CLI::App& app, float& value, const NumberOption<double>& option);
 
-/// Declares an option for a number that stays absent unless the option is given.
+/// Declares an option that takes a number. `value` stays absent unless the option is given.
 void add_number(CLI::App& app, std::optional<std::int32_t>& value,
                 const NumberOption<std::int32_t>& option);
 
@@ -75,34 +75,34 @@ struct TextOption {
   std::string help;
   std::string takes{};  ///< the kind of value, for the help; "a|b" lists all values
   bool is_required = false;
-  bool is_checked = false;  ///< refuses values that `takes` does not list
+  bool is_checked = false;  ///< true: the option accepts only values that `takes` lists
 };
 
 /// Declares an option that takes one text. `value` holds the default, which the help shows, and
 /// must live as long as the application.
 void add_text(CLI::App& app, std::string& value, const TextOption& option);
 
-/// Declares an option that takes a text, which stays absent unless the option is given.
+/// Declares an option that takes a text. `value` stays absent unless the option is given.
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
               const std::string& help);
 
-/// Declares an option that takes a text and may be repeated. If `most` is above 1, the flag takes
-/// up to `most` texts at once.
+/// Declares an option that takes a text and may be repeated. If `most` is above 1, up to `most`
+/// texts may follow each flag.
 void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
                const std::string& help, int most = 1);
 
-/// Declares an option that takes a text and may be repeated. `read` is called with each text.
+/// Declares an option that takes a text and may be repeated. Calls `read` with each text.
 ///
 /// Errors: while parsing, those of `read`.
 void add_texts(CLI::App& app, const std::function<void(const std::string&)>& read,
                const std::string& name, const std::string& help);
 
-/// Declares a positional argument that takes up to `most` words, and at least one if it
+/// Declares a positional argument that takes up to `most` words. The user must give a word if
 /// `is_required`.
 void add_words(CLI::App& app, std::vector<std::string>& values, const std::string& name,
                const std::string& help, int most, bool is_required);
 
-/// Declares a flag, which takes no value.
+/// Declares a flag without a value. The flag sets `value` to true.
 void add_switch(CLI::App& app, bool& value, const std::string& name, const std::string& help);
 
 /// Declares a command of the application.
@@ -114,13 +114,13 @@ void set_footer(CLI::App& app, const std::string& text);
 /// Replaces an option's help.
 void set_help(CLI::App& app, const std::string& name, const std::string& help);
 
-/// Makes it an error to give an option with one of `others`. Declare all these options before.
+/// Makes it an error to give option `name` with one of `others`. Declare all these options first.
 void exclude(CLI::App& app, const std::string& name, std::initializer_list<const char*> others);
 
-/// Makes it an error to give an option without `other`. Both must be declared before.
+/// Makes it an error to give option `name` without `other`. Declare both options first.
 void need(CLI::App& app, const std::string& name, const std::string& other);
 
-/// Whether the command line has the option or argument.
+/// Returns whether the command line has the option or argument `name`.
 bool is_given(const CLI::App& app, const std::string& name);
 
 }  // namespace ingot

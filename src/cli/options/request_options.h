@@ -18,10 +18,10 @@ namespace ingot {
 /// Errors: while parsing, Error{kInvalid} naming the flag and the text.
 void add_request_options(CLI::App& app, Request& request, Places command);
 
-/// Copies the request fields that the user set by flags of `app`.
+/// Copies request fields from `from` to `to`, but only fields whose flags the user gave to `app`.
 void copy_given(Request& to, const Request& from, const CLI::App& app, Places command);
 
-/// Limits on requests to this model, with --ctx `ctx` (0: the model's own context).
+/// Returns the limits on requests to this model. `ctx`: --ctx; 0: the model's own context.
 RequestLimits request_limits(const Instance& instance, std::int64_t ctx);
 
 }  // namespace ingot

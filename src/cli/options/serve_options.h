@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Maximum context of a request in tokens, without --ctx. A larger context needs more memory.
+/// Limit on a request's context in tokens without --ctx. A larger context needs more memory.
 inline constexpr std::int64_t kServedContext = 32768;
-/// Default of --kv-tokens, the KV pool's size in tokens; one context if that is larger.
+/// Default size of the KV pool in tokens (--kv-tokens). A longer context replaces this default.
 inline constexpr std::int64_t kKvTokensDefault = 65536;
 
-/// Without --sequences, the limit on running requests is one for each kTokensPerSequence tokens of
-/// the KV pool, but at least kSequencesMin and at most kSequencesMax.
+/// Default limit on running requests: one for each kTokensPerSequence tokens of the KV pool, but at
+/// least kSequencesMin and at most kSequencesMax. --sequences replaces it.
 inline constexpr std::int64_t kTokensPerSequence = 1024;
 inline constexpr std::int64_t kSequencesMin = 64;
 inline constexpr std::int64_t kSequencesMax = 256;
@@ -26,7 +26,7 @@ struct ServerValues {
   ServerConfig server;
 };
 
-/// The table of the server's own options. Its rows set the members of `config`.
+/// Makes the table of the server's own options. Its rows set the members of `config`.
 std::vector<OptionRow> server_option_rows(ServerConfig& config);
 
 /// Declares MODEL and all options of `ingot serve` on `app`.

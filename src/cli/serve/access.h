@@ -11,20 +11,20 @@
 
 namespace ingot {
 
-/// The server's API keys, and options about them. Keys are numbered from 1.
+/// The server's API keys, and the options that name keys. Keys are numbered from 1.
 struct KeyRing {
   ApiKeys keys;
   std::set<std::size_t> operators;          ///< numbers of the keys that see all metrics
-  std::map<std::uint64_t, double> weights;  ///< weights by key number; 1 if absent
+  std::map<std::uint64_t, double> weights;  ///< weight in scheduling, by key number; absent: 1
 };
 
 /// Reads the keys of --api-key-file and INGOT_API_KEY, and the options that name keys.
 ///
-/// Errors: Error{kInvalid} for a wrong file or option. If there are no keys, also for an address
-/// that other machines can reach, and for --cors-origin *.
+/// Errors: Error{kInvalid} for a wrong file or option. Without keys, also for --cors-origin *, and
+/// for an address that other machines can reach unless --i-accept-no-auth is given.
 KeyRing read_keys(const ServerConfig& config);
 
-/// The access rules of the API: keys, routes, and options whose host names are in lower case.
+/// Returns the API's access rules: the keys, the routes, and the allowed hosts in lower case.
 GateOptions gate_options(const ServerConfig& config, ApiKeys keys);
 
 }  // namespace ingot

@@ -5,14 +5,14 @@
 
 namespace ingot {
 
-/// Options for starting the model: what the flags ask for, or less if the memory holds less. A
-/// warning explains each value that is below its flag.
+/// Returns the options for starting the model: the flags' values, or less if the memory holds less.
+/// Logs a warning for each value that is below its flag.
 ///
 /// Errors: those of choose_context.
 StartOptions plan_start(const ServerValues& values, const Instance& instance);
 
-/// Raises the process's limit on descriptors if the connections need more. If the system does not
-/// allow enough, lowers `listen.connections_max`, with a warning.
+/// Raises the process's limit on descriptors to what `listen` needs. If the system allows fewer
+/// descriptors, lowers `listen.connections_max` and logs a warning.
 void fit_connections(ServerOptions& listen);
 
 }  // namespace ingot

@@ -8,25 +8,25 @@
 
 namespace ingot {
 
-/// A script for bash, to be sourced.
+/// Returns a bash completion script, which the user sources.
 std::string bash_completion(std::span<const CommandInfo> commands);
 
-/// A function for zsh, to be put on its `fpath` as _ingot, or to be sourced.
+/// Returns a zsh completion function, to be sourced or saved as _ingot in a folder of `fpath`.
 std::string zsh_completion(std::span<const CommandInfo> commands);
 
-/// Declarations for fish, to be sourced.
+/// Returns fish completion declarations, which the user sources.
 std::string fish_completion(std::span<const CommandInfo> commands);
 
 /// The kind of values that a positional argument takes.
 enum class PositionalKind { kFile, kModel, kName };
 
-/// The kind, by the argument's name: MODEL is a file, folder or cached model; NAME a cached model.
+/// Returns kModel for MODEL (file, folder, cached model), kName for NAME (cached model), or kFile.
 PositionalKind positional_kind(const OptionInfo& positional);
 
-/// `text` in single quotes as a POSIX shell reads them.
+/// Puts `text` into single quotes, for a POSIX shell.
 std::string shell_quoted(std::string_view text);
 
-/// The words as one text, separated by `between`.
+/// Joins the words to one text, with `between` between adjacent words.
 std::string joined(std::span<const std::string> words, std::string_view between = " ");
 
 }  // namespace ingot

@@ -8,13 +8,13 @@
 
 namespace ingot {
 
-/// The page of a command, as man(7) text. `commands` is the whole table, for cross-references.
+/// Returns a command's page as man(7) text. `commands` has all commands, for cross-references.
 std::string man_page(const CommandInfo& command, std::span<const CommandInfo> commands);
 
-/// The name of a page: "ingot-run".
+/// Returns the name of a command's page: "ingot-run".
 std::string man_page_name(const CommandInfo& command);
 
-/// The table of request fields as Markdown, for the docs.
+/// Returns the table of request fields as Markdown, for the docs.
 std::string field_table();
 
 }  // namespace ingot

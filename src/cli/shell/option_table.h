@@ -14,7 +14,7 @@ namespace ingot {
 struct OptionInfo {
   std::vector<std::string> names;    ///< "-p", "--prompt"; or "MODEL" for a positional argument
   std::string value;                 ///< the kind of value: "TEXT"; empty for a flag
-  std::vector<std::string> choices;  ///< all possible values, if there is a list
+  std::vector<std::string> choices;  ///< all allowed values; empty: there is no list of values
   std::string help;
   std::string initial;  ///< default value; empty: none
   bool is_required = false;
@@ -23,19 +23,19 @@ struct OptionInfo {
 
 /// A command of the program, as its help shows it.
 struct CommandInfo {
-  std::vector<std::string> words;  ///< as typed: {"run"}; empty for ingot itself
+  std::vector<std::string> words;  ///< the typed words: {"run"}; empty for ingot itself
   std::string help;
   std::string footer;
   std::vector<OptionInfo> options;
   std::vector<OptionInfo> positionals;
   std::vector<std::string> children;  ///< names of its subcommands
 
-  /// Joins the words, with `between` in front of each: " run".
+  /// Joins the words, and puts `between` before each word: " run".
   std::string path(char between) const;
 };
 
-/// All commands and options that the program's help shows, parents before children. An option of
-/// type "a|b|c" has the choices a, b and c.
+/// Returns all commands and options that the program's help shows, parents before children. An
+/// option of type "a|b|c" has the choices a, b and c.
 std::vector<CommandInfo> option_table(const CLI::App& app);
 
 }  // namespace ingot

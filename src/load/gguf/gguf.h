@@ -11,16 +11,16 @@
 
 namespace ingot {
 
-/// Opens a GGUF file. If the file is a part of a split model, opens all its parts,
+/// Opens a GGUF file. If the file belongs to a split model, opens all files of the model,
 /// NAME-00001-of-0000N.gguf, in the same folder.
 ///
-/// Errors: model_error(file, section, offset, reason), also for a file without tensors.
+/// Errors: model_error(file, section, offset, reason), also if the file has no tensors.
 std::unique_ptr<Checkpoint> open_gguf(const std::string& path);
 
 /// Opens a single GGUF file from its bytes, which must outlive the checkpoint.
 std::unique_ptr<Checkpoint> open_gguf_bytes(std::span<const std::byte> bytes, std::string name);
 
-/// Reads only the tokenizer of a GGUF file. The file may have any architecture, and no tensors.
+/// Reads only the tokenizer of a GGUF file. The file may have any architecture and no tensors.
 ///
 /// Errors: those of `open_gguf`; model_error if the file has no tokenizer.
 std::unique_ptr<TokenizerData> read_gguf_tokenizer(const std::string& path);

@@ -8,8 +8,8 @@
 namespace ingot {
 
 /// Reads the architecture's keys into a Config. `tokenizer` gives the ids of BOS and EOS; it may be
-/// null. An architecture key that is neither applied nor known to be harmless is refused: ignoring
-/// it could give wrong text.
+/// null. Refuses an architecture key if it neither applies the key nor knows it to be harmless:
+/// ignoring the key could give wrong text.
 ///
 /// Errors: model_error(file, "metadata", offset, reason); those of `validate_config`.
 /// Source: the GGUF specification's standardised keys; defaults from llama.cpp's llama-model.cpp.

@@ -13,7 +13,7 @@
 
 namespace ingot {
 
-/// The type of a metadata value. The numbers are GGUF's.
+/// The type of a metadata value, with GGUF's number for each type.
 enum class GgufType : std::uint32_t {
   kUint8 = 0,
   kInt8 = 1,
@@ -30,27 +30,27 @@ enum class GgufType : std::uint32_t {
   kFloat64 = 12,
 };
 
-/// A metadata key and its value, as views of the file's bytes.
+/// A metadata key and its value. Both are views of the file's bytes.
 struct GgufEntry {
   std::string_view key;
   GgufType type{};
-  GgufType element{};               ///< type of an array's elements; otherwise equal to `type`
-  std::uint64_t count = 1;          ///< number of an array's elements; otherwise 1
-  std::span<const std::byte> data;  ///< a scalar, a string's text, or an array's stored elements
+  GgufType element{};               ///< element type of an array; for other values, equal to `type`
+  std::uint64_t count = 1;          ///< number of elements of an array; for other values, 1
+  std::span<const std::byte> data;  ///< bytes of a scalar, a string's text, or an array's elements
   std::uint64_t offset = 0;         ///< byte of the file at which the value begins, for messages
 
   bool is_array() const { return type == GgufType::kArray; }
   std::string_view text() const {
     return {reinterpret_cast<const char*>(data.data()), data.size()};
   }
-  /// Element `i` of an array of T, or the scalar of type T.
+  /// Returns element `i` of an array of T, or the scalar of type T.
   template <class T>
   T number(std::uint64_t i = 0) const {
     T value;
     __builtin_memcpy(&value, data.subspan(i * sizeof(T), sizeof(T)).data(), sizeof(T));
     return value;
   }
-  /// Calls `fn(std::string_view)` for each string of an array of strings.
+  /// Calls `fn(std::string_view)` for each element of an array of strings.
   template <class Fn>
   void for_each_string(Fn&& fn) const {
     ByteReader reader(data, {});
@@ -58,22 +58,22 @@ struct GgufEntry {
   }
 };
 
-/// A parsed GGUF file. Counts, lengths, types and names are valid, and the tensors cover the data
+/// A parsed GGUF file. Counts, lengths, types and names are valid. The tensors cover the data
 /// section exactly. All views point into the parsed bytes.
 struct GgufFile {
   std::string name;
   std::uint32_t version = 0;
   std::uint64_t metadata_begin = 0;   ///< byte at which the first key begins, for messages
-  std::vector<GgufEntry> entries;     ///< in file order
+  std::vector<GgufEntry> entries;     ///< metadata entries, in file order
   std::vector<std::uint32_t> by_key;  ///< indices of `entries`, sorted by key
-  std::vector<TensorInfo> tensors;    ///< in the order of their data
+  std::vector<TensorInfo> tensors;    ///< all tensors, in the order of their data
 
-  /// The entry with this key, or null.
+  /// Returns the entry with this key, or null.
   const GgufEntry* find(std::string_view key) const;
 };
 
 /// Limits on accepted files, far above real files. They limit time and memory for hostile files.
-/// Units: bytes; for kGgufArrayMax, kGgufEntriesMax and kGgufTensorsMax a count.
+/// Units: kGgufArrayMax, kGgufEntriesMax and kGgufTensorsMax are counts; all others are bytes.
 inline constexpr std::uint64_t kGgufHeadMax = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kGgufStringMax = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kGgufKeyMax = std::uint64_t{64} << 10;

@@ -13,13 +13,13 @@
 
 namespace ingot::testing_gguf {
 
-/// A copy of `text` in a heap block of its exact size. A sanitizer detects reads past the end.
+/// Copies `text` to memory of its exact size, so that a sanitizer detects reads past the end.
 inline std::vector<std::byte> exact(std::string_view text) {
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
   return {first, first + text.size()};
 }
 
-/// Whether a message has the form "<file>: <section> @<offset>: <reason>", on one short line.
+/// Checks that `error` has a short, one-line message "<file>: <section> @<offset>: <reason>".
 inline ::testing::AssertionResult is_model_error(const Error& error, std::string_view file) {
   const std::string& message = error.message();
   const auto wrong = [&](const char* what) {
@@ -49,7 +49,7 @@ inline ::testing::AssertionResult is_model_error(const Error& error, std::string
   return ::testing::AssertionSuccess();
 }
 
-/// The error message of opening `bytes`. Fails the test if there is no error.
+/// Opens `bytes` and returns the error message. Fails the test if there is no error.
 inline std::string refusal(std::string_view bytes) {
   const std::vector<std::byte> copy = exact(bytes);
   try {
@@ -62,7 +62,7 @@ inline std::string refusal(std::string_view bytes) {
   return {};
 }
 
-/// Whether `bytes` can be opened. Fails the test for an Error whose message is not well-formed.
+/// Returns whether `bytes` can be opened. Fails the test if an error's message is not well-formed.
 inline bool opens(std::string_view bytes) {
   const std::vector<std::byte> copy = exact(bytes);
   try {
@@ -80,7 +80,7 @@ inline void expect_refusal(std::string_view bytes, std::string_view text) {
   EXPECT_NE(message.find(text), std::string::npos) << message << "\n  lacks: " << text;
 }
 
-/// A checkpoint with the bytes that it points into.
+/// An open checkpoint, and the bytes into which it points.
 struct Opened {
   std::vector<std::byte> bytes;
   std::unique_ptr<Checkpoint> checkpoint;

@@ -8,10 +8,10 @@
 
 namespace ingot {
 
-/// Reads the keys tokenizer.*; null if the file has no tokenizer.
+/// Reads a tokenizer from the keys tokenizer.*. Returns null if the file has no tokenizer.
 ///
-/// Checks that values have the right type, scores and token types have one entry per token, and ids
-/// are within the vocabulary. An id of 2^32 - 1 (-1 if signed) means no token.
+/// Checks that each value has the right type, that scores and token types have one entry per token,
+/// and that ids are within the vocabulary. The id 2^32 - 1 (-1 if signed) means: no token.
 ///
 /// Errors: model_error(file, "metadata", offset, reason).
 std::unique_ptr<TokenizerData> gguf_tokenizer(GgufKeys& keys);

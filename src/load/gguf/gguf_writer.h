@@ -1,4 +1,4 @@
-// GgufWriter: writes GGUF files; the tensors' data is written as a stream.
+// GgufWriter: writes GGUF files, with the tensors' data as a stream.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace ingot {
 
-/// The metadata of a GGUF file to write, in order. Setting a key again keeps its place.
+/// The metadata of a GGUF file to write, in order. If a key is set again, it keeps its place.
 class GgufValues {
  public:
   void set_uint32(std::string_view key, std::uint32_t value);
@@ -26,50 +26,50 @@ class GgufValues {
   void set_texts(std::string_view key, const StringTable& values);
   void set_floats(std::string_view key, std::span<const float> values);
   void set_ints(std::string_view key, std::span<const std::int32_t> values);
-  /// Copies an entry of another file byte for byte. The key must be new.
+  /// Appends a byte-for-byte copy of an entry of another file. The key must be new.
   void add(const GgufEntry& entry);
   void remove(std::string_view key);
 
   std::size_t size() const { return entries_.size(); }
-  /// The encoded key-value pairs.
+  /// Returns the encoded key-value pairs.
   std::string bytes() const;
-  /// The bytes of a GGUF file that holds only this metadata, without tensors.
+  /// Returns the bytes of a GGUF file with this metadata and no tensors.
   std::string file() const;
 
  private:
   std::string& value(std::string_view key);
 
-  /// Each key with its encoded type and value.
+  /// Each key, and its type and value in encoded form.
   std::vector<std::pair<std::string, std::string>> entries_;
 };
 
-/// An entry of the tensor table.
+/// An entry of the tensor table in a GGUF file.
 struct GgufTensor {
   std::string name;
-  std::vector<std::int64_t> shape;  ///< row-major, outermost first; 1 to 4 sizes
+  std::vector<std::int64_t> shape;  ///< 1 to 4 sizes, outermost first (row-major)
   Format format{};
 
   std::uint64_t bytes() const;
 };
 
-/// Writes a GGUF file of version 3 from front to back; no whole tensor has to be in memory.
+/// Writes a GGUF file of version 3 from front to back, so that no whole tensor must be in memory.
 /// `commit` gives the file its name (see OutputFile).
 ///
-/// Errors: kIo, from OutputFile; kInvalid if `parse_gguf` would refuse the number of keys, tensors
-///         or bytes of metadata. It is a bug to write more or fewer bytes than the table says, or
-///         to give names or shapes that `parse_gguf` refuses.
+/// Errors: kIo, from OutputFile; kInvalid if `parse_gguf` would refuse the number of keys, of
+///         tensors, or of metadata bytes. It is a bug to write more or fewer bytes than the table
+///         says, or to give names or shapes that `parse_gguf` refuses.
 /// Source: the GGUF specification (ggml, docs/gguf.md), version 3.
 class GgufWriter {
  public:
-  /// Writes header, `values` and tensor table. `alignment` must equal general.alignment in
-  /// `values`, or be 32 when `values` has no such key.
+  /// Writes header, `values` and tensor table. `alignment` must equal the key general.alignment of
+  /// `values`, or 32 if this key is absent.
   GgufWriter(const std::string& path, const GgufValues& values, std::vector<GgufTensor> tensors,
              std::uint32_t alignment = kAlignment);
 
-  /// Writes the next bytes of data, tensor by tensor in the order of the table. A call must not
-  /// cross the end of a tensor. At the end of each tensor, padding is added.
+  /// Writes the next bytes of data. The tensors' data follow in the order of the table, and each
+  /// call writes bytes of one tensor only. Adds the padding after each tensor.
   void write(std::span<const std::byte> bytes);
-  /// Ends the file and gives it its name. All tensors must be complete.
+  /// Completes the file and renames it to its path. All tensors must be complete.
   void commit();
 
   static constexpr std::uint32_t kAlignment = 32;
@@ -80,9 +80,9 @@ class GgufWriter {
   OutputFile file_;
   std::vector<GgufTensor> tensors_;
   std::uint32_t alignment_;
-  std::uint64_t at_ = 0;    ///< bytes written
+  std::uint64_t at_ = 0;    ///< number of bytes written so far
   std::size_t tensor_ = 0;  ///< index of the current tensor
-  std::uint64_t left_ = 0;  ///< remaining bytes of the current tensor
+  std::uint64_t left_ = 0;  ///< number of bytes of the current tensor still to write
 };
 
 }  // namespace ingot

@@ -12,7 +12,7 @@
 
 namespace ingot::testing_gguf {
 
-/// The bytes of a number, little-endian.
+/// Returns the bytes of a number, little-endian.
 template <class T>
 std::string raw(T value) {
   std::string out(sizeof(T), '\0');
@@ -20,12 +20,12 @@ std::string raw(T value) {
   return out;
 }
 
-/// A GGUF string: its length, then its bytes.
+/// Encodes a GGUF string: its length, then its bytes.
 inline std::string raw_text(std::string_view text) {
   return raw(std::uint64_t{text.size()}) + std::string(text);
 }
 
-/// An encoded metadata value and its type, which need not match.
+/// A metadata value in encoded form. A test may give it a wrong type.
 struct Value {
   std::uint32_t type = 0;
   std::string bytes;
@@ -44,7 +44,7 @@ inline Value u64(std::uint64_t v) { return {10, raw(v)}; }
 inline Value i64(std::int64_t v) { return {11, raw(v)}; }
 inline Value f64(double v) { return {12, raw(v)}; }
 
-/// An array value. `element` and `count` need not match `bytes`.
+/// Makes an array value. `element` and `count` may contradict `bytes`.
 inline Value raw_array(std::uint32_t element, std::uint64_t count, std::string_view bytes) {
   return {9, raw(element) + raw(count) + std::string(bytes)};
 }
@@ -65,7 +65,7 @@ inline Value strings(const std::vector<std::string>& values) {
   return raw_array(8, values.size(), bytes);
 }
 
-/// A value of each type, for tests that try every wrong type for a key.
+/// Returns a value of each type, for tests that try every wrong type for a key.
 inline std::vector<Value> one_of_each_type() {
   return {u8(1),
           i8(1),
@@ -86,17 +86,17 @@ inline std::vector<Value> one_of_each_type() {
           raw_array(7, 1, raw(std::uint8_t{1}))};
 }
 
-/// A record of the tensor table. GgufWriter computes the absent members.
+/// An entry of the tensor table. GgufWriter computes `offset` and `rank` if they are absent.
 struct Tensor {
   std::string name;
-  std::vector<std::uint64_t> sizes;  ///< in the file's order: row length first
+  std::vector<std::uint64_t> sizes;  ///< sizes in the file's order: the row length first
   std::uint32_t type = 0;
-  std::uint64_t bytes = 0;              ///< size of the data
+  std::uint64_t bytes = 0;              ///< number of bytes of the tensor's data
   std::optional<std::uint64_t> offset;  ///< byte offset within the data section
   std::optional<std::uint32_t> rank;
 };
 
-/// A GGUF file in parts, which a test can change before writing.
+/// The parts of a GGUF file. A test can change each part before `build` makes the file.
 class GgufWriter {
  public:
   std::string magic = "GGUF";
@@ -105,11 +105,11 @@ class GgufWriter {
   std::optional<std::uint64_t> entry_count;
   std::uint64_t alignment = 32;
   bool pad_end = true;
-  std::string first_entry;  ///< bytes of an additional first pair; may be malformed
+  std::string first_entry;  ///< bytes of an extra pair before all entries; may be malformed
   std::vector<std::pair<std::string, Value>> entries;
   std::vector<Tensor> tensors;
 
-  /// Replaces the value of a key, or appends the pair.
+  /// Sets the value of a key. Appends the key if it is new.
   GgufWriter& set(std::string_view key, Value value) {
     for (auto& [name, old] : entries) {
       if (name == key) {
@@ -135,7 +135,7 @@ class GgufWriter {
     return *this;
   }
 
-  /// The bytes of header and metadata.
+  /// Returns the bytes of header and metadata.
   std::string head() const {
     std::string out = magic + raw(version) + raw(tensor_count.value_or(tensors.size())) +
                       raw(entry_count.value_or(entries.size() + (first_entry.empty() ? 0 : 1))) +
@@ -167,7 +167,7 @@ class GgufWriter {
   }
 };
 
-/// A complete model of architecture llama with one layer and 16 tokens, about 5 KB.
+/// Makes a complete model of architecture llama with one layer and 16 tokens, about 5 KB.
 inline GgufWriter tiny_model() {
   GgufWriter w;
   w.set("general.architecture", text("llama"));

@@ -10,15 +10,15 @@
 
 namespace ingot {
 
-/// Limits on config.json and generation_config.json: far above real files, but low enough
-/// to parse within milliseconds.
+/// Limits on config.json and generation_config.json: far above real files, but so low that parsing
+/// takes only milliseconds.
 inline constexpr JsonLimits kHfConfigLimits = {
     .bytes_max = 8'388'608, .depth_max = 64, .nodes_max = 200'000, .string_bytes_max = 1'048'576};
 
-/// Reads config.json. A key without effect on the arithmetic is ignored; a key that asks for
-/// unsupported arithmetic is refused. `auto_map` is ignored, because ingot runs no code of models.
+/// Reads config.json. Ignores a key if it has no effect on the arithmetic; refuses a key that asks
+/// for unsupported arithmetic. Ignores `auto_map`, because ingot runs no code from models.
 ///
-/// Appends assumptions to `warnings`. Call `read_generation_config` next, then
+/// Appends its assumptions to `warnings`. Call `read_generation_config` next, then
 /// `validate_config`.
 ///
 /// Errors: model_error that names the key and its value.
@@ -27,15 +27,15 @@ inline constexpr JsonLimits kHfConfigLimits = {
 Config read_hf_config(const Json& root, const std::string& file,
                       std::vector<std::string>& warnings);
 
-/// Reads generation_config.json. Adds its eos ids to `config`, sets a missing bos id, and copies
-/// the whole object to Config::sampling.
+/// Reads generation_config.json. Adds its EOS ids to `config`, sets the BOS id if `config` has
+/// none, and copies the whole object to Config::sampling.
 void read_generation_config(const Json& root, const std::string& file, Config& config);
 
 /// Reads rope_theta, rope_scaling (old spelling), rope_parameters (new) and partial_rotary_factor
-/// into `config`. `config.head_dim` and `config.context` must be set before.
+/// into `config`. The caller must set `config.head_dim` and `config.context` before.
 ///
-/// Errors: model_error for a scaling other than default, linear, llama3 and yarn, for a member
-///         of a scaling that is not supported, and for two spellings that disagree.
+/// Errors: model_error for a scaling other than default, linear, llama3 and yarn, for an
+///         unsupported member of a scaling, and if the old and new spelling disagree.
 /// Source: transformers, modeling_rope_utils.py.
 void read_hf_rope(const JsonKeys& keys, const std::string& file, Config& config);
 

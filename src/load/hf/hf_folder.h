@@ -9,17 +9,17 @@
 
 namespace ingot {
 
-/// Opens the model in a folder: config.json with model.safetensors, or with
-/// model.safetensors.index.json, or else the folder's only GGUF model.
+/// Opens the model in a folder: config.json with model.safetensors or with
+/// model.safetensors.index.json. Without these files, opens the folder's only GGUF model.
 ///
-/// Errors: model_error that lists the expected names, or names a pickle file (not supported).
+/// Errors: model_error that lists the expected files, or names an unsupported pickle file.
 std::unique_ptr<Checkpoint> open_model_folder(const std::string& path);
 
-/// Whether `path` is a folder. False for a path with a NUL byte, because the system would cut the
-/// path there; opening such a path fails later.
+/// Returns whether `path` is a folder. Returns false for a path with a NUL byte, because the system
+/// would cut the path there. Opening this path fails later.
 bool is_folder(const std::string& path);
 
-/// The path of a folder's only GGUF file, or of the first part of its only split model; or nothing.
+/// Returns the path of a folder's only GGUF model (of a split model's first file), or nothing.
 ///
 /// Errors: model_error if the folder has several GGUF models.
 std::optional<std::string> folder_gguf(const std::string& path);

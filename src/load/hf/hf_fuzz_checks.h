@@ -18,7 +18,7 @@
 
 namespace ingot::testing_hf {
 
-/// Runs `parse` and returns whether it succeeded. It may fail only with a one-line
+/// Runs `parse` and returns whether it succeeded. `parse` may fail only with a one-line
 /// Error{kModel}.
 template <class Parse>
 bool accepts(Parse&& parse) {
@@ -33,7 +33,7 @@ bool accepts(Parse&& parse) {
   return true;
 }
 
-/// Checks that the tensors of an accepted file fill it from the header's end, without gaps.
+/// Parses a file, and checks that its tensors fill it from the header's end, without gaps.
 inline bool check_safetensors(std::span<const std::byte> bytes) {
   Safetensors content;
   if (!accepts([&] { content = parse_safetensors(bytes, "fuzz.safetensors"); })) return false;
@@ -55,7 +55,7 @@ inline bool check_safetensors(std::span<const std::byte> bytes) {
   return true;
 }
 
-/// Checks that an accepted index names only files in its folder.
+/// Parses an index, and checks that it names only files in its own folder.
 inline bool check_index(std::string_view text) {
   SafetensorsIndex index;
   if (!accepts([&] { index = parse_safetensors_index(text, "fuzz.index.json"); })) return false;
@@ -70,7 +70,7 @@ inline bool check_index(std::string_view text) {
   return true;
 }
 
-/// Checks that the values of an accepted configuration are usable. `text` is a config.json,
+/// Parses a configuration, and checks that its values are usable. `text` is a config.json,
 /// optionally followed by NUL and a generation_config.json.
 inline bool check_config(std::string_view text) {
   const auto nul = text.find('\0');

@@ -22,7 +22,7 @@
 
 namespace ingot::testing_hf {
 
-/// The entries of a folder, sorted by name.
+/// Returns the entries of a folder, sorted by name.
 inline std::vector<std::filesystem::path> entries(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -42,11 +42,11 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-/// Number of damaged files that a test tries.
+/// Returns the number of damaged files that a test tries.
 inline int damaged_files() { return random_runs(20'000, 1'000'000); }
 
-/// Whether a message has the form "<file>: <section> @<offset>: <reason>", on one line of limited
-/// length.
+/// Returns whether a message has the form "<file>: <section> @<offset>: <reason>", on one line of
+/// limited length.
 inline bool is_well_formed(std::string_view message) {
   const auto at = message.find(" @");
   if (at == std::string_view::npos || message.find(": ") >= at) return false;
@@ -58,8 +58,8 @@ inline bool is_well_formed(std::string_view message) {
          });
 }
 
-/// Runs `fn` and returns its error message; empty if it succeeds. Fails the test for any other
-/// exception than a well-formed Error{kModel}.
+/// Runs `fn` and returns its error message, or an empty text if `fn` succeeds. Fails the test if
+/// the error is not a well-formed Error{kModel}.
 template <class Fn>
 std::string refusal(Fn&& fn) {
   try {
@@ -80,7 +80,7 @@ void expect_refused(Fn&& fn, std::string_view part) {
   EXPECT_NE(message.find(part), std::string::npos) << message << "\nexpected: " << part;
 }
 
-/// A temporary folder, removed at the end of the test.
+/// A temporary folder. Its destructor removes it.
 class TempFolder {
  public:
   TempFolder() {
@@ -107,26 +107,26 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-/// `n` as eight little-endian bytes.
+/// Encodes `n` as eight little-endian bytes.
 inline std::string length_bytes(std::uint64_t n) {
   std::string out;
   for (int i = 0; i < 8; ++i) out += static_cast<char>((n >> (8 * i)) & 0xff);
   return out;
 }
 
-/// The bytes of a safetensors file: length of the header, header, data.
+/// Returns the bytes of a safetensors file: length of the header, header, data.
 inline std::string safetensors_file(std::string_view header, std::string_view data) {
   return length_bytes(header.size()).append(header).append(data);
 }
 
-/// A tensor's member in the JSON header of a safetensors file.
+/// Formats a tensor's member for the JSON header of a safetensors file.
 inline std::string tensor_entry(std::string_view name, std::string_view dtype,
                                 std::string_view shape, std::string_view offsets) {
   return cat("\"", name, "\":{\"dtype\":\"", dtype, "\",\"shape\":", shape,
              ",\"data_offsets\":", offsets, "}");
 }
 
-/// A valid file with an F32 tensor of two elements for each name.
+/// Makes a valid file with one F32 tensor of two elements for each name.
 inline std::string small_safetensors(const std::vector<std::string>& names) {
   std::string header = "{";
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -136,10 +136,10 @@ inline std::string small_safetensors(const std::vector<std::string>& names) {
   return safetensors_file(header + "}", std::string(8 * names.size(), 'x'));
 }
 
-/// A config.json; tests can replace its members by JSON texts.
+/// Builds the text of a config.json. Tests can replace its members with JSON texts.
 class ConfigText {
  public:
-  /// A valid configuration of a small model of this model_type.
+  /// Starts with a valid configuration of a small model of type `model_type`.
   explicit ConfigText(std::string_view model_type = "llama") {
     set("model_type", cat("\"", model_type, "\""));
     set("num_hidden_layers", "4");

@@ -13,7 +13,7 @@ namespace ingot {
 
 /// A parsed safetensors file.
 struct Safetensors {
-  std::vector<TensorInfo> tensors;  ///< in the order of their bytes
+  std::vector<TensorInfo> tensors;  ///< all tensors, in the order of their bytes in the file
   /// The member `__metadata__`: an object of strings, or null if it is absent.
   Json metadata;
 };
@@ -28,9 +28,9 @@ struct Safetensors {
 Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::string& file,
                               std::int32_t file_index = 0);
 
-/// Limit on the bytes of a header. Larger headers are refused, as by the safetensors library.
+/// Limit on the bytes of a header. The safetensors library has an equal limit.
 inline constexpr std::uint64_t kSafetensorsHeaderMax = 100'000'000;
-/// Limit on the bytes of a tensor's name.
+/// Limit on the bytes of a tensor's name, equal to the limit for GGUF files (kGgufNameMax).
 inline constexpr std::uint64_t kTensorNameMax = 255;
 
 }  // namespace ingot

@@ -10,23 +10,23 @@
 
 namespace ingot {
 
-/// Limit on the bytes of an index. Real indexes have some 100 bytes per tensor.
+/// Limit on the bytes of an index. A real index has about 100 bytes per tensor.
 inline constexpr std::uint64_t kSafetensorsIndexBytesMax = 100'000'000;
 
-/// A parsed index: the files, and the file of each tensor.
+/// A parsed index: all files, and for each tensor the file that holds it.
 struct SafetensorsIndex {
   std::vector<std::string> files;  ///< plain file names (is_shard_name), sorted, without duplicates
-  /// Name of each tensor and its file's index in `files`, sorted by name.
+  /// For each tensor, its name and the index of its file in `files`; sorted by name.
   std::vector<std::pair<std::string, std::int32_t>> tensors;
-  std::optional<std::uint64_t> total_size;  ///< bytes of all tensors, if the index has this number
+  std::optional<std::uint64_t> total_size;  ///< bytes of all tensors; absent if the index lacks it
 };
 
-/// Whether a name is safe to open: a plain file name, without folders, that ends in ".safetensors".
+/// Returns whether a name is safe to open: a file name without folders, ending in ".safetensors".
 bool is_shard_name(std::string_view name);
 
-/// Parses an index.
+/// Parses an index, and checks that its file names are safe to open.
 ///
-/// Errors: model_error for malformed JSON, a value of a wrong type, or a name that is not safe.
+/// Errors: model_error for malformed JSON, a value of a wrong type, or an unsafe file name.
 SafetensorsIndex parse_safetensors_index(std::string_view text, const std::string& file);
 
 }  // namespace ingot

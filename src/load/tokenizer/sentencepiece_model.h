@@ -10,11 +10,11 @@
 
 namespace ingot {
 
-/// Whether `bytes` begin like a SentencePiece model: with a piece and its score.
+/// Returns whether `bytes` begin like a SentencePiece model: with a piece and its score.
 bool is_sentencepiece_model(std::string_view bytes);
 
-/// Reads a model. The file does not say whether a text gets BOS or EOS. This function adds BOS for
-/// a BPE model (as Llama), and EOS for a Unigram model (as T5).
+/// Reads a SentencePiece model. The file does not say whether texts get BOS or EOS. This function
+/// chooses BOS for a BPE model (like Llama), and EOS for a Unigram model (like T5).
 ///
 /// Errors:  model_error(file, "sentencepiece model", offset, reason) for malformed bytes, a model
 ///          that is neither BPE nor Unigram, or a setting that is not supported.

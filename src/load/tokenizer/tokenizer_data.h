@@ -32,7 +32,7 @@ class StringTable {
   std::vector<std::size_t> ends_;
 };
 
-/// The type of a token. The numbers are GGUF's token_type.
+/// The type of a token. The values are those of GGUF's token_type.
 enum class TokenType : std::uint8_t {
   kNormal = 1,
   kUnknown = 2,
@@ -44,13 +44,13 @@ enum class TokenType : std::uint8_t {
 
 /// The algorithm that turns a piece of text into tokens.
 enum class TokenizerModel : std::uint8_t {
-  kBpe,               ///< merges neighbours in the order of `merges`
-  kSentencePieceBpe,  ///< merges the neighbours that give the piece with the best score
-  kUnigram,           ///< takes the segmentation with the best sum of scores
-  kWordPiece,         ///< takes the longest piece, from left to right
+  kBpe,               ///< merges adjacent pieces, in the order of `merges`
+  kSentencePieceBpe,  ///< merges the adjacent pieces that form the token with the best score
+  kUnigram,           ///< chooses the segmentation with the highest sum of scores
+  kWordPiece,         ///< takes the longest token that matches, from left to right
 };
 
-/// A literal text, or a regular expression, to search for.
+/// A literal text or a regular expression to search for.
 struct TextPattern {
   std::string text;
   bool regex = false;
@@ -60,11 +60,11 @@ struct TextPattern {
 
 /// What a pre-tokenizer does with a match of its pattern.
 enum class SplitBehavior : std::uint8_t {
-  kRemoved,             ///< a match separates pieces and is dropped
-  kIsolated,            ///< a match is a piece
-  kMergedWithPrevious,  ///< a match ends the piece before it
-  kMergedWithNext,      ///< a match begins the piece behind it
-  kContiguous,          ///< adjacent matches are one piece
+  kRemoved,             ///< drops each match; the text before and after it forms pieces
+  kIsolated,            ///< each match is a piece of its own
+  kMergedWithPrevious,  ///< each match joins the piece before it
+  kMergedWithNext,      ///< each match joins the piece after it
+  kContiguous,          ///< adjacent matches form one piece
 };
 
 /// One step of normalisation. Each kind uses only the members that its comment names.
@@ -76,13 +76,13 @@ struct NormalizerStep {
     kNfkd,
     kLowercase,
     kStripAccents,
-    kStrip,        ///< removes white space at the start (`left`) and the end (`right`)
-    kReplace,      ///< replaces `pattern` by `content`
-    kPrepend,      ///< puts `content` in front, unless the text is empty
-    kBert,         ///< BERT's steps: `clean_text`, `space_cjk`, `strip_accents`, `lowercase`
-    kNmt,          ///< removes control characters; makes all white space spaces
+    kStrip,        ///< removes white space at the start (if `left`) and at the end (if `right`)
+    kReplace,      ///< replaces matches of `pattern` with `content`
+    kPrepend,      ///< puts `content` before the text, unless the text is empty
+    kBert,         ///< BERT's steps: those of `clean_text`, `space_cjk`, ... that are true
+    kNmt,          ///< removes control characters; replaces white space with spaces
     kPrecompiled,  ///< applies the SentencePiece map in `content`
-    kSpaces,       ///< U+2581 becomes a space; `add_prefix` adds a space; `squeeze` joins spaces
+    kSpaces,       ///< turns U+2581 into spaces; `add_prefix` adds a space, `squeeze` joins spaces
   };
   Kind kind{};
   TextPattern pattern;
@@ -97,19 +97,19 @@ struct NormalizerStep {
 /// One step of pre-tokenization, which cuts a normalised text into pieces for the model.
 struct PretokenizerStep {
   enum class Kind : std::uint8_t {
-    kNamed,            ///< cuts by GGUF's pattern `name`: "gpt-2", "llama-bpe", ...
-    kByteLevel,        ///< maps bytes to symbols; see `add_prefix_space`, `use_regex`
+    kNamed,            ///< cuts with the pattern that GGUF calls `name`: "gpt-2", "llama-bpe", ...
+    kByteLevel,        ///< maps bytes to symbols; `use_regex`: first cuts with GPT-2's pattern
     kBert,             ///< drops white space, isolates punctuation
-    kDelimiter,        ///< drops the one character in `pattern`
-    kDigits,           ///< isolates runs of \p{N}, or each character of \p{N} if `individual`
-    kMetaspace,        ///< spaces become `replacement`, which begins a piece if `split`
-    kPunctuation,      ///< cuts at punctuation by `behavior`
-    kSplit,            ///< cuts at `pattern` by `behavior` and `invert`
-    kWhitespace,       ///< pieces are the matches of \w+|[^\w\s]+
-    kWhitespaceSplit,  ///< drops white space
+    kDelimiter,        ///< cuts at the character in `pattern`, and drops it
+    kDigits,           ///< isolates runs of \p{N}, or single characters of \p{N} if `individual`
+    kMetaspace,        ///< replaces spaces with `replacement`; if `split`, each begins a piece
+    kPunctuation,      ///< cuts at punctuation, as `behavior` says
+    kSplit,            ///< cuts at matches of `pattern`, as `behavior` and `invert` say
+    kWhitespace,       ///< takes the matches of \w+|[^\w\s]+ as pieces
+    kWhitespaceSplit,  ///< cuts at white space, and drops it
   };
-  /// The texts between added tokens that get kMetaspace's `replacement` in front: none, the first
-  /// text of the input, or all texts.
+  /// Which texts get kMetaspace's `replacement` in front: none, the first text of the input, or
+  /// all. A text ends where an added token begins.
   enum class Prepend : std::uint8_t { kNever, kFirst, kAlways };
   Kind kind{};
   std::string name;
@@ -126,13 +126,13 @@ struct PretokenizerStep {
 /// One step of decoding tokens to text.
 struct DecoderStep {
   enum class Kind : std::uint8_t {
-    kByteLevel,     ///< letters of GPT-2's byte alphabet become bytes
-    kByteFallback,  ///< "<0xHH>" becomes a byte
-    kFuse,          ///< joins the tokens: later steps apply to the whole text
-    kReplace,       ///< replaces `pattern` by `content`
-    kStrip,         ///< removes `content` up to `start` times in front, `stop` times at the end
-    kMetaspace,     ///< `content` becomes a space; in the first token with `add_prefix`, nothing
-    kWordPiece,     ///< joins words with spaces; if `cleanup`, no space before punctuation
+    kByteLevel,     ///< turns letters of GPT-2's byte alphabet into bytes
+    kByteFallback,  ///< turns "<0xHH>" into a byte
+    kFuse,          ///< joins the tokens, so that later steps apply to the whole text
+    kReplace,       ///< replaces matches of `pattern` with `content`
+    kStrip,         ///< removes `content`: up to `start` times in front, up to `stop` at the end
+    kMetaspace,     ///< turns `content` into a space; `add_prefix`: drops it in the first token
+    kWordPiece,     ///< joins words with spaces; if `cleanup`, omits spaces before punctuation
   };
   Kind kind{};
   TextPattern pattern;
@@ -141,16 +141,16 @@ struct DecoderStep {
   bool add_prefix = false, cleanup = false;
 };
 
-/// An added token, which is searched for in a text before the text is tokenized.
+/// An added token. The tokenizer finds added tokens in a text before it applies its model.
 struct AddedToken {
   std::string content;
   std::int32_t id = -1;
   bool special = false;      ///< a control token such as <|im_end|>, which is not text
-  bool single_word = false;  ///< matches only if no word character precedes or follows
-  bool lstrip = false;       ///< a match includes white space in front
-  bool rstrip = false;       ///< a match includes white space behind
-  bool normalized = false;   ///< searched for in the normalised text, not in the original
-  bool always = false;       ///< searched for in every text, whatever EncodeOptions say
+  bool single_word = false;  ///< matches only if no word character is before or after it
+  bool lstrip = false;       ///< a match includes the white space before it
+  bool rstrip = false;       ///< a match includes the white space after it
+  bool normalized = false;   ///< true: matches the normalised text; false: the original text
+  bool always = false;       ///< found in every text, whatever EncodeOptions say
 };
 
 /// A chat template with its name, such as "default" or "tool_use".
@@ -159,10 +159,10 @@ struct NamedTemplate {
   std::string text;
 };
 
-/// A tokenizer as read from its files. Ids are within the vocabulary; text/ checks everything
-/// else.
+/// A tokenizer as read from its files. The loader checks only that ids are within the vocabulary;
+/// code in text/ checks everything else.
 struct TokenizerData {
-  std::string file;  ///< for error messages
+  std::string file;  ///< the file's name for error messages
   TokenizerModel model = TokenizerModel::kBpe;
 
   StringTable tokens;            ///< text of each id in the file's spelling; "" for an unused id
@@ -170,29 +170,29 @@ struct TokenizerData {
   std::vector<double> scores;    ///< score of each token; empty if the file has none
   StringTable merges;            ///< pairs to merge, best first: left + `merge_separator` + right
   char merge_separator = ' ';
-  bool ignore_merges = false;         ///< a whole piece that is a token is taken without merging
-  bool byte_fallback = false;         ///< unknown characters become byte tokens, if there are any
+  bool ignore_merges = false;         ///< BPE keeps a piece whole if the whole piece is a token
+  bool byte_fallback = false;         ///< unknown characters become byte tokens, if these exist
   bool fuse_unknown = false;          ///< a run of unknown characters becomes one token
-  bool space_marks = false;           ///< tokens spell spaces as U+2581, normalised texts do not
-  std::string continuing_prefix;      ///< WordPiece: marks pieces inside a word ("##")
-  std::int32_t word_chars_max = 100;  ///< WordPiece: a word of more characters is unknown
+  bool space_marks = false;           ///< tokens have U+2581 where normalised texts have spaces
+  std::string continuing_prefix;      ///< WordPiece: prefix of pieces inside a word ("##")
+  std::int32_t word_chars_max = 100;  ///< WordPiece: a word with more characters is unknown
 
   std::vector<NormalizerStep> normalizers;
   std::vector<PretokenizerStep> pretokenizers;
   std::vector<DecoderStep> decoders;
-  bool join_with_spaces = false;  ///< decoding puts spaces between tokens
+  bool join_with_spaces = false;  ///< whether decoding puts spaces between tokens
   std::vector<AddedToken> added;
-  std::vector<std::int32_t> frame_begin, frame_end;  ///< ids added by `add_special` at each end
+  std::vector<std::int32_t> frame_begin, frame_end;  ///< ids that `add_special` puts around a text
 
   std::optional<std::int32_t> bos, eos, unknown, padding, eot;
   std::optional<std::string> chat_template;
   std::vector<NamedTemplate> named_templates;
-  std::vector<std::string> warnings;  ///< assumptions made while reading, a line each
+  std::vector<std::string> warnings;  ///< assumptions made while reading, one line each
 };
 
-/// Limit on steps of normalisation, pre-tokenization or decoding. Real files have up to 6 steps.
+/// Limit on the steps of normalisation, pre-tokenization or decoding. Real files have up to 6.
 constexpr std::size_t kTokenizerStepsMax = 32;
-/// Limit on the number of merges: about ten times the longest real list.
+/// Limit on the number of merges: about ten times that of the longest real list.
 constexpr std::size_t kTokenizerMergesMax = std::size_t{1} << 22;
 
 }  // namespace ingot

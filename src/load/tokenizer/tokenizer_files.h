@@ -1,4 +1,4 @@
-// Reads a tokenizer from its files, which it recognises by content: GGUF, tokenizer.json, ...
+// Reads a tokenizer from files of any kind (GGUF, tokenizer.json, ...), told apart by content.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,16 @@
 
 namespace ingot {
 
-/// Reads one tokenizer from a GGUF file (also without tensors), a folder, or files in any order:
-/// tokenizer.json; a SentencePiece model; vocab.json and merges.txt; or vocab.txt. Optional
-/// files: tokenizer_config.json and special_tokens_map.json. Files are recognised by content.
+/// Reads one tokenizer from a GGUF file (even without tensors), a folder, or files in any order:
+/// tokenizer.json; a SentencePiece model; vocab.json and merges.txt; or vocab.txt. Further files
+/// may be tokenizer_config.json and special_tokens_map.json. Recognises files by content.
 ///
-/// Errors: model_error for a file that cannot be read, or files that do not make one tokenizer.
+/// Errors: model_error if a file cannot be read, or if the files do not make one tokenizer.
 TokenizerData read_tokenizer_files(std::span<const std::string> paths);
 
-/// Reads the tokenizer in a model's folder, with its configuration and chat template. Reads the
-/// first of: tokenizer.json; tokenizer.model; spiece.model; vocab.json with merges.txt;
-/// vocab.txt. Null if the folder has none of these files.
+/// Reads the tokenizer in a model's folder, with its configuration and chat template. Uses the
+/// first existing file of: tokenizer.json; tokenizer.model; spiece.model; vocab.json with
+/// merges.txt; vocab.txt. Returns null if none exists.
 ///
 /// Errors: those of `read_tokenizer_files`.
 std::unique_ptr<TokenizerData> read_folder_tokenizer(const Directory& folder);

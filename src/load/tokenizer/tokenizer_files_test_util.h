@@ -11,8 +11,8 @@
 
 namespace ingot::testing {
 
-/// A tokenizer.json of a byte-level BPE with all common components. Tokens: 0 a, 1 b, 2 ab, 3 a
-/// space, 4 unk, 5 <s>, 6 </s>, 7 <tool>.
+/// Returns a tokenizer.json of a byte-level BPE with all common components. Tokens: 0 a, 1 b, 2 ab,
+/// 3 (a space), 4 unk, 5 <s>, 6 </s>, 7 <tool>.
 inline const std::string& byte_level_json() {
   static const std::string text = R"({"version": "1.0", "truncation": null, "padding": null,
     "added_tokens": [
@@ -44,7 +44,7 @@ inline const std::string& byte_level_json() {
   return text;
 }
 
-/// A tokenizer.json of a Unigram with Metaspace. Tokens: 0 <unk>, 1 U+2581, 2 a, 3 U+2581 a.
+/// Returns a tokenizer.json of a Unigram. Tokens: 0 <unk>, 1 U+2581, 2 a, 3 U+2581 followed by a.
 inline const std::string& unigram_json() {
   static const std::string text = R"({"added_tokens": [],
     "normalizer": {"type": "Sequence", "normalizers": [{"type": "Nmt"}, {"type": "NFKC"},
@@ -60,7 +60,7 @@ inline const std::string& unigram_json() {
   return text;
 }
 
-/// A tokenizer.json of BERT's WordPiece. Tokens: 0 [UNK], 1 [CLS], 2 [SEP], 3 a, 4 ##b.
+/// Returns a tokenizer.json of BERT's WordPiece. Tokens: 0 [UNK], 1 [CLS], 2 [SEP], 3 a, 4 ##b.
 inline const std::string& wordpiece_json() {
   static const std::string text = R"({"added_tokens": [
       {"id": 0, "content": "[UNK]", "special": true},
@@ -77,14 +77,14 @@ inline const std::string& wordpiece_json() {
   return text;
 }
 
-/// `text` with the first `from` replaced by `to`. `text` must contain `from`.
+/// Returns `text` with its first `from` replaced by `to`. `text` must contain `from`.
 inline std::string with(std::string text, std::string_view from, std::string_view to) {
   const std::size_t at = text.find(from);
   return at == std::string::npos ? cat("no '", from, "'") : text.replace(at, from.size(), to);
 }
 
-/// JSON text in which `to` replaces value number `index`, counted in the order of the text. Nothing
-/// is replaced if there are fewer values.
+/// The text of `root`, in which `to` replaces value number `index`. Values are counted from 0 in
+/// text order. If `index` is too large, nothing is replaced.
 class DamagedJson {
  public:
   DamagedJson(const Json& root, std::size_t index, std::string_view to) : index_(index), to_(to) {
@@ -124,7 +124,7 @@ class DamagedJson {
   std::size_t seen_ = 0;
 };
 
-/// JSON texts of all types, as replacements for a value.
+/// Returns JSON texts of all types, to replace a value.
 inline const std::vector<std::string>& json_values() {
   static const std::vector<std::string> values = {"null",  "true", "7",     "-1",
                                                   "1e300", "0.5",  "\"x\"", "\"\"",
@@ -132,7 +132,7 @@ inline const std::vector<std::string>& json_values() {
   return values;
 }
 
-/// `value` as a varint, the encoding of integers in protocol buffers.
+/// Encodes `value` as a varint, the form of integers in protocol buffers.
 inline std::string proto_varint(std::uint64_t value) {
   std::string out;
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -150,12 +150,12 @@ inline std::string proto_float(std::uint64_t field, float value) {
   return cat(proto_varint(field << 3 | 5), std::string_view(bytes, sizeof bytes));
 }
 
-/// An encoded piece of a SentencePiece model.
+/// Encodes a piece of a SentencePiece model.
 inline std::string proto_piece(std::string_view text, float score, std::uint64_t type) {
   return proto_bytes(1, proto_bytes(1, text) + proto_float(2, score) + proto_number(3, type));
 }
 
-/// A SentencePiece model. Tokens: 0 <unk>, 1 <s>, 2 </s>, 3 U+2581, 4 a, 5 b, 6 ab, 7 [x].
+/// Makes a SentencePiece model. Tokens: 0 <unk>, 1 <s>, 2 </s>, 3 U+2581, 4 a, 5 b, 6 ab, 7 [x].
 inline std::string sentencepiece_model(std::uint64_t model_type, std::string_view normalizer = "") {
   return proto_piece("<unk>", 0, 2) + proto_piece("<s>", 0, 3) + proto_piece("</s>", 0, 3) +
          proto_piece("▁", -1, 1) + proto_piece("a", -2, 1) + proto_piece("b", -3, 1) +

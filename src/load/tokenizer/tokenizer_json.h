@@ -13,9 +13,9 @@ namespace ingot {
 inline constexpr JsonLimits kTokenizerJsonLimits{
     .bytes_max = 200'000'000, .depth_max = 32, .nodes_max = 8'000'000};
 
-/// Reads the parsed file `root`. Anything malformed or not supported is an error: an unknown type,
-/// a member of the wrong type, a duplicate id, a missing token. The error names the path
-/// ("pre_tokenizer.pretokenizers[1].type"). Truncation and padding are ignored.
+/// Reads a tokenizer from the parsed file `root`. Anything malformed or unsupported is an error: an
+/// unknown type, a member of the wrong type, a duplicate id, a missing token. The error names the
+/// member's path ("pre_tokenizer.pretokenizers[1].type"). Ignores truncation and padding.
 ///
 /// Errors: model_error(file, "tokenizer", 0, reason).
 TokenizerData read_tokenizer_json(const Json& root, const std::string& file);
@@ -25,13 +25,13 @@ TokenizerData read_tokenizer_json(const Json& root, const std::string& file);
 /// Errors: those of `read_tokenizer_json`.
 void read_tokenizer_steps(const JsonKeys& root, TokenizerData& data);
 
-/// Adds the tokens of the member `added_tokens` to `data`.
+/// Adds the tokens in the member `added_tokens` to `data`.
 ///
-/// Errors: those of `read_tokenizer_json`; also an error for a token that has another id in the
-/// vocabulary, or an id that has another token.
+/// Errors: those of `read_tokenizer_json`; also an error if the vocabulary has another id for the
+/// token, or another token for the id.
 void read_added_tokens(const JsonKeys& root, TokenizerData& data);
 
-/// Reads an entry of `added_tokens` or `added_tokens_decoder`, without its id.
+/// Reads an entry of `added_tokens` or `added_tokens_decoder`, except its id.
 AddedToken read_added_token(const JsonKeys& keys);
 
 }  // namespace ingot

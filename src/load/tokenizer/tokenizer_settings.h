@@ -13,43 +13,43 @@ namespace ingot {
 
 /// The settings in a tokenizer's configuration files. A setting that no file states is absent.
 struct TokenizerSettings {
-  std::string file;  ///< for error messages
+  std::string file;  ///< name of the file for error messages
   std::optional<std::string> tokenizer_class;
   std::optional<AddedToken> bos, eos, unknown, padding, cls, sep, mask;
   std::optional<bool> add_bos, add_eos;
-  std::optional<bool> lowercase, strip_accents, space_cjk;  ///< for BERT
+  std::optional<bool> lowercase, strip_accents, space_cjk;  ///< normalisation steps of BERT
   std::vector<AddedToken> added;    ///< tokens of added_tokens_decoder, with ids
   std::vector<AddedToken> special;  ///< tokens of additional_special_tokens
   std::optional<std::string> chat_template;
   std::vector<NamedTemplate> named_templates;
 };
 
-/// Reads tokenizer_config.json or special_tokens_map.json. Other members are ignored.
+/// Reads tokenizer_config.json or special_tokens_map.json. Ignores unknown members.
 ///
 /// Errors: model_error(file, "tokenizer config", 0, reason) that names the member.
 TokenizerSettings read_tokenizer_settings(const Json& root, const std::string& file);
 
-/// Copies settings that are absent in `settings` from `more`.
+/// Sets each setting that is absent in `settings` to its value in `more`.
 void complete_settings(TokenizerSettings& settings, TokenizerSettings more);
 
-/// The default tokens of a tokenizer class such as "GPT2Tokenizer"; nothing for an unknown class.
+/// Returns the default tokens of a tokenizer class ("GPT2Tokenizer"); nothing for an unknown class.
 ///
 /// Source:  Hugging Face's transformers.
 std::optional<TokenizerSettings> class_defaults(std::string_view tokenizer_class);
 
-/// Applies `settings` to `data`: added tokens, BOS and EOS, chat templates. A token without an id
-/// is looked up by its text, and skipped with a warning if the vocabulary does not have it.
+/// Applies `settings` to `data`: added tokens, BOS and EOS, chat templates. Looks up a token
+/// without an id by its text; skips it with a warning if the vocabulary does not have the text.
 ///
 /// Errors: model_error(settings.file, "tokenizer config", 0, reason) for tokens that contradict the
 /// vocabulary.
 void apply_settings(TokenizerData& data, const TokenizerSettings& settings);
 
-/// Adds the tokens of an added_tokens.json (an older format): {"<text>": id}.
+/// Adds the tokens of an added_tokens.json, an older format, to `settings`: {"<text>": id}.
 ///
 /// Errors: those of `read_tokenizer_settings`.
 void read_legacy_added(const Json& root, const std::string& file, TokenizerSettings& settings);
 
-/// Adds the chat template of a chat_template.json.
+/// Adds the chat template of a chat_template.json to `settings`.
 ///
 /// Errors: those of `read_tokenizer_settings`.
 void read_chat_template(const Json& root, const std::string& file, TokenizerSettings& settings);

@@ -17,18 +17,18 @@ struct NamedText {
 };
 
 /// Reads a byte-level BPE. The tokenizer class in `settings` decides the pre-tokenizer pattern.
-/// Without a class, the pattern is GPT-2's, and a warning is added.
+/// Without a class, uses GPT-2's pattern and adds a warning.
 ///
 /// Errors: model_error(file, "tokenizer", 0, reason) for malformed files and unknown classes.
 TokenizerData read_vocab_and_merges(const Json& vocab, const std::string& vocab_file,
                                     const NamedText& merges, const TokenizerSettings& settings);
 
-/// Reads a BERT WordPiece, one token per line. Texts become lower case unless `settings` say no.
+/// Reads a BERT WordPiece, one token per line. Texts become lower case by default (see `settings`).
 ///
 /// Errors: those of `read_vocab_and_merges`.
 TokenizerData read_vocab_txt(const NamedText& vocab, const TokenizerSettings& settings);
 
-/// Calls `each(line)` for each line of a text, without its line end.
+/// Calls `each(line)` for each line of `text`, without the line's end.
 template <class Each>
 void for_each_line(std::string_view text, const Each& each) {
   while (!text.empty()) {

@@ -7,14 +7,14 @@
 
 namespace ingot {
 
-/// The Spec of a pre-norm, causal decoder with rotary embeddings, and gated feed-forward or
-/// experts.
+/// Makes the Spec of a pre-norm, causal decoder with rotary embeddings, and with gated feed-forward
+/// layers or experts.
 Spec decoder_spec(const Config& config);
 
-/// The tensor table that all decoders of `decoder_spec` share, followed by the entries `more`.
+/// Returns the tensor table that all decoders of `decoder_spec` share, followed by `more`.
 std::vector<RoleRule> decoder_roles(std::initializer_list<RoleRule> more);
 
-/// The supported families; families.cpp lists them.
+/// Return the supported families, which families.cpp lists.
 const Family& llama_family();
 const Family& qwen2_family();
 const Family& qwen3_family();

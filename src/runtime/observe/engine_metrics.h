@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Upper bounds of histogram buckets. All except kStep are vLLM's, so that its dashboards fit.
+/// Upper bounds of histogram buckets. All except kStep are vLLM's, so that vLLM's dashboards fit.
 ///
 /// Source: vLLM, vllm/v1/metrics/loggers.py.
 struct MetricBounds {
@@ -28,7 +28,7 @@ struct MetricBounds {
                                        200,   500,    1000,   2000,   5000,   10000, 20000,
                                        50000, 100000, 200000, 500000, 1000000};
   static constexpr double kChoices[] = {1, 2, 5, 10, 20};
-  /// Ingot's own bounds, because steps of small models take less than a millisecond.
+  /// Ingot's own bounds in seconds, because steps of small models take less than a millisecond.
   static constexpr double kStep[] = {.0001, .00025, .0005, .001, .0025, .005, .01, .025,
                                      .05,   .1,     .25,   .5,   1,     2.5,  5,   10};
 };
@@ -42,8 +42,8 @@ struct EngineCounts {
   std::uint64_t prefix_queries = 0;     ///< prompt tokens that were looked up in the prefix cache
   std::uint64_t prefix_hits = 0;        ///< prompt tokens that were found in the prefix cache
   std::uint64_t preemptions = 0;
-  std::array<std::uint64_t, kFinishReasons> finished{};  ///< ended requests, by FinishReason
-  std::array<std::uint64_t, kRejections> rejected{};     ///< refused requests, by Rejection
+  std::array<std::uint64_t, kFinishReasons> finished{};  ///< number of ended requests by reason
+  std::array<std::uint64_t, kRejections> rejected{};     ///< number of refused requests by reason
 
   // Gauges: the state after the last tick.
   std::int64_t running = 0;
@@ -53,25 +53,25 @@ struct EngineCounts {
   std::int64_t blocks_evictable = 0;
   std::int64_t blocks_referenced = 0;
   std::int64_t blocks_total = 0;
-  std::int64_t blocks_reserved = 0;  ///< blocks that guarantees keep, free or evictable
-  /// The longest observed time between two steps during which a running request waited although its
-  /// reader was not behind. Time before admission counts in `queue_seconds`.
+  std::int64_t blocks_reserved = 0;  ///< free or evictable blocks that guarantees keep
+  /// The longest time between two steps while a running request waited although its reader kept up.
+  /// Time before admission counts in `queue_seconds`.
   double stall_seconds_max = 0;
 
   Histogram step_seconds{MetricBounds::kStep};
-  Histogram step_rows{MetricBounds::kStepRows};  ///< rows of a step; vLLM's "iteration tokens"
+  Histogram step_rows{MetricBounds::kStepRows};  ///< rows per step; vLLM's "iteration tokens"
   Histogram token_gap_seconds{MetricBounds::kTokenGap};
-  /// Times of completely computed prompts: from submission to first token, from submission to first
-  /// step, from first step to first token.
+  /// Seconds from submission to first token, for completely computed prompts. `queue_seconds`: from
+  /// submission to first step. `prefill_seconds`: from first step to first token.
   Histogram first_token_seconds{MetricBounds::kFirstToken};
   Histogram queue_seconds{MetricBounds::kRequest};
   Histogram prefill_seconds{MetricBounds::kRequest};
-  /// Times of requests that ended with "stop" or "length": from submission to end, from first step
-  /// to end, from first token to end.
+  /// Seconds from submission to end, of requests that ended with "stop" or "length". For these,
+  /// `inference_seconds` begins at the first step, `decode_seconds` at the first token.
   Histogram request_seconds{MetricBounds::kRequest};
   Histogram inference_seconds{MetricBounds::kRequest};
   Histogram decode_seconds{MetricBounds::kRequest};
-  /// Time from a reader's cancel to the release of its request's blocks.
+  /// Seconds from a reader's cancel to the release of its request's blocks.
   Histogram cancel_to_free_seconds{MetricBounds::kStep};
   Histogram request_prompt_tokens{MetricBounds::kTokens};
   Histogram request_generation_tokens{MetricBounds::kTokens};
@@ -80,7 +80,7 @@ struct EngineCounts {
 
   std::uint64_t finished_by(FinishReason reason) const { return at(finished, reason); }
   std::uint64_t rejected_for(Rejection reason) const { return at(rejected, reason); }
-  /// The fraction of KV blocks that requests hold, from 0 to 1.
+  /// Returns the fraction of KV blocks that requests hold, from 0 to 1.
   double kv_usage() const {
     return blocks_total > 0
                ? static_cast<double>(blocks_referenced) / static_cast<double>(blocks_total)

@@ -21,29 +21,29 @@ enum class Rejection {
 
 inline constexpr std::size_t kRejections = 6;
 
-/// "invalid", "queue_full", "draining", "failed", "deadline" or "out_of_memory".
+/// Returns "invalid", "queue_full", "draining", "failed", "deadline" or "out_of_memory".
 std::string_view to_string(Rejection reason);
 
 /// Callbacks that an engine calls after each step's commit, for each delivered token, and once at
 /// the end of each request. The engine's thread calls them, so they must not block. If a step takes
-/// too long, the watching thread reports the requests that never ran, while the engine's thread
-/// makes no calls. Times are seconds since the engine was made.
+/// too long, the engine's thread makes no calls, and the watching thread reports requests that
+/// never ran. Times are seconds since the engine was made.
 class EngineObserver {
  public:
   virtual ~EngineObserver() = default;
-  /// A step was committed.
+  /// Called after a step's commit.
   virtual void step(const StepRecord& record) = 0;
-  /// A tick ended without a step. Only the fields after the heading "After the step" are set.
+  /// Called after a tick without a step. Only fields under the heading "After the step" are set.
   virtual void state(const StepRecord& /*record*/) {}
-  /// A request's first token was delivered.
+  /// Called after the delivery of a request's first token.
   virtual void first_token(const RequestRecord& /*record so far*/) {}
-  /// A token that is not a request's first was delivered, `gap_seconds` after the previous token.
+  /// Called after the delivery of each later token, `gap_seconds` after the previous token.
   virtual void token(double gap_seconds) = 0;
-  /// A request ended.
+  /// Called when a request has ended.
   virtual void request(const RequestRecord& record) = 0;
-  /// The blocks of a cancelled request were released, `seconds` after the cancel.
+  /// Called after the release of a cancelled request's blocks, `seconds` after the cancel.
   virtual void freed(double /*seconds*/) {}
-  /// `requests` requests were refused. Several threads may call this at once.
+  /// Called when the engine refuses `requests` requests. Several threads may call it at once.
   virtual void rejected(Rejection /*reason*/, std::size_t /*requests*/) {}
 };
 

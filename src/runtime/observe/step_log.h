@@ -12,7 +12,7 @@ namespace ingot {
 
 /// One step of an engine: its times, rows and blocks, as plain data.
 struct StepRecord {
-  std::uint64_t number = 0;  ///< number of the step, from 1
+  std::uint64_t number = 0;  ///< the step's number, counted from 1
 
   double start_seconds = 0;  ///< start of the tick, in seconds since the engine was made
   double seconds = 0;        ///< duration of all phases together
@@ -59,20 +59,20 @@ class StepLog {
   /// Keeps the newest `capacity` records, but at least one.
   explicit StepLog(std::size_t capacity);
 
-  /// Adds a record, in place of the oldest one if the ring is full. Allocates nothing.
+  /// Adds a record. If the ring is full, replaces the oldest record. Allocates nothing.
   void add(const StepRecord& record);
 
   std::size_t capacity() const { return ring_.size(); }
-  /// Number of records added so far.
+  /// Returns the number of records added so far.
   std::uint64_t added() const;
-  /// The newest record; empty if there is none.
+  /// Returns the newest record; empty if there is none.
   std::optional<StepRecord> last() const;
-  /// Copies of the newest `most` records, or of all if there are fewer; the oldest first.
+  /// Copies the newest `most` records, or all if there are fewer. The oldest record is first.
   std::vector<StepRecord> snapshot(std::size_t most = SIZE_MAX) const;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<StepRecord> ring_;  ///< record n, from 0, at index n modulo the capacity
+  std::vector<StepRecord> ring_;  ///< record n, counted from 0, is at index n modulo the capacity
   std::uint64_t added_ = 0;
 };
 

@@ -14,8 +14,8 @@
 
 namespace ingot {
 
-/// Times and counts of one request. Times are seconds since the engine was made; the time of an
-/// event that did not happen is empty.
+/// Times and counts of one request. Each time is in seconds since the engine was created. The time
+/// of an event that did not happen is empty.
 struct RequestRecord {
   std::uint64_t id = 0;
   double queued_seconds = 0;              ///< time of submission
@@ -26,19 +26,19 @@ struct RequestRecord {
   std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
   PrefixMiss miss{};               ///< where the cached prefix ended, and why
   std::int64_t generated_tokens = 0;
-  std::int64_t max_tokens = 0;  ///< limit on the tokens that it generates
-  std::int32_t choices = 0;     ///< number of choices; 0 except in the first choice's record
-  bool reads_cache = true;      ///< whether its prompt is looked up in the prefix cache
+  std::int64_t max_tokens = 0;  ///< limit on the number of generated tokens
+  std::int32_t choices = 0;     ///< number of choices, in the first choice's record; 0 in others
+  bool reads_cache = true;      ///< whether the prompt is looked up in the prefix cache
   std::optional<FinishReason> finish{};
 };
 
-/// Writes records as they come, as JSON in the Trace Event Format.
+/// Writes each record as JSON in the Trace Event Format when `add` gets it.
 ///
-/// A step is a slice; its phases are slices below it. If ops were timed, each kind of op has a
-/// slice below "forward", as long as all its calls together, in the order of OpKind. KV blocks,
-/// requests and rows are counters. A request is an asynchronous slice; its waiting, prompt and
-/// tokens are slices below it. A mark at the request's start says at which token its cached prefix
-/// ended, and why.
+/// A step is a slice, and its phases are slices below it. If ops were timed, "forward" has a slice
+/// for each kind of op, in the order of OpKind. This slice is the total time of the op's calls. KV
+/// blocks, requests and rows are counters. A request is an asynchronous slice, and its waiting,
+/// prompt and tokens are slices below it. A mark at the request's start says where its cached
+/// prefix ended, and why.
 ///
 /// `add` throws nothing; `finish` reports failures. Only one thread at a time may use a StepTrace.
 ///
@@ -48,18 +48,18 @@ class StepTrace {
   /// Largest size of the file, 1 GiB, so that a forgotten trace does not fill the disk.
   static constexpr std::int64_t kBytesMax = std::int64_t{1} << 30;
 
-  /// Errors: Error{kIo} when the file cannot be created.
+  /// Creates the file. Errors: Error{kIo} if this fails.
   explicit StepTrace(const std::string& path, std::int64_t bytes_max = kBytesMax);
 
   void add(const StepRecord& step);
   /// Adds a request that has ended.
   void add(const RequestRecord& request);
-  /// Completes the file and renames it to its path. Call it once. Without it, no file remains.
+  /// Completes the file and renames it to its path. Call it once; without it, no file remains.
   ///
   /// Errors: Error{kIo} if any part of the file could not be written.
   void finish();
 
-  /// Number of records that were not written because the trace was full or had failed.
+  /// Returns the number of records that were not written because the trace was full or had failed.
   std::int64_t dropped() const { return dropped_; }
 
  private:
@@ -67,8 +67,8 @@ class StepTrace {
   void write(const Record& record);
 
   OutputFile file_;
-  std::string text_;         ///< text of the current record; its memory is used again
-  std::int64_t bytes_left_;  ///< bytes until the file is full; negative once it is full
+  std::string text_;         ///< text of the current record; a member, to reuse its memory
+  std::int64_t bytes_left_;  ///< bytes that the file may still grow by; negative: the file is full
   std::int64_t dropped_ = 0;
   std::exception_ptr failed_;
 };

@@ -8,11 +8,11 @@
 
 namespace ingot {
 
-/// A digest as 16 hexadecimal digits.
+/// Formats a digest as 16 hexadecimal digits.
 std::string digest_text(std::uint64_t digest);
 
-/// XXH64 with seed 0 over rows of logits as little-endian float32 values, in the order of the calls
-/// of `add`. All NaNs count as one value.
+/// Hashes rows of logits with XXH64, seed 0, in the order of the calls of `add`. Each logit is
+/// hashed as a little-endian float32, and each NaN as the same value.
 class Digest {
  public:
   Digest();

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// The random number for token number `index`: uniform in [0, 1), with 53 bits.
+/// Returns the random number that draws a choice's token `index`: uniform in [0, 1), with 53 bits.
 double sampling_noise(const SamplingParams& params, std::uint64_t index);
 
 /// Turns a row of logits into a distribution and draws a token. For the arithmetic, see Sampler.
@@ -24,27 +24,27 @@ class RowSampler {
   /// Draws a token from `row` and writes it, with its log-probabilities, to `drawn`.
   void draw(const SampleRow& row, Drawn& drawn);
 
-  /// The first half of `draw`: fills Drawn::top and prepares the distribution. Returns false if no
-  /// token can be drawn.
+  /// Does the first half of `draw`: fills Drawn::top and prepares the distribution. Returns false
+  /// if no token can be drawn.
   bool prepare(const SampleRow& row, Drawn& drawn);
-  /// The second half of `draw`: returns the prepared row's token for a random number in [0, 1).
+  /// Does the second half of `draw`: picks a token by `noise`, a random number in [0, 1).
   std::int32_t pick(double noise);
-  /// All tokens that `pick` can return, by descending probability, then by id.
+  /// Returns all tokens that `pick` can return, by descending probability, then by id.
   std::vector<TokenProbability> distribution();
 
   static std::int64_t bytes(std::int64_t vocab);
 
  private:
-  /// The logit of token `id` before sampling parameters changed it.
+  /// A token and its logit in the unchanged row.
   struct Original {
     std::int32_t id;
     float logit;
   };
-  /// The distribution that `pick` draws from: `n` logits with their tokens.
+  /// The distribution that `pick` draws from, as `n` logits and their tokens.
   struct Source {
     const float* logits = nullptr;
-    const std::int32_t* ids = nullptr;  ///< token of each logit; null = 0, 1, 2, ...
-    const float* sums = nullptr;        ///< sum of weights for each span of logits
+    const std::int32_t* ids = nullptr;  ///< token of each logit; null: logit i is token i
+    const float* sums = nullptr;        ///< each span's sum of weights
     std::int64_t n = 0;
   };
 
@@ -62,14 +62,14 @@ class RowSampler {
   std::int64_t vocab_;
   std::int64_t ids_;
   Buffer memory_;
-  float* tops_ = nullptr;  ///< 16 largest logits of each span: in [0, ids_), then in the rest
-  float* sums_ = nullptr;  ///< sum of weights for each span, in the order of `tops_`
+  float* tops_ = nullptr;  ///< 16 top logits of each span; spans of [0, ids_) come first
+  float* sums_ = nullptr;  ///< each span's sum of weights, in the order of `tops_`
   Candidates candidates_;
   std::vector<Original> originals_;
 
   std::span<float> logits_;   ///< [V]: the current row
-  bool scored_ = false;       ///< whether log-probabilities are wanted
-  ScannedRow row_;            ///< logits [0, ids) of the current row
+  bool scored_ = false;       ///< whether the request wants log-probabilities
+  ScannedRow row_;            ///< the current row's logits [0, ids)
   float rest_largest_ = 0;    ///< largest logit at an index >= `ids_`; -infinity if there is none
   float raw_largest_ = 0;     ///< largest logit of the unchanged row
   double log_sum_ = 0;        ///< log of the unchanged row's sum of exp(logit - raw_largest_)

@@ -25,8 +25,8 @@ struct SampleRow {
 
 /// A token drawn from a row.
 struct Drawn {
-  std::int32_t id = -1;         ///< -1: the row holds NaN or +Inf, or allows no token
-  float logprob = 0;            ///< log-probability of `id` in the unchanged row, if wanted
+  std::int32_t id = -1;         ///< the token; -1: the row holds NaN or +Inf, or allows no token
+  float logprob = 0;            ///< log-probability of `id` in the unchanged row; 0 if not wanted
   std::vector<TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
 };
 
@@ -41,19 +41,19 @@ class RowSampler;
 /// Draws tokens from rows in a thread pool. Only the constructor and Drawn::top allocate memory.
 ///
 /// The logits change in this order: logit_bias; repetition_penalty; presence and frequency penalty;
-/// -Inf for end_ids until min_tokens are drawn. Temperature 0 takes the largest logit. Otherwise
+/// -Inf for end_ids until min_tokens are drawn. Temperature 0 takes the largest logit x. Otherwise
 ///   w = exp((x - largest) * min(1 / temperature, FLT_MAX))
-/// and the filters, top_k first, drop tokens in the order of SamplingParams, each from the tokens
-/// that the filter before kept. The draw adds w of the remaining tokens by id: 256 tokens as a tree
-/// of 16 lane sums, then these sums as doubles. It takes the first token with a running sum above
-/// u * total, where u is 53 bits of Philox4x32-10 with key seed and counter (index, choice).
+/// is a token's weight. Then top_k, typical_p, top_p and min_p drop tokens, in this order. The draw
+/// adds the remaining weights by id: 256 as a tree of 16 lane sums, then these sums as doubles. It
+/// takes the first token with a running sum above u * total, where u is 53 bits of Philox4x32-10
+/// with key seed and counter (index, choice).
 ///
-/// Log-probabilities are (x - largest) - log(sum), as doubles, from the row before any change. The
+/// Log-probabilities are (x - largest) - log(sum), computed as doubles from the unchanged row. The
 /// sum includes all V logits of the row, even logits without an id.
 class Sampler {
  public:
-  /// Allocates memory for rows of `vocab` logits. Only ids below `ids` are drawn and reported,
-  /// because a model's output matrix may have more rows than the tokenizer has tokens.
+  /// Allocates memory for rows of `vocab` logits. Draws and reports only ids below `ids`, because a
+  /// model's output head may have more rows than the tokenizer has tokens.
   ///
   /// Errors: Error{kDoesNotFit} if there is no memory.
   Sampler(ThreadPool& pool, const HostKernels& kernels, std::int64_t vocab, std::int64_t ids,
@@ -68,11 +68,11 @@ class Sampler {
   /// Errors: none; if no token can be drawn from a row, its id is -1.
   void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn);
 
-  /// All tokens that `sample` can draw from a row, by descending probability, then by id. For tests
-  /// and inspection.
+  /// Returns all tokens that `sample` can draw from a row, by descending probability, then by id.
+  /// For tests and inspection.
   std::vector<TokenProbability> distribution(const SampleRow& row);
 
-  /// Upper bound on the bytes that a Sampler for `threads` threads allocates.
+  /// Returns an upper bound on the bytes that a Sampler for `threads` threads allocates.
   static std::int64_t bytes(int threads, std::int64_t vocab);
 
  private:

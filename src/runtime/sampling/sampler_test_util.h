@@ -30,7 +30,7 @@ struct TestRow {
   std::vector<float> scratch{};
 };
 
-/// Returns `n` normally distributed logits.
+/// Returns `n` random logits of a normal distribution with mean 0.
 inline std::vector<float> normal_logits(std::int64_t n, float deviation, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<float> x(static_cast<std::size_t>(n));

@@ -8,19 +8,19 @@
 
 namespace ingot {
 
-/// The distinct ids of a prompt and of the tokens drawn after it, with their counts.
+/// Counts how often each id was drawn. Lists the distinct ids of the prompt and the drawn tokens.
 class TokenCounts {
  public:
   struct Count {
     std::int32_t id = 0;
-    std::int32_t generated = 0;  ///< how often the id was drawn; 0 if only the prompt has it
+    std::int32_t generated = 0;  ///< how often the id was drawn; 0 if only the prompt has the id
 
     bool operator==(const Count&) const = default;
   };
 
   void add_prompt(std::int32_t id) { count_of(id); }
   void add_generated(std::int32_t id) { ++count_of(id).generated; }
-  /// One entry for each id, in the order of first occurrence.
+  /// Returns one entry for each id, in the order of first occurrence.
   std::span<const Count> counts() const { return counts_; }
 
  private:
@@ -28,7 +28,7 @@ class TokenCounts {
 
   std::vector<Count> counts_;
   std::unordered_map<std::int32_t, std::size_t>
-      places_;  ///< index of each id in `counts_`; never iterated
+      places_;  ///< each id's index in `counts_`; never iterated, because its order varies
 };
 
 }  // namespace ingot

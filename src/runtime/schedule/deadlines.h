@@ -1,4 +1,4 @@
-// Predicts the least time until a sequence's first token and end, to refuse late sequences.
+// Predicts how soon a sequence can draw its first token and end, to refuse late sequences.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// The least seconds from now until a sequence's first token and until its end.
+/// The least seconds from now until a sequence draws its first token, and until it ends.
 struct MinSeconds {
   double first_token = 0;
   double end = 0;
@@ -22,14 +22,14 @@ struct DeadlineView {
   std::span<Sequence* const> running;
   const WaitingQueue& waiting;
   const StepTimes& times;
-  std::int32_t rows_max = 0;  ///< rows of the largest step
+  std::int32_t rows_max = 0;  ///< the scheduler's token budget of a step
   /// Returns how many of the first rows of a waiting sequence are cached.
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };
 
-/// Predicts the time for the missing rows of a waiting sequence and of all prompts that surely come
-/// before it, at the best measured rate. Returns 0 until enough steps were measured.
-///
+/// Predicts the least time until a waiting sequence draws its first token and ends. Counts its
+/// missing rows, and those of the prompts that surely run before it, at the best measured rate. For
+/// the end, also counts decode steps. Returns 0 until enough steps were measured.
 /// First assumes that no rows are cached or shared by several prompts. If the sequence is then
 /// late, leaves out cached rows and counts shared rows once, over at most 128 prompts.
 /// Errors: std::bad_alloc.

@@ -14,23 +14,23 @@ namespace ingot {
 /// until it stops running, no other sequence takes the blocks that it may still need.
 class GuaranteedBlocks {
  public:
-  /// `cache` must outlive this object. `rows`: limit on the rows of a step.
+  /// `cache` must outlive this object. `rows` is the token budget of a step.
   GuaranteedBlocks(const KvCache& cache, std::int32_t rows, std::int32_t preemptions_max);
 
-  /// Whether the sequence has been preempted so often that it needs a guarantee.
+  /// Returns whether the sequence was preempted so often that it needs a guarantee.
   bool is_due(const Sequence& s) const { return s.preemptions >= preemptions_max_; }
   /// Gives a guarantee to a sequence that was just admitted, if `is_due` returns true for it.
   void grant(Sequence& s);
-  /// Takes away the guarantee of a sequence that stops running, if it has one.
+  /// Revokes the guarantee, if any, of a sequence that stops running.
   void revoke(Sequence& s);
 
-  /// Limit on the blocks of group g that the sequence will ever hold.
+  /// Returns the most blocks of group g that the sequence can ever hold.
   std::int64_t blocks_max(const Sequence& s, std::int32_t g) const;
-  /// Number of blocks of group g that are reserved for running sequences with a guarantee.
+  /// Returns the number of blocks of group g that guarantees reserve for running sequences.
   std::int64_t reserved(std::span<Sequence* const> running, std::int32_t g) const;
 
-  /// For each group, the number of blocks that only sequences with a guarantee may take.
-  /// `withhold_all` counts these; `withhold` adds and `hand_out` subtracts one sequence's blocks.
+  /// Returns how many blocks of each group only sequences with a guarantee may take. `withhold_all`
+  /// counts these blocks; `withhold` adds and `hand_out` subtracts one sequence's blocks.
   std::span<const std::int64_t> withheld() const { return withheld_; }
   void withhold_all(std::span<Sequence* const> running);
   void withhold(const Sequence& s) { add(s, 1); }

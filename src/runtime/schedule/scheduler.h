@@ -21,21 +21,21 @@ namespace ingot {
 struct SchedulerLimits {
   std::int32_t rows = 0;       ///< token budget of a step; at least `sequences`
   std::int32_t sequences = 0;  ///< limit on the sequences that run at once
-  /// Limit on the steps that are planned and not committed: 1, or 2 for devices that compute while
-  /// the host plans the next step.
+  /// Limit on the steps under way (planned and not committed): 1, or 2 for devices that compute
+  /// while the host plans the next step.
   std::int32_t pipeline_depth = 1;
-  /// Limit on the seconds of a step with prompt rows while other sequences decode; 0 = a limit in
-  /// proportion to a step without prompt rows.
+  /// Limit in seconds on a step with prompt rows, while other sequences decode. 0 = the scheduler
+  /// limits it in proportion to the time of a step without prompt rows.
   double step_seconds = 0;
-  /// Number of preemptions after which a sequence is admitted only when the pool has all blocks
-  /// that it may ever need; they are then reserved for it.
+  /// Number of preemptions after which a sequence gets a guarantee: the scheduler admits it only
+  /// when it can reserve all blocks that the sequence may ever need.
   std::int32_t preemptions_max = 4;
   bool prefix_cache = true;
   PrefixIndexOptions prefix{};
   WaitingOptions waiting{};
 };
 
-/// A sequence that cannot continue, and why. The caller has to end the sequence and remove it.
+/// A sequence that cannot continue, and the reason. The caller must end and remove the sequence.
 struct Dropped {
   enum class Reason {
     kNoMemory,    ///< the host has no memory for the sequence's block table
@@ -63,39 +63,39 @@ class Scheduler {
  public:
   Scheduler(KvCache& cache, const SchedulerLimits& limits);
 
-  /// Whether the whole pool has enough blocks for one sequence of `tokens` tokens.
+  /// Returns whether the pools are large enough for a sequence of `tokens` tokens that runs alone.
   bool fits_alone(std::int64_t tokens) const;
 
   /// Adds a new sequence to the waiting queue; `fits_alone` must be true for its final length. The
   /// caller owns the sequence and calls `remove` before it destroys the sequence.
   void add(Sequence& sequence);
-  /// Removes a running or waiting sequence and releases its blocks. Its cached blocks can be found
-  /// until they are evicted. Results of steps under way for the sequence are dropped.
+  /// Removes a running or waiting sequence and releases its blocks. Later sequences find its cached
+  /// blocks until these are evicted. `commit` drops its results of steps under way.
   void remove(Sequence& sequence);
 
   /// Finds the sequences whose deadline has passed. The caller removes them before the next `plan`.
   std::span<const Dropped> late(double now);
-  /// Plans the next step, with at most one part for each sequence, and reserves the step's blocks.
-  /// A step without parts has nothing to compute. Any other step is under way until its `commit`;
-  /// the reference is valid until then. At most `pipeline_depth` steps are under way.
+  /// Plans the next step, with at most one part for each sequence, and reserves its blocks. A step
+  /// without parts has nothing to compute. A step with parts is under way until `commit`, which
+  /// also ends the reference. At most `pipeline_depth` steps are under way.
   const Step& plan();
-  /// Records the results of the oldest step under way, which took `seconds`. `drawn` has one token
-  /// for each part with an output, in order, to append to the part's sequence; -1 appends none.
+  /// Records the results of the oldest step under way, which took `seconds`. For each part with an
+  /// output, appends the next token of `drawn` to the sequence; -1 appends none.
   void commit(std::span<const std::int32_t> drawn, double seconds);
-  /// Drops all steps under way. Call it when nothing computes these steps any more. The caller then
-  /// has to remove the steps' sequences.
+  /// Drops all steps under way. Call it when nothing computes these steps any more. The caller must
+  /// then remove the steps' sequences.
   void abandon();
   /// Shortens a sequence to its first `rows` rows, at least one: drops later tokens, their computed
   /// rows and their blocks. If the last block is cached or shared, the next write copies it first.
   ///
   /// Errors: it is a bug if rows are under way or `can_truncate` returns false.
   void truncate(Sequence& sequence, std::int64_t rows);
-  /// Whether the blocks still hold all keys that `truncate(sequence, rows)` needs. False if `rows`
-  /// ends within the embeddings.
+  /// Returns whether the blocks still hold all keys that `truncate(sequence, rows)` needs. Returns
+  /// false if `rows` ends within the embeddings.
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
-  /// Sequences that the last `plan` or `late` found unable to continue; `plan` gives them no part.
+  /// Sequences that cannot continue, found by the last `plan` or `late`. `plan` gives them no part.
   std::span<const Dropped> dropped() const { return dropped_; }
-  /// The least seconds until a waiting sequence's first token and its end: see deadlines.h.
+  /// Predicts the least seconds until a waiting sequence's first token and end: see deadlines.h.
   /// Errors: std::bad_alloc.
   MinSeconds min_seconds(const Sequence& sequence, double now);
 
@@ -104,24 +104,24 @@ class Scheduler {
 
   std::int64_t running() const { return std::ssize(running_); }
   std::int64_t waiting() const { return waiting_.size(); }
-  /// Number of waiting sequences that only wait for blocks or for a running sequence to end.
+  /// Returns the number of waiting sequences that the next step could admit if it had room.
   std::int64_t queued() const;
-  /// Number of tenants with waiting or running sequences.
+  /// Returns the number of tenants with waiting or running sequences.
   std::int64_t tenants() const { return waiting_.tenants(); }
-  /// Number of steps planned so far.
+  /// Returns the number of steps planned so far.
   std::int64_t planned() const { return planned_; }
-  /// Number of steps that are planned and not committed; `step_under_way(0)` is the oldest one.
+  /// Returns the number of planned steps not yet committed; `step_under_way(0)` is the oldest one.
   std::int32_t under_way() const { return under_way_; }
   const Step& step_under_way(std::int32_t i) const {
     return at(steps_, (planned_ - under_way_ + i) % limits_.pipeline_depth);
   }
   std::int64_t preemptions() const { return preemptions_; }
-  /// Number of sequences that were admitted so far; a second admission does not count.
+  /// Returns the number of sequences admitted so far. Counts each sequence once.
   std::int64_t admissions() const { return admissions_; }
-  /// Total number of rows that were cached at the first admission of their sequence.
+  /// Returns the number of rows that sequences took from the cache at their first admission.
   std::int64_t cached_tokens() const { return cached_tokens_; }
   std::span<Sequence* const> running_sequences() const { return running_; }
-  /// Number of available blocks of group g that are reserved by guarantees: see GuaranteedBlocks.
+  /// Returns how many of group g's available blocks guarantees reserve: see GuaranteedBlocks.
   std::int64_t reserved(std::int32_t g) const { return guarantees_.reserved(running_, g); }
   const PrefixIndex* prefixes() const { return prefixes_ ? &*prefixes_ : nullptr; }
   PrefixIndex* prefixes() { return prefixes_ ? &*prefixes_ : nullptr; }
@@ -129,7 +129,7 @@ class Scheduler {
   const SchedulerLimits& limits() const { return limits_; }
 
  private:
-  /// Whether to count the blocks and running places of paused sequences as held or as free.
+  /// How to count the blocks and places of paused sequences: as held, or as free.
   enum class PausedRoom { kHeld, kFree };
 
   Step& step_at(std::int64_t number) { return at(steps_, number % limits_.pipeline_depth); }
@@ -159,12 +159,12 @@ class Scheduler {
   StepTimes times_;
   GuaranteedBlocks guarantees_;
   std::vector<Sequence*> running_;  ///< in order of admission
-  std::vector<Sequence*> order_;    ///< copy of `running_`, made when the plan began
+  std::vector<Sequence*> order_;    ///< copy of `running_` from the start of `plan`
   std::vector<Step> steps_;         ///< step n at index n modulo the pipeline depth
   std::int64_t planned_ = 0;        ///< number of steps planned so far
   std::int32_t under_way_ = 0;
   std::vector<Dropped> dropped_;
-  std::int32_t rows_left_ = 0;  ///< number of rows that the step in planning may still get
+  std::int32_t rows_left_ = 0;  ///< number of rows that may still be added to the planned step
   bool is_full_ = false;        ///< true if the first waiting sequence could not be admitted
   std::int64_t timed_ = 0;      ///< number of sequences with a deadline
   std::int64_t preemptions_ = 0;

@@ -40,7 +40,7 @@ class Pool {
   std::unique_ptr<KvCache> cache_;
 };
 
-/// Makes a sequence of `tokens` consecutive ids, from `first_token` on; -1: ids that no other has.
+/// Makes a sequence of `tokens` ids that count up from `first_token`; -1: uses new ids.
 inline std::unique_ptr<Sequence> sequence_of(Pool& pool, std::int64_t tokens,
                                              std::int32_t first_token = -1) {
   static std::int32_t made = 0;
@@ -51,14 +51,14 @@ inline std::unique_ptr<Sequence> sequence_of(Pool& pool, std::int64_t tokens,
   return s;
 }
 
-/// Returns a token to commit for each part with an output.
+/// Returns tokens for `commit`: the id 7 for each part with an output.
 inline std::vector<std::int32_t> drawn_for(std::span<const StepPart> parts) {
   std::vector<std::int32_t> drawn;
   for (const StepPart& part : parts) drawn.insert(drawn.end(), part.outputs > 0 ? 1 : 0, 7);
   return drawn;
 }
 
-/// A scheduler. Its steps are committed at once and take 0 s, or the seconds given to `commit`.
+/// A scheduler that commits each step at once. A step takes 0 s, or the `seconds` of `commit`.
 class Steps {
  public:
   Steps(Pool& pool, const SchedulerLimits& limits) : scheduler_(pool.cache(), limits) {}

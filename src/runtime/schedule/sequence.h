@@ -18,19 +18,19 @@ class RunningRequest;
 
 /// Tenant, priority and deadlines of a sequence. Times are seconds of the caller's clock.
 struct SchedulingTerms {
-  std::uint64_t tenant = 0;        ///< the API key that its rows count against
+  std::uint64_t tenant = 0;        ///< the tenant to whose share the rows count
   std::int32_t priority = 0;       ///< smaller values come first; used by Policy::kPriority alone
   double arrival = 0;              ///< time of submission
   double begin_by = kNever;        ///< latest time of the first admission
   double first_token_by = kNever;  ///< latest time of the first token
   double end_by = kNever;          ///< latest time of the end
-  std::int64_t tokens_min = 1;     ///< least number of tokens to draw before it can end
+  std::int64_t tokens_min = 1;     ///< least number of tokens that the sequence draws
 
   bool has_deadline() const { return std::min({begin_by, first_token_by, end_by}) < kNever; }
 };
 
-/// The rows of one choice (embeddings, if any, then tokens), how many of them are computed, and the
-/// blocks of their keys and values.
+/// The rows of one choice (first embeddings, if any, then tokens), the number of computed rows, and
+/// the blocks with their keys and values.
 struct Sequence {
   explicit Sequence(KvCache& cache) : blocks(cache) {}
 
@@ -40,27 +40,27 @@ struct Sequence {
   std::vector<std::int32_t> tokens;   ///< tokens of the prompt, then drawn tokens
   std::int64_t computed = 0;          ///< number of first rows with keys and values in `blocks`
   std::int64_t rows_max =
-      std::numeric_limits<std::int64_t>::max();  ///< limit on its rows, now and later
+      std::numeric_limits<std::int64_t>::max();  ///< limit on the rows that it may ever have
   SequenceBlocks blocks;
   SchedulingTerms terms;
 
-  // Sharing of blocks.
+  // How the sequence shares blocks with other sequences.
   PrefixKey prefix;
   std::uint64_t chat_template = 0;  ///< identifies the template, to explain misses; 0 = unknown
-  Sequence* fork_of = nullptr;      ///< the first choice of its prompt, to share blocks with
+  Sequence* fork_of = nullptr;      ///< the first choice of this prompt, whose blocks it can share
   bool reads_cache = true;          ///< whether it may start with cached blocks
 
-  /// Rows [score_next, score_end) still have to be scored. Each row gives the log-probability of
-  /// the next token only once, even if the row is computed again after a preemption.
+  /// The model must still score rows [score_next, score_end): compute the log-probability of each
+  /// row's next token. No row is scored again after a preemption.
   std::int64_t score_next = 0;
   std::int64_t score_end = 0;
-  /// Rows [hidden_next, hidden_end) still have to be returned as hidden states, each row once.
+  /// The model must still return rows [hidden_next, hidden_end) as hidden states, each row once.
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
-  bool final_norm = true;  ///< true: takes hidden states after the final norm; false: before it
-  bool draws = true;       ///< whether a token is drawn from the last row
-  bool paused = false;     ///< true if its reader is behind; no rows are then planned
-  /// Number of tokens that its reader's queue has room for; steps under way also fill this room.
+  bool final_norm = true;  ///< true: return hidden states after the final norm; false: before it
+  bool draws = true;       ///< whether the sampler draws a token from the last row
+  bool paused = false;     ///< true if the reader is too slow; the scheduler then plans no rows
+  /// Limit on `pending`: number of tokens for which the reader's queue has room.
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
 
   // State that only the scheduler changes.
@@ -68,38 +68,38 @@ struct Sequence {
   bool known = false;            ///< true after Scheduler::add, until `remove`
   bool timed = false;            ///< true if counted in Scheduler::timed_
   bool guaranteed = false;       ///< true if it runs with a guarantee: see GuaranteedBlocks
-  bool forked = false;           ///< true if it is the `fork_of` of other sequences
+  bool forked = false;           ///< true if other sequences have it as their `fork_of`
   std::uint32_t admissions = 0;  ///< number of admissions so far
   std::int32_t preemptions = 0;  ///< number of preemptions so far, except while paused
   std::int64_t in_flight = 0;    ///< number of rows in steps under way
   std::int64_t pending = 0;      ///< number of tokens that steps under way will draw
-  std::int32_t output = -1;      ///< index of its row of logits in the last planned step
+  std::int32_t output = -1;      ///< index of its row of logits in the last planned step; -1 = none
   std::int64_t cached = 0;       ///< number of rows that were cached at its first admission
   PrefixMiss miss;               ///< where its cached prefix ended, and why
-  PrefixIndex::Place place;      ///< its last block in the prefix index
+  PrefixIndex::Place place;      ///< its place in the prefix index: its last indexed block
 
-  /// Releases the blocks that no later row sees. Call it only if no computed row is a draft that
-  /// may be rejected, because such a row still needs the keys of its window.
+  /// Releases the blocks that no later row sees. Do not call it while a computed row is a draft: a
+  /// row that replaces a rejected draft needs the keys of its own window.
   void forget() { blocks.forget_before(computed); }
 
   std::int64_t length() const { return given_rows() + std::ssize(tokens); }
   std::int64_t given_rows() const { return embeddings ? embeddings.rows : 0; }
-  /// The first row that is neither computed nor planned.
+  /// Returns the first row that is neither computed nor planned.
   std::int64_t next_row() const { return computed + in_flight; }
-  /// Number of rows that are neither computed nor planned. Tokens still being drawn count as rows.
+  /// Returns the number of rows that are neither computed nor planned, including pending tokens.
   std::int64_t missing() const { return std::min(length() + pending, rows_max) - next_row(); }
-  /// The token of row `i`, which must not be an embedding row.
+  /// Returns the token of row `i`, which must not be an embedding row.
   std::int32_t token(std::int64_t i) const { return at(tokens, i - given_rows()); }
-  /// Number of first rows that may come from the cache. Rows with a wanted score or hidden state
-  /// and the last row, from which the next token is drawn, must be computed.
+  /// Returns how many first rows may come from the cache. The model must compute each row with a
+  /// wanted score or hidden state, and the last row, which gives the next token.
   std::int64_t skippable_rows() const {
     std::int64_t rows = length() - 1;
     if (score_next < score_end) rows = std::min(rows, score_next);
     if (hidden_next < hidden_end) rows = std::min(rows, hidden_next);
     return rows;
   }
-  /// Whether a waiting sequence may be admitted: its reader keeps up, no step under way draws a
-  /// token for it, and `fork_of` has computed the prompt or has stopped running.
+  /// Returns whether a waiting sequence may be admitted: its reader keeps up, no step under way
+  /// draws a token for it, and `fork_of` has computed the prompt or has stopped running.
   bool may_begin() const {
     if (paused || pending > 0) return false;
     if (fork_of == nullptr) return true;

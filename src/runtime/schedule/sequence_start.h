@@ -1,4 +1,4 @@
-// Starts an admitted sequence with the blocks of its cached prefix or of another choice's prompt.
+// Starts an admitted sequence: with the blocks of its cached prefix, or of another choice's prompt.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace ingot {
 
-/// Finds the cached prefix of a sequence. The result is empty if `prefixes` is null, or if the
-/// sequence has embeddings or does not read the cache. Takes no blocks.
+/// Returns the cached prefix of a sequence, without taking its blocks. Returns an empty match if
+/// `prefixes` is null, or if the sequence has embeddings or does not read the cache.
 PrefixIndex::Match find_prefix(PrefixIndex* prefixes, const Sequence& sequence);
 
-/// Gives a sequence that was just admitted its first blocks: all blocks of the prompt of `fork_of`
-/// if they can be shared, otherwise the blocks of `match`. Sets `computed`, `place` and `miss`.
-/// Appends to `copies` the block copies to make before the next step.
+/// Gives a newly admitted sequence its first blocks: all blocks of the prompt of `fork_of` if it
+/// can share them, otherwise the blocks of `match`. Sets `computed`, `place` and `miss`. Appends to
+/// `copies` the block copies to make before the next step.
 void start_sequence(PrefixIndex* prefixes, Sequence& sequence, const PrefixIndex::Match& match,
                     std::vector<BlockCopy>& copies);
 

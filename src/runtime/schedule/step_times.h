@@ -1,4 +1,4 @@
-// StepTimes: how long steps take on this machine, measured while it serves.
+// StepTimes: measures how long steps take on this machine while it serves requests.
 #pragma once
 
 #include <array>
@@ -6,28 +6,28 @@
 
 namespace ingot {
 
-/// Keeps running means of step times by number of rows: for steps with decode rows alone, and for
-/// the time that prompt rows add. Estimates an unmeasured number of rows from its nearest
-/// neighbours. Each measurement also lowers means that look too slow beside it. Otherwise the
-/// scheduler would avoid a size that was slow once by accident, and never measure it again.
+/// Keeps two running means for each size class: the time of a step with only decode rows, and the
+/// time that prompt rows add to a step. Interpolates between the nearest measured classes. A new
+/// measurement also lowers means that look too slow beside it. Otherwise the scheduler would avoid
+/// a size that was slow once by accident, and would never measure it again.
 class StepTimes {
  public:
   /// Records that a step with `decodes` decode rows and `prefill` prompt rows took `seconds`.
   void add(std::int32_t decodes, std::int32_t prefill, double seconds);
 
-  /// Estimated seconds of a step with `decodes` decode rows alone; 0 before the first measurement.
+  /// Estimates the seconds of a step with only decode rows; 0 before the first measurement.
   double decode_seconds(std::int32_t decodes) const;
-  /// Estimated seconds that `rows` prompt rows add to a step; 0 before the first measurement.
+  /// Estimates the seconds that `rows` prompt rows add to a step; 0 before the first measurement.
   double prefill_seconds(std::int64_t rows) const;
-  /// Seconds per prompt row at the best measured rate. 0 until a step with at least `rows_max` / 4
-  /// prompt rows was measured, because small steps say nothing about large ones.
+  /// Returns the seconds per prompt row at the best measured rate; 0 until a step with at least
+  /// `rows_max` / 4 prompt rows was measured, because small steps say nothing about large ones.
   double min_row_seconds(std::int32_t rows_max) const;
-  /// Largest number of prompt rows, from 1 to `rows_max`, that add at most `seconds` to a step.
-  /// Returns `rows_max` before the first measurement.
+  /// Returns the largest number of prompt rows, from 1 to `rows_max`, that adds at most `seconds`
+  /// to a step. Returns `rows_max` before the first measurement.
   std::int32_t prefill_rows(double seconds, std::int32_t rows_max) const;
 
  private:
-  /// Number of size classes: 1, 2, 3 to 4, 5 to 8, ... rows. The last class has all larger steps.
+  /// Number of size classes: 1, 2, 3 to 4, 5 to 8, ... rows. The last class has all larger sizes.
   static constexpr int kSizes = 20;
   struct Mean {
     double rows = 0;

@@ -17,37 +17,37 @@ enum class Policy {
   kPriority,  ///< smaller priorities first; `ageing` seconds of waiting equal one priority step
 };
 
-/// How sequences are ranked, and the tenants' shares of the computed rows.
+/// How to rank sequences, and how to share the computed rows between tenants.
 struct WaitingOptions {
   Policy policy = Policy::kArrival;
   double ageing = 10;  ///< seconds of waiting that equal one step of priority
-  std::map<std::uint64_t, double> weights{};  ///< each tenant's share; 1 if not listed
+  std::map<std::uint64_t, double> weights{};  ///< each tenant's weight in the sharing; 1 if absent
 };
 
-/// Preempted sequences come first. Then come the other sequences: tenants in ascending order of
-/// virtual time, and each tenant's sequences by rank.
+/// Orders waiting sequences. Preempted sequences come first. Then come tenants in ascending order
+/// of virtual time, each with its sequences by rank.
 ///
 /// A tenant's virtual time is its number of computed rows divided by its weight. When a tenant
 /// without waiting sequences adds a sequence, its virtual time rises to the least virtual time of
-/// the waiting tenants, so that idle time earns no credit. A higher virtual time stays, so that
-/// a tenant gains nothing by leaving. If no tenant waits, all virtual times are reset to 0.
+/// the waiting tenants, so that idle time earns no credit. A higher virtual time stays, so that a
+/// tenant gains nothing by leaving. If no tenant waits, all virtual times are reset to 0.
 ///
 /// Source: "Fairness in Serving Large Language Models", arXiv:2401.00588.
 class WaitingQueue {
  public:
   explicit WaitingQueue(WaitingOptions options) : options_(std::move(options)) {}
 
-  /// The time of arrival plus `ageing` seconds for each step of priority. Smaller ranks come first.
-  /// All sequences age at the same rate, so a rank never changes.
+  /// Returns a sequence's rank: its arrival plus `ageing` seconds for each step of priority.
+  /// Smaller ranks come first. All sequences age at the same rate, so a rank never changes.
   double rank(const Sequence& s) const;
-  /// Whether `a` comes before `b`: by rank, then by id.
+  /// Returns whether `a` comes before `b`: by rank, then by id.
   bool before(const Sequence& a, const Sequence& b) const;
 
   /// Adds a new sequence. It counts as a sequence of its tenant until `leave`.
   void add(Sequence& s);
   /// Adds a preempted sequence.
   void add_returned(Sequence& s);
-  /// Takes a sequence out of the queue, if it waits. It still counts as a sequence of its tenant.
+  /// Removes a sequence from the queue, if it waits. It still counts as a sequence of its tenant.
   void erase(Sequence& s);
   /// Records that a sequence has ended. It no longer counts as a sequence of its tenant.
   void leave(const Sequence& s);
@@ -55,10 +55,10 @@ class WaitingQueue {
   void serve(const Sequence& s, std::int64_t rows);
 
   std::int64_t size() const { return size_; }
-  /// Calls `visit` with the waiting sequences, in order, until it returns false. `visit` must not
-  /// change the queue.
+  /// Calls `visit` with each waiting sequence, in order, until `visit` returns false. `visit` must
+  /// not change the queue.
   void visit(FunctionRef<bool(Sequence&)> visit) const;
-  /// Number of tenants with waiting or running sequences.
+  /// Returns the number of tenants with waiting or running sequences.
   std::int64_t tenants() const;
 
  private:
@@ -72,7 +72,7 @@ class WaitingQueue {
   };
   struct Tenant {
     double weight = 1;
-    double served = 0;           ///< virtual time: computed rows / weight
+    double served = 0;           ///< virtual time: number of computed rows / weight
     std::int64_t sequences = 0;  ///< number of waiting and running sequences
     std::set<Entry> line;
     bool waits() const { return !line.empty(); }
@@ -83,7 +83,7 @@ class WaitingQueue {
 
   WaitingOptions options_;
   std::set<Entry> returned_;
-  /// Tenants with sequences, and other tenants while their virtual time must be remembered.
+  /// Tenants with sequences, and tenants that left with a higher virtual time than a waiting one.
   std::map<std::uint64_t, Tenant> tenants_;
   std::int64_t size_ = 0;
 };

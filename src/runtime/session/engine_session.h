@@ -21,7 +21,7 @@ std::int64_t save_session(Engine& engine, const std::string& path, Session sessi
 
 /// Loads a session's keys and values into the prefix cache, so that requests of `domain` with the
 /// session's tokens find them. Loads a few blocks between two steps, while blocks are available.
-/// Other tokens are computed later, to equal bits. Returns how many tokens have cached keys.
+/// Requests compute the other keys, with equal bits. Returns how many tokens have cached keys.
 ///
 /// Errors: Error{kModel} if the session belongs to another model, with nothing changed; Error{kIo};
 /// those of Engine::between_steps; std::bad_alloc.

@@ -13,7 +13,7 @@
 
 namespace ingot {
 
-/// Everything besides tokens that keys and values depend on. If this struct is equal in two
+/// Everything that decides keys and values, apart from the tokens. If this struct is equal in two
 /// processes, one can continue from the other's KV cache and compute equal bits.
 struct SessionModel {
   ModelFingerprint weights{};
@@ -27,15 +27,15 @@ struct SessionModel {
   bool operator==(const SessionModel&) const = default;
 };
 
-/// "F32", "F16", "BF16" or "INT8".
+/// Returns "F32", "F16", "BF16" or "INT8".
 std::string_view to_string(KvType type);
 
-/// The SessionModel of a model, made from its Spec before a KvCache exists.
+/// Makes the SessionModel of a model from its Spec, before a KvCache exists.
 SessionModel session_model(const Spec& spec, KvType type, const ModelFingerprint& weights);
-/// The SessionModel of a model whose layers are all in `cache`.
+/// Makes the SessionModel of a model whose layers are all in `cache`.
 SessionModel session_model(const KvCache& cache, const ModelFingerprint& weights);
 
-/// The layers that have the same window and therefore share block tables: see kv_groups.
+/// The layers of a model that have equal windows and share block tables: see kv_groups.
 struct SessionGroup {
   std::int32_t window = 0;
   std::int64_t block_bytes = 0;  ///< bytes of a block in KvRows format, for all layers of the group
@@ -44,19 +44,19 @@ struct SessionGroup {
 /// Groups a model's layers by window, in the order of each group's first layer.
 std::vector<SessionGroup> session_groups(const SessionModel& model);
 
-/// Tokens and how to continue them. There is no other state, because the next token depends only on
-/// the tokens, the parameters and the number of drawn tokens.
+/// Tokens, and what is needed to continue them: the next token depends only on the tokens, the
+/// parameters and the number of drawn tokens.
 struct Session {
   SessionModel model;
   std::vector<std::int32_t> tokens{};
-  std::int64_t generated = 0;  ///< number of tokens at the end that were drawn, not given
-  /// `end_ids` does not contain the model's own end tokens; `logprobs` is not kept.
+  std::int64_t generated = 0;  ///< number of drawn tokens, at the end of `tokens`
+  /// Parameters, without the model's own end tokens in `end_ids` and without `logprobs`.
   SamplingParams sampling{};
   std::vector<std::string> stop{};
   bool ignore_eos = false;
 };
 
-/// Makes the session of a request after the tokens `drawn` were drawn for it.
+/// Makes the session of a request for which the tokens `drawn` were drawn.
 Session session_of(const Request& request, std::span<const std::int32_t> drawn);
 /// Makes a request that continues a session. The caller must set max_tokens, which is still 0.
 Request request_of(const Session& session);

@@ -29,24 +29,24 @@ void write_session(
 /// An open session file. The constructor maps it and checks its checksum and head.
 class SessionFile {
  public:
-  /// Errors: Error{kModel} for a file that cannot be read, is not a session, is damaged, or was
-  /// made by another order version or numerics profile.
+  /// Maps and checks a file. Errors: Error{kModel} if the file cannot be read, is not a session, is
+  /// damaged, or has another order version or numerics profile.
   explicit SessionFile(const std::string& path);
   /// Reads a session from the bytes of a file, which must outlive this object.
   SessionFile(std::span<const std::byte> bytes, std::string name);
 
   const std::string& name() const { return name_; }
   const Session& session() const { return session_; }
-  /// Number of the sequence's first blocks in the file. Some groups may lack a block.
+  /// Returns how many of the sequence's first blocks the file lists. Some groups may lack a block.
   std::int64_t blocks() const { return blocks_; }
-  /// KvRows of block i in group g, layer after layer; empty if the file lacks the block.
+  /// Returns the KvRows of block i in group g, by layer; empty if the file lacks the block.
   std::span<const std::byte> block(std::int64_t i, std::int32_t g) const;
-  /// Errors: Error{kIo} if the file was changed since it was opened.
+  /// Checks the file. Errors: Error{kIo} if the file was changed since it was opened.
   void expect_unchanged() const;
 
   /// Checks the session against a model's limits. Errors: Error{kModel} if `check_session` throws.
   void require_session(const RequestLimits& limits) const;
-  /// Errors: Error{kModel} that names the difference if the session's model is not `mine`.
+  /// Checks the session's model. Errors: Error{kModel} naming its difference from `mine`.
   void require_model(const SessionModel& mine) const;
 
  private:

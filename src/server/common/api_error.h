@@ -22,7 +22,7 @@ struct ApiError : std::exception {
   int status;  ///< HTTP status; it decides the error's type
   std::string code;
   std::string message;
-  std::string param;                ///< the wrong member of the body; empty: none
+  std::string param;                ///< name of the body's wrong member; empty: none
   std::string cause{};              ///< reason for a status 500; written only to the log
   std::int64_t prompt_tokens = -1;  ///< length of a prompt that is too long; -1: unset
   std::int64_t context = -1;        ///< context in tokens, if a prompt is too long; -1: unset
@@ -35,21 +35,21 @@ enum class ErrorForm {
   kAnthropic,  ///< {"type": "error", "error": {"type", "message", ...}}, with Anthropic's types
 };
 
-/// An error as a JSON object. The message is shortened and made printable.
+/// Formats an error as a JSON object, with a shortened and printable message.
 std::string error_json(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
-/// An error as a response, with header fields that tell clients whether to retry.
+/// Makes the response to an error, with header fields that tell clients whether to retry.
 HttpResponse error_response(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
 
-/// An error 400 about a member of the body.
+/// Makes an error 400 about the body's member `param`.
 ApiError invalid_request(std::string param, std::string message);
-/// An error 429: the queue is full, or the request would wait longer than its limit.
+/// Makes an error 429: the queue is full, or the request would wait longer than its limit.
 ApiError overloaded();
-/// An error 503: the server is being stopped.
+/// Makes an error 503: the server is being stopped.
 ApiError draining();
 /// Converts an error of the engine to the error that the client gets.
 ApiError api_error(const Error& error);
 
-/// Calls `body` and rethrows its Error as an ApiError. The parameter's name is taken from the
+/// Calls `body` and rethrows its Error as an ApiError. Takes the parameter's name from the
 /// beginning of the message.
 template <class Body>
 auto as_api(Body&& body) {

@@ -22,18 +22,18 @@ class ApiKeys {
   /// Reads the keys in `text`; see `add`.
   ApiKeys(std::string_view text, const std::string& source) { add(text, source); }
 
-  /// Adds the keys in `text`, one per line: "id:key" or "key". Empty lines and lines that begin
-  /// with "#" are skipped. Errors call the place `source`.
+  /// Adds the keys in `text`, one per line: "id:key" or "key". Skips empty lines and lines that
+  /// begin with "#". Errors name `source` as the origin of the text.
   ///
   /// Errors: Error{kInvalid} with the line's number, never with the key.
   void add(std::string_view text, const std::string& source);
 
   bool is_empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }
-  /// The number of a key that a client presents, from 1; nothing if it is unknown. Keys of equal
-  /// length take equal time, so that timing reveals no key.
+  /// Returns the number of a key, from 1; nothing if the key is unknown. The search takes equal
+  /// time for keys of equal length, so that timing reveals no key.
   std::optional<std::size_t> find(std::string_view key) const;
-  /// The name of key `number`, for logs.
+  /// Returns the id of key `number`, for logs.
   const std::string& id(std::size_t number) const { return keys_[number - 1].id; }
 
  private:

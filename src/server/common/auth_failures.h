@@ -13,7 +13,7 @@ namespace ingot {
 /// first 64 bits, since one client may own a whole /64 network. Thread-safe.
 class AuthFailures {
  public:
-  /// The clock of all time points.
+  /// The clock of all time points that callers pass.
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kWindow{60};
   /// Maximum number of addresses with counts of their own; further addresses share one count.
@@ -24,12 +24,12 @@ class AuthFailures {
 
   explicit AuthFailures(std::size_t most = kFailuresMax) : most_(most) {}
 
-  /// Counts a wrong key. If the address has sent too many, returns the time until another wrong key
-  /// of this address is counted; otherwise zero.
+  /// Counts a wrong key. If the address has reached its limit, counts nothing and returns the time
+  /// until it may try again. Otherwise returns zero.
   std::chrono::seconds add(const std::string& address, Clock::time_point now);
 
  private:
-  /// Times of an address's last wrong keys, as a ring buffer.
+  /// The times of an address's last wrong keys, as a ring buffer.
   struct Failures {
     std::vector<Clock::time_point> moments;
     std::size_t oldest = 0;

@@ -16,15 +16,15 @@ struct ChatPrompt {
   bool opens_reasoning = false;  ///< the prompt ends in <think>, so the reply begins with reasoning
 };
 
-/// Template variables that a request sets: those of `chat_template_kwargs`, and members for which
-/// templates have other names.
+/// Template variables that a request sets: members of `chat_template_kwargs`, and request members
+/// that templates know by other names.
 class ChatArguments {
  public:
   /// Reads `chat_template_kwargs`. Errors: ApiError if it is not an object.
   ChatArguments(Params& params, const Service& service);
 
-  /// Sets a template variable, unless `chat_template_kwargs` has it. False if the template does not
-  /// use the variable.
+  /// Sets a template variable, unless `chat_template_kwargs` sets it. Returns false if the template
+  /// does not use the variable.
   [[nodiscard]] bool set(std::string_view name, Json value);
   /// Sets the reasoning effort from the member `name`; "none" turns reasoning off if the template
   /// supports that. Warns if the template does not use an effort.
@@ -43,7 +43,7 @@ enum class PromptRoom {
   kContext,  ///< shorter than the context by at least one token
 };
 
-/// Renders a chat, in the form that `parse_chat` reads, to a prompt.
+/// Renders a chat to a prompt. `chat` has the form that `parse_chat` reads.
 ///
 /// Errors: ApiError naming the JSON member: `param` if the template refuses the messages, or if the
 /// prompt is too long (context_length_exceeded).
@@ -55,13 +55,13 @@ ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_vie
 /// Errors: ApiError naming the JSON member; context_length_exceeded.
 ChatPrompt read_chat(Params& params, const Service& service);
 
-/// Like `read_chat`, but returns the rendered text, of any length, before tokenizing.
+/// Renders a chat like `read_chat`, but returns its text, of any length, without tokenizing it.
 ///
 /// Errors: ApiError naming the JSON member.
 MarkedText render_chat(Params& params, const Service& service);
 
-/// Messages as templates expect them: text parts are joined, "developer" becomes "system" if the
-/// template does not know it, and reasoning is stored under both names that templates use.
+/// Converts messages to the form that templates expect: joins text parts, turns "developer" into
+/// "system" if the template does not know it, and stores reasoning under both names in use.
 ///
 /// Errors: ApiError naming the message, for roles and contents that templates cannot render.
 Json normalised_messages(const Json& messages, const Service& service);

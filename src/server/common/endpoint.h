@@ -27,7 +27,7 @@ struct GenerationPrompt {
 struct Generation {
   std::vector<GenerationPrompt> prompts;
   std::unique_ptr<ResponseWriter> writer;
-  bool stream = false;  ///< the response is sent as server-sent events
+  bool stream = false;  ///< whether the response is sent as server-sent events
 };
 
 using Reply = std::variant<HttpResponse, Generation>;
@@ -36,11 +36,11 @@ using Reply = std::variant<HttpResponse, Generation>;
 struct Call {
   const HttpRequest& http;
   const std::string& id;  ///< the request's id, from `Admitted::id`
-  std::size_t key;        ///< number of the request's API key, from 1; 0: none was needed
+  std::size_t key;        ///< number of the request's API key, from 1; 0: no key is needed
   Service& service;
 };
 
-/// An endpoint's function. Errors: ApiError; Error{kInvalid} if the engine refuses a value.
+/// Serves an endpoint. Errors: ApiError; Error{kInvalid} if the engine refuses a value.
 using Handler = Reply (*)(const Call& call);
 
 }  // namespace ingot

@@ -14,20 +14,20 @@ namespace ingot {
 /// Errors: ApiError{invalid_value} naming the member at the beginning of `place`.
 [[noreturn]] void refuse_at(const std::string& place, std::string_view what);
 
-/// The role of a message, which must be one of `roles`. Errors: see refuse_at.
+/// Returns the role of a message, which must be one of `roles`. Errors: see refuse_at.
 const std::string& message_role(const std::string& place, const Json& message,
                                 std::initializer_list<std::string_view> roles);
-/// The text of a message's content: a string, or text parts, which are joined by line breaks.
+/// Returns the text of a message's content: a string, or text parts joined by line breaks.
 ///
 /// Errors: see refuse_at; for content of another type, an empty list, a part without a string
 /// "text", and a part with a "type" that is not in `types`.
 std::string message_text(const std::string& place, const Json& content,
                          std::initializer_list<std::string_view> types);
-/// The string in the member `member` of a part. Errors: see refuse_at.
+/// Returns the string in the member `member` of a part. Errors: see refuse_at.
 std::string part_string(const std::string& place, const Json& part, std::string_view member);
-/// The "type" of a part. Errors: see refuse_at.
+/// Returns the "type" of a part. Errors: see refuse_at.
 const std::string& part_type(const std::string& place, const Json& part);
-/// Appends `line` to `text`, after a line break unless `text` is empty.
+/// Appends `line` to `text`. If `text` is not empty, first appends a line break.
 void add_line(std::string& text, std::string_view line);
 
 }  // namespace ingot

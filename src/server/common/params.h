@@ -24,23 +24,23 @@ class Params {
 
   /// Returns the member and marks it as read; null if the member is absent.
   const Json* take(std::string_view name);
-  /// Whether the member is present. Does not mark it as read.
+  /// Returns whether the member is present. Does not mark it as read.
   bool has(std::string_view name) const;
 
-  /// The member's value; nothing if it is absent. Errors: ApiError naming the member if its type is
-  /// wrong or its value out of range.
+  /// Returns the member's value; nothing if it is absent. Errors: ApiError naming the member if its
+  /// type is wrong or its value out of range.
   std::optional<bool> flag(std::string_view name);
   std::optional<std::int64_t> whole(std::string_view name, std::int64_t low, std::int64_t high);
   std::optional<double> real(std::string_view name, double low, double high);
   std::optional<std::string> text(std::string_view name, std::size_t bytes_max);
   std::optional<std::string> one_of(std::string_view name,
                                     std::initializer_list<std::string_view> values);
-  /// The member, which must be an array or an object; null if it is absent. Errors: ApiError for
-  /// another type.
+  /// Returns the member, which must be an array or an object; null if it is absent. Errors:
+  /// ApiError for another type.
   const Json* array(std::string_view name);
   const Json* object(std::string_view name);
-  /// Calls `read` with the members of the object `name`, if it is present. Messages call a member
-  /// "name.member"; the inner warnings are added here too. Errors: ApiError for another type.
+  /// Calls `read` with the members of the object `name`, if present. Errors and warnings call a
+  /// member "name.member". Adds the inner warnings here. Errors: ApiError for another type.
   void within(std::string_view name, const std::function<void(Params&)>& read);
 
   /// Warns, if the member is present, that it has no effect.
@@ -54,9 +54,9 @@ class Params {
   /// Adds a warning to the response.
   void warn(std::string_view param, std::string_view code, std::string_view detail);
 
-  /// Warns about the members that were not read. Called last.
+  /// Warns about the members that were not read. Call it last.
   void finish();
-  /// The warnings: [{"param", "code", "detail"}]; null if there are none.
+  /// Returns the warnings: [{"param", "code", "detail"}]; null if there are none.
   const Json& warnings() const { return warnings_; }
 
  private:

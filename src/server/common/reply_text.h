@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// The text of one reply, split into reasoning and content delta by delta.
+/// Splits the text of one reply, as its deltas arrive, into reasoning and content.
 class ReplyText {
  public:
   using Parts = ReasoningSplitter::Parts;
@@ -21,14 +21,14 @@ class ReplyText {
 
   /// Adds a delta, and counts its tokens if they are reasoning.
   void add(const Delta& delta);
-  /// Ends the reply: adds text that was held back because it could begin a tag.
+  /// Ends the reply: adds text that could have been the beginning of a tag.
   void finish() { append(splitter_.finish()); }
-  /// Returns the text since the last call. Reasoning comes before all content.
+  /// Returns the text added since the last call. All reasoning comes before the content.
   Parts take() { return std::exchange(parts_, {}); }
 
-  /// Whether the reply can contain reasoning.
+  /// Returns whether the reply can contain reasoning.
   bool has_reasoning() const { return has_reasoning_; }
-  /// Whether the last delta was reasoning or one of its tags.
+  /// Returns whether the last delta was reasoning or one of its tags.
   bool was_reasoning() const { return was_reasoning_; }
   std::int64_t reasoning_tokens() const { return reasoning_tokens_; }
 

@@ -34,7 +34,7 @@ struct GateOptions {
   std::span<const Route> routes{};
 };
 
-/// Maximum bytes that --log-content writes of the body of a request or response.
+/// Maximum bytes that --log-content writes of each request body and each response body.
 inline constexpr std::size_t kContentBytesMax = 64 << 10;
 
 /// Handles HTTP requests: checks access and limits, calls endpoints, writes the log.
@@ -60,14 +60,14 @@ class RequestGate final : public RequestHandler {
 
  private:
   bool is_host_allowed(const HttpRequest& request, const Route* route) const;
-  /// The number of the request's API key; 0: no key is needed. Errors: ApiError for a wrong key.
+  /// Returns the number of the API key; 0: no key is needed. Errors: ApiError for a wrong key.
   std::size_t authenticate(const HttpRequest& request, const Route* route);
   std::size_t check_key(const HttpRequest& request);
-  /// The entry of `cors_origins` that matches the request's origin; null if there is none.
+  /// Returns the entry of `cors_origins` that matches the request's origin; null if none does.
   const std::string* allowed_origin(const HttpRequest& request) const;
   HttpResponse preflight(const HttpRequest& request) const;
   ApiError error_of(const Outcome& outcome) const;
-  /// The response to an error. Logs a status 500 with its cause.
+  /// Makes the response to an error. Logs an error 500 with its cause.
   HttpResponse failed(const ApiError& error, const Admitted& admitted);
   void log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end);
   void log_failure(const ApiError& error, const Admitted& admitted);

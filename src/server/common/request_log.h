@@ -13,31 +13,31 @@
 
 namespace ingot {
 
-/// Writes log lines. A line that would block is dropped and counted. Thread-safe.
+/// Writes log lines. Drops and counts a line whose write would block. Thread-safe.
 class ServerLog {
  public:
-  /// Which lines are written. Each level includes the lines of the levels before it.
+  /// Which lines the log has. Each level includes the lines of the levels before it.
   enum class Level { kNone, kErrors, kRequests, kContents };
 
   /// `dropped` counts the lines that could not be written; it must outlive the log.
   ServerLog(int fd, Level level, std::atomic<std::uint64_t>& dropped)
       : fd_(fd), level_(level), dropped_(dropped) {}
 
-  /// Whether a line is written for each request.
+  /// Returns whether the log has a line for each request.
   bool has_requests() const { return level_ >= Level::kRequests; }
-  /// Whether the contents of requests and responses are written.
+  /// Returns whether the log has the contents of requests and responses.
   bool has_contents() const { return level_ == Level::kContents; }
   /// Logs the end of a request: the time, the event's name, then `fields`.
   void request(const Json& fields);
   /// Logs the text of a request or response (`of` says which), in several lines if it is long.
   void content(std::string_view id, std::string_view of, std::string_view text, bool is_cut);
-  /// Logs a refusal, at most once a second for each status and `event`, a string literal.
+  /// Logs a refusal; at most once a second per status and `event`, which must be a string literal.
   void refusal(std::string_view event, int status);
-  /// Logs a status 500, at most once a second for each `route`, a string literal.
+  /// Logs an error 500; at most once a second per `route`, which must be a string literal.
   void failure(std::string_view route, std::string_view id, std::string_view cause);
 
  private:
-  /// True if no line of this second has `name` and `status`; then adds common members to `fields`.
+  /// Returns whether `name` and `status` have no line this second. If so, completes `fields`.
   bool is_due(std::string_view name, int status, Json& fields);
   void write(std::string_view event, const Json& fields);
 

@@ -12,18 +12,18 @@
 
 namespace ingot {
 
-/// A string as JSON, with quotes.
+/// Formats a string as JSON, with quotes.
 std::string json_string(std::string_view text);
-/// A log-probability for JSON, which has no infinities: -9999 if it is not finite.
+/// Returns a log-probability for JSON, which has no infinities: -9999 if it is not finite.
 double finite_logprob(float logprob);
-/// A token's entry in a chat's log-probabilities: {"token", "logprob", "bytes", "top_logprobs"}.
+/// Makes a token's entry in a chat's logprobs: {"token", "logprob", "bytes", "top_logprobs"}.
 Json chat_logprob(const Service& service, const TokenLogprobs& logprobs);
-/// A token's bytes as text. U+FFFD replaces bytes that are not a whole character.
+/// Returns a token's text. U+FFFD replaces bytes that are not a whole character.
 std::string token_text(const Service& service, std::int32_t id);
-/// Token ids as a JSON array.
+/// Makes a JSON array of token ids.
 Json ids_json(std::span<const std::int32_t> ids);
 
-/// The beginning of a response, or of each chunk of a stream: members from "id" to
+/// Formats the beginning of a response, or of each chunk of a stream: members from "id" to
 /// "system_fingerprint", without the closing brace.
 std::string response_head_json(const Service& service, std::string_view id, std::string_view object,
                                std::int64_t created);
@@ -35,9 +35,9 @@ struct Usage {
   std::int64_t completion_tokens = 0;
   std::int64_t reasoning_tokens = 0;
 
-  /// Adds the tokens of a choice, and of its prompt if the choice is the prompt's first.
+  /// Adds the tokens of a choice. Adds its prompt's tokens too if it is the first choice.
   void add(const Outcome& outcome, bool is_first_choice);
-  /// The counts as {"prompt_tokens", "completion_tokens", "total_tokens", ...}.
+  /// Returns the counts as {"prompt_tokens", "completion_tokens", "total_tokens", ...}.
   Json json() const;
 };
 

@@ -23,7 +23,7 @@ enum class RouteKind {
 /// An HTTP method and path, and their endpoint.
 struct Route {
   std::string_view method;
-  std::string_view path;  ///< a final "{id}" matches one path segment, "{name}" one or more
+  std::string_view path;  ///< a final "{id}" is one path segment; "{name}" is one or more
   Access access = Access::kKey;
   RouteKind kind = RouteKind::kWork;
   Handler handler = nullptr;
@@ -37,15 +37,15 @@ inline constexpr std::string_view kGoodState = R"({"status":"ok"})";
 struct RouteMatch {
   const Route* route = nullptr;  ///< null: no route matches
   std::string allowed{};         ///< if no route matches: the path's methods, such as "GET, POST"
-  ErrorForm errors = ErrorForm::kOpenAi;  ///< form of errors at this path
+  ErrorForm errors = ErrorForm::kOpenAi;  ///< form of this path's errors
 };
 
 /// Finds a route. A path may end in "/" and leave out "/v1". HEAD finds the routes of GET.
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path);
 
-/// The value of "{id}" or "{name}" in a path: the part behind `before`, with percent-encoded
-/// characters decoded.
+/// Returns the value of "{id}" or "{name}": the part of `path` behind `before`. Decodes
+/// percent-encoded characters.
 std::string path_name(std::string_view path, std::string_view before);
 
 }  // namespace ingot

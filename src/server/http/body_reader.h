@@ -14,8 +14,8 @@
 
 namespace ingot {
 
-/// Reads one body, framed by its length or by chunks, and sets a deadline for its next byte. It
-/// does no input or output itself.
+/// Extracts one body, with Content-Length or chunked, from received bytes. Computes the deadline
+/// for the body's next byte. Does no input or output.
 class BodyReader {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,17 +24,17 @@ class BodyReader {
   BodyReader(const HttpHead& head, std::size_t body_bytes_max, const ConnectionTimes& times,
              Clock::time_point begin);
 
-  /// Appends the part of the body that `bytes` holds to `body`. Returns the number of used bytes:
-  /// all of `bytes` unless the body has ended. Must not be called after a refusal.
+  /// Appends the body's bytes in `bytes` to `body`. Returns the number of bytes that it used: all
+  /// of `bytes`, or fewer when the body ends. Must not be called after a refusal.
   std::size_t read(std::string_view bytes, std::string& body);
 
   bool has_ended() const { return chunks_ ? chunks_->has_ended() : left_ == 0; }
-  /// Why the body is refused; nothing while it is accepted. A length that is too large is refused
-  /// before the first byte.
+  /// Returns why the body is refused; empty while the body is valid. A body whose Content-Length is
+  /// too large is refused before its first byte.
   const std::optional<HttpRefusal>& refusal() const {
     return chunks_ ? chunks_->refusal() : refusal_;
   }
-  /// The deadline for the body's next byte. After a grace period the body must keep a minimum rate.
+  /// Returns the deadline for the body's next byte. After a grace period a minimum rate applies.
   Clock::time_point next_byte_by() const;
 
  private:

@@ -1,4 +1,4 @@
-// Budget: limits on memory and on requests at once, shared by all requests of a server.
+// Budget: limits on memory and on concurrent requests, shared by all requests of a server.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace ingot {
 
-/// A limited amount of a resource that all requests share. Thread-safe.
+/// A resource of limited amount, shared by all requests. Thread-safe.
 class Budget {
  public:
   explicit Budget(std::size_t most) : left_(static_cast<std::int64_t>(most)) {}
-  /// Takes `amount`. If less is left, takes nothing and returns false.
+  /// Takes `amount` and returns true. If less budget is left, takes nothing and returns false.
   [[nodiscard]] bool take(std::size_t amount) {
     const auto count = static_cast<std::int64_t>(amount);
     if (left_.fetch_sub(count) >= count) return true;
@@ -26,10 +26,10 @@ class Budget {
   std::atomic<std::int64_t> left_;
 };
 
-/// One request's share of a budget. The destructor gives it back.
+/// One request's share of a budget. The destructor gives the share back.
 class BudgetShare {
  public:
-  /// Number of a body's first bytes that use no budget, so that every connection may hold them.
+  /// Bytes at the start of each body that use no budget. So a small body never lacks budget.
   static constexpr std::size_t kFreeBytes = 64 << 10;
 
   explicit BudgetShare(Budget& budget) : budget_(budget) {}
@@ -37,7 +37,7 @@ class BudgetShare {
   BudgetShare(const BudgetShare&) = delete;
   BudgetShare& operator=(const BudgetShare&) = delete;
 
-  /// Grows the share to `amount`; false, with no change, if the budget has too little left.
+  /// Grows the share to `amount`. Returns false and changes nothing if too little budget is left.
   [[nodiscard]] bool grow(std::size_t amount) {
     if (amount > amount_ && !budget_.take(amount - amount_)) return false;
     amount_ = std::max(amount, amount_);

@@ -26,13 +26,13 @@ namespace ingot {
 
 /// Budgets that all requests of a server share.
 struct Budgets {
-  Budget bodies;                           ///< bytes of request bodies in memory
-  Budget responses;                        ///< bytes of whole responses that are not sent yet
-  Budget text_requests{16};                ///< number of requests for `Workers::texts` at once
-  std::atomic<std::int64_t> answering{0};  ///< number of requests read but not yet answered
+  Budget bodies;                           ///< limits the bytes of request bodies in memory
+  Budget responses;                        ///< limits the bytes of whole responses not sent yet
+  Budget text_requests{16};                ///< limits the requests for `Workers::texts`
+  std::atomic<std::int64_t> answering{0};  ///< number of requests that are read, but not answered
 };
 
-/// Thread pools that handle requests, so that no connection waits for another one's request.
+/// Thread pools that run the request handlers, so that handlers do not block an IoThread.
 struct Workers {
   /// Sets the number of threads in each pool.
   Workers(std::size_t request_threads, std::size_t text_threads, std::size_t state_threads)
@@ -62,15 +62,15 @@ struct ThreadPaces {
   StreamPace streams;
 };
 
-/// Serves one socket. It runs in its executor's one thread and keeps itself alive until it ends.
+/// Serves one socket in the one thread of its executor. Keeps itself alive until it ends.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// `paces` belong to the thread of `executor`.
+  /// `paces`: the rate limits of the thread that runs `executor`.
   Connection(const ConnectionParts& parts, ThreadPaces& paces,
              boost::asio::any_io_executor executor, std::shared_ptr<Socket> socket,
              std::string peer);
 
-  /// Starts serving. `ended` is called once, when the connection has ended.
+  /// Starts serving. Calls `ended` once, when the connection has ended.
   void start(std::function<void()> ended);
   /// Closes the connection as soon as no request is under way.
   void close_when_idle();
@@ -110,9 +110,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string peer_;
   Receiver input_;
   int requests_left_ = 0;      ///< number of further requests before the connection closes
-  bool is_busy_ = false;       ///< a request is under way
+  bool is_busy_ = false;       ///< true from a request's first byte until its end
   bool is_closing_ = false;    ///< the connection closes once no request is under way
-  bool is_answering_ = false;  ///< a request was read and is being answered
+  bool is_answering_ = false;  ///< true while the connection answers a request
   bool has_ended_writing_ = false;
 };
 

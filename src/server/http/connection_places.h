@@ -24,7 +24,7 @@ class ConnectionPlaces {
   ConnectionPlaces(std::int64_t most, std::int64_t reserved, std::int64_t per_address)
       : most_(most), reserved_most_(reserved), per_address_most_(per_address) {}
 
-  /// Takes a place for a connection from `address`. There is no limit for the empty address.
+  /// Takes a place for a connection from `address`. An empty address has no per-address limit.
   Place enter(const std::string& address) {
     const std::lock_guard lock(mutex_);
     const bool is_free = open_ - reserved_ < most_;
@@ -37,7 +37,7 @@ class ConnectionPlaces {
     reserved_ += is_free ? 0 : 1;
     return is_free ? Place::kFree : Place::kReserved;
   }
-  /// Returns the place that `enter` took.
+  /// Gives back the place that `enter` took.
   void leave(const std::string& address, Place place) {
     const std::lock_guard lock(mutex_);
     const auto at = by_address_.find(address);
@@ -46,7 +46,7 @@ class ConnectionPlaces {
     if (--open_ == 0) none_open_.notify_all();
   }
 
-  /// Waits until no connection is open; false if some are still open after `seconds`.
+  /// Waits until no connection is open. Returns false if connections are open after `seconds`.
   bool wait_until_none(double seconds) {
     std::unique_lock lock(mutex_);
     return none_open_.wait_for(lock, std::chrono::duration<double>(seconds),

@@ -9,16 +9,16 @@ namespace ingot {
 
 /// Timeouts of a connection's states.
 struct ConnectionTimes {
-  /// Timeout from a head's first byte to its end. Short, because a head fits into a few packets,
-  /// and a client that sends it slowly holds a connection.
+  /// Timeout from a head's first byte to its end. Short, because a head fits into a few packets.
+  /// Until the head ends, a slow client occupies a connection.
   std::chrono::milliseconds head{10'000};
   /// Timeout from a head's end to the body's end. 8 MiB take 60 s at 1.1 Mbit/s.
   std::chrono::milliseconds body{60'000};
-  /// Grace period after which a body must arrive at `body_bytes_per_second`, a rate that any link
-  /// has. Otherwise a client could hold a body's memory for the whole timeout `body`.
+  /// Grace period before `body_bytes_per_second` applies to a body. Any link is that fast. Without
+  /// this minimum rate, a client could hold a body's memory for the whole timeout `body`.
   std::chrono::milliseconds body_grace{5'000};
   std::size_t body_bytes_per_second = 1024;
-  std::chrono::milliseconds idle{60'000};  ///< timeout for the next request to begin
+  std::chrono::milliseconds idle{60'000};  ///< timeout until the next request begins
   /// Time within which the client must take 16 KiB. Otherwise the connection closes.
   std::chrono::milliseconds write_stall{30'000};
   /// Minimum rate (bytes/s) at which a client must take a response, after `write_stall`.
@@ -26,11 +26,11 @@ struct ConnectionTimes {
   /// Time without events after which a stream sends a comment, since proxies cut silent responses
   /// (nginx after 60 s by default). A shorter time would only add bytes.
   std::chrono::milliseconds ping{10'000};
-  std::chrono::milliseconds linger{1'000};  ///< time for the client to read the last response
+  std::chrono::milliseconds linger{1'000};  ///< wait before the close, so that the client can read
   /// Number of requests after which a connection closes, so that load balancers can move clients to
   /// other servers. A small number causes frequent handshakes.
   int requests_max = 1000;
-  /// Interval at which the tokens of a stream are sent together; absent: StreamPace chooses.
+  /// Interval at which a stream sends its new tokens; 0: at once; absent: as StreamPace says.
   std::optional<std::chrono::milliseconds> gather = std::nullopt;
 };
 

@@ -13,7 +13,7 @@ namespace ingot {
 /// Limits on a request. A request that exceeds a limit gets an error that names the limit, and the
 /// connection closes.
 struct HttpLimits {
-  /// Maximum bytes of the request line (method, target, version); at least 8,000 by RFC 9112.
+  /// Maximum bytes of the request line (method, target, version). RFC 9112 asks for 8,000 or more.
   std::size_t line_bytes_max = 8 << 10;
   /// Maximum bytes of the request line and all header fields, including cookies and tokens of
   /// proxies. Each connection can use this much memory before its API key is checked.
@@ -27,13 +27,13 @@ struct HttpLimits {
 /// Header fields in order. Names are in lower case; values have no white space around them.
 using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
-/// The text with its ASCII letters in lower case.
+/// Returns `text` with its ASCII letters in lower case.
 std::string lower_ascii(std::string_view text);
 
-/// The value of the first field of this name (in lower case); null if there is none.
+/// Returns the value of the first field named `name` (in lower case); null if no field has it.
 const std::string* find_field(const HttpFields& fields, std::string_view name);
 
-/// A request whose head was read, but not necessarily its body.
+/// A request. Its head has been read; its body may still be missing.
 struct HttpRequest {
   std::string method;
   std::string path;   ///< the target's path, still percent-encoded
@@ -54,13 +54,13 @@ struct HttpResponse {
   HttpFields fields{};
 };
 
-/// Why a request cannot be read. The client gets this as the response; the connection closes.
+/// Why a request cannot be read. The server sends this as its response, then closes the connection.
 struct HttpRefusal {
   int status = 400;     ///< HTTP status; 0: no response, since the client does not speak HTTP
   std::string message;  ///< text for the client; names the exceeded limit, if any
 };
 
-/// The reason phrase: "Bad Request" for 400; "Unknown" for a status that is never sent.
+/// Returns the reason phrase: "Bad Request" for 400; "Unknown" for a status never sent.
 std::string_view status_text(int status);
 
 /// How a body is framed, and whether the connection stays open after it.
@@ -71,10 +71,10 @@ enum class HttpFraming {
   kToClose,  ///< no length; the body ends when the connection closes
 };
 
-/// A response's status line and header fields, with the empty line that ends them.
+/// Returns a response's status line and header fields, with the empty line after the fields.
 std::string response_head(const HttpResponse& response, HttpFraming framing);
 
-/// A chunk of a chunked body; empty `bytes` make the last chunk.
+/// Returns `bytes` as one chunk of a chunked body; if `bytes` is empty, the last chunk.
 std::string http_chunk(std::string_view bytes);
 
 }  // namespace ingot

@@ -12,11 +12,11 @@
 
 namespace ingot {
 
-/// A request's head, and what it says about the body and the connection.
+/// A parsed head: the request, its body's framing, and options of the connection.
 struct HttpHead {
-  HttpRequest request;       ///< with an empty body, which is read later
+  HttpRequest request;       ///< the request, with an empty body
   std::size_t bytes = 0;     ///< length of the head, with its empty line
-  std::uint64_t length = 0;  ///< length of the body in bytes, unless it is chunked
+  std::uint64_t length = 0;  ///< length of the body in bytes; unused for a chunked body
   bool is_chunked = false;
   bool wants_continue = false;  ///< the client sends its body only after "100 Continue"
   bool keep_alive = true;
@@ -30,7 +30,7 @@ class HttpHeadReader {
   explicit HttpHeadReader(const HttpLimits& limits) : limits_(limits) {}
 
   /// In each call, `bytes` must hold all bytes since the end of the last head. Returns nothing
-  /// until the head is complete. After a result, the next call begins the next head.
+  /// until the head is complete. After a call returns a result, the next call begins the next head.
   std::optional<std::variant<HttpHead, HttpRefusal>> read(std::string_view bytes);
 
  private:

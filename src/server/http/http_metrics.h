@@ -15,7 +15,7 @@ namespace ingot {
 /// Counters of the HTTP server. Thread-safe.
 class HttpMetrics {
  public:
-  /// Counts a response. `route` is the path in the route table, never the client's path.
+  /// Counts a response. `route` is the path in the route table, not the path that the client sent.
   void add_response(std::string_view route, int status) {
     const std::lock_guard lock(mutex_);
     ++responses_[{std::string(route), status}];

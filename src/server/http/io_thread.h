@@ -1,4 +1,4 @@
-// IoThread: a thread that does the input and output of its share of the connections.
+// IoThread: a thread that does the input and output of some of the server's connections.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -20,7 +20,7 @@ class IoThread {
   IoThread() : work_(boost::asio::make_work_guard(context_)) {}
 
   boost::asio::io_context& context() { return context_; }
-  /// The rate limits of this thread's connections.
+  /// Returns the rate limits that this thread's connections share.
   ThreadPaces& paces() { return paces_; }
   void start() {
     thread_ = std::thread([this] { run(); });
@@ -55,7 +55,7 @@ class IoThread {
       try {
         while (context_.run_one() > 0) {
           context_.poll();
-          // During a flood of refusals, later requests are collected and read together.
+          // Sleeps during a flood of refusals, to read later requests together.
           const auto rest = paces_.refusals.rest(RefusalPace::Clock::now());
           if (rest.count() > 0) std::this_thread::sleep_for(rest);
         }

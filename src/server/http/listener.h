@@ -25,22 +25,22 @@ struct Listener {
   std::string path;  ///< the file of a Unix socket; empty for TCP
 };
 
-/// Listens on an address. For "localhost" it listens on both loopback addresses, since clients try
-/// either. Port 0: the system picks a port.
+/// Listens on a TCP address; "localhost" means both loopback addresses, since a client may use IPv4
+/// or IPv6. Port 0: the system picks a port.
 ///
 /// Errors: Error{kUnavailable} if an address cannot be bound.
 std::vector<std::unique_ptr<Listener>> listen_tcp(boost::asio::io_context& context,
                                                   const std::string& host, std::uint16_t port);
-/// Listens on a Unix socket that only its owner can connect to. A socket file on which no process
-/// listens is replaced.
+/// Listens on a Unix socket. Only the file's owner can connect. Replaces an old socket file on
+/// which no process listens.
 ///
 /// Errors: Error{kUnavailable} if the path cannot be bound.
 std::unique_ptr<Listener> listen_unix(boost::asio::io_context& context, const std::string& path);
 
-/// The address of a TCP listener: "127.0.0.1:8080" or "[::1]:8080".
+/// Returns the address of a TCP listener: "127.0.0.1:8080" or "[::1]:8080".
 std::string address_of(const Listener& listener);
 
-/// The client's address on a connected socket; empty for a Unix socket.
+/// Returns the address of a connected socket's client; empty for a Unix socket.
 std::string peer_of(const boost::asio::generic::stream_protocol::socket& socket);
 
 }  // namespace ingot

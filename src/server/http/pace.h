@@ -1,4 +1,4 @@
-// Rate limits of a thread: on wakes that refuse requests, and on events that its streams send.
+// Rate limits of a thread: on wake-ups that refuse requests, and on events that streams send.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// A rate limiter. Each event takes `cost` from a budget, which elapsed time refills up to `burst`
-/// events. The budget starts full and can fall to minus its maximum. For use by one thread.
+/// A rate limiter. Each event takes `cost` from a budget; elapsed time refills it. The budget
+/// starts full, at `burst` times `cost`; its minimum is minus that amount. Not thread-safe.
 class TokenBucket {
  public:
   /// The clock of all time points.
@@ -19,7 +19,7 @@ class TokenBucket {
 
   TokenBucket(Clock::duration cost, int burst) : cost_(cost), most_(burst * cost), saved_(most_) {}
 
-  /// Takes an event's cost. Returns the budget that is left; negative if the events came too fast.
+  /// Takes an event's cost. Returns the remaining budget; negative if events came too fast.
   Clock::duration take(Clock::time_point now) {
     saved_ = std::max(std::min(saved_ + (now - last_), most_) - cost_, -most_);
     last_ = now;
@@ -40,7 +40,7 @@ class RefusalPace {
  public:
   using Clock = TokenBucket::Clock;
   static constexpr Clock::duration kPerWake = std::chrono::milliseconds(4);
-  static constexpr int kBurst = 32;  ///< number of wakes before the limit applies
+  static constexpr int kBurst = 32;  ///< number of refusing wake-ups before the limit applies
 
   /// Notes that a request was refused because there is no room.
   void refused() { has_refused_ = true; }
@@ -57,8 +57,8 @@ class RefusalPace {
 };
 
 /// Limits how often a thread's streams send, since sending an event costs more than computing a
-/// token of a small model. While streams send few events, each token is sent at once. At higher
-/// rates, the tokens of an interval, which grows with the number of streams, are sent together.
+/// token of a small model. While streams send few events, they send each token at once. At
+/// higher rates they send an interval's tokens together. More streams make the interval longer.
 class StreamPace {
  public:
   /// The clock of all time points.
@@ -76,22 +76,22 @@ class StreamPace {
   /// Removes a stream that has ended.
   void end_stream() { --streams_; }
 
-  /// Notes that an event was sent. Returns the time at which its stream may send again: `now` if
-  /// at once. Intervals are kPerEvent times a power of two and begin at the same times for all
-  /// streams, so that the thread wakes once for all streams, even when their number changes.
+  /// Notes that an event was sent. Returns the time when its stream may send again; `now`: at
+  /// once. An interval is kPerEvent times a power of two and begins at one time for all
+  /// streams. So the thread wakes once for all streams, even when their number changes.
   Clock::time_point sent(Clock::time_point now) {
     if (events_.take(now) >= Clock::duration::zero()) return now;
     const auto shared = std::bit_ceil(static_cast<std::uint32_t>(std::max(streams_, 1)));
     return end_of_interval(now, kPerEvent * std::min<std::int64_t>(shared, kStreamsMax));
   }
 
-  /// The first multiple of `interval` after `now`.
+  /// Returns the first multiple of `interval` after `now`.
   static Clock::time_point end_of_interval(Clock::time_point now, Clock::duration interval) {
     return now - now.time_since_epoch() % interval + interval;
   }
 
  private:
-  int streams_ = 0;  ///< streams that have begun to send
+  int streams_ = 0;  ///< number of streams that have begun to send and have not ended
   TokenBucket events_{kPerEvent, kBurst};
 };
 
@@ -107,7 +107,7 @@ class PacedStream {
   PacedStream(const PacedStream&) = delete;
   PacedStream& operator=(const PacedStream&) = delete;
 
-  /// Notes that an event was sent. Returns when the stream may send again: `now` if at once.
+  /// Notes that an event was sent. Returns when the stream may send again; `now`: at once.
   StreamPace::Clock::time_point sent(StreamPace::Clock::time_point now) {
     if (!has_begun_) pace_.begin_stream();
     has_begun_ = true;

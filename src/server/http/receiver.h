@@ -13,8 +13,8 @@
 
 namespace ingot {
 
-/// A bounded buffer of received bytes. One coroutine fills it, another one takes bytes out; both
-/// run in the executor's thread.
+/// A bounded buffer of received bytes. One coroutine fills the buffer, another coroutine empties
+/// it. Both run in the executor's thread.
 class Receiver {
  public:
   using Clock = std::chrono::steady_clock;
@@ -23,7 +23,7 @@ class Receiver {
   Receiver(Socket& socket, const boost::asio::any_io_executor& executor)
       : socket_(socket), signal_(executor), room_(executor) {}
 
-  /// Reads until the client closes its side, or `end` is called.
+  /// Fills the buffer until the client closes its side, or `end` is called.
   boost::asio::awaitable<void> run();
   /// Stops receiving.
   void end();
@@ -33,8 +33,8 @@ class Receiver {
   /// Drops the first `count` bytes of `bytes()`.
   void use(std::size_t count);
 
-  /// Waits until `wake` is called or `until` has passed; true if `wake` was called. New bytes and
-  /// the end of the input call `wake`.
+  /// Waits until a call of `wake`, or until the time `until`. Returns whether `wake` was called.
+  /// New bytes and the end of the input also call `wake`.
   boost::asio::awaitable<bool> wait(Clock::time_point until);
   void wake() { signal_.cancel(); }
 

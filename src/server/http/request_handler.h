@@ -25,21 +25,21 @@ class ResponseWriter {
   virtual ~ResponseWriter() = default;
   /// Adds a delta of a choice.
   virtual void add_delta(std::size_t /*choice*/, const Delta& /*delta*/) {}
-  /// For streams: appends an event with a choice's deltas that no earlier event has, if there is
-  /// something to send.
+  /// For streams: appends to `out` an event with the choice's deltas since its last event. Appends
+  /// nothing if there is nothing to send.
   virtual void flush(std::size_t /*choice*/, std::string& /*out*/) {}
-  /// Ends a choice that had no error; appends the text that was not flushed.
+  /// Ends a choice that did not fail; appends its text that is not flushed yet.
   virtual void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) = 0;
-  /// Called when all choices have ended: appends the rest of a stream, or the whole body.
+  /// Appends the rest of a stream, or the whole body. Called after all choices have ended.
   virtual void finish(std::string& out) = 0;
-  /// Appends an error event in the middle of a stream; nothing follows it.
+  /// Appends an error event to a stream that has begun. No event follows.
   virtual void write_error(const ApiError& error, std::string& out) = 0;
 };
 
 /// Which threads handle a request.
 enum class HandlerThreads {
   kRequests,
-  kTexts,   ///< for long requests that do not use the engine; few may wait
+  kTexts,   ///< for long requests without the engine; only few may be queued
   kStates,  ///< for quick requests, such as probes, that must not wait behind others
 };
 
@@ -66,9 +66,9 @@ struct RunningGeneration {
 /// The first bytes of a request's body or of its response, for the log.
 struct Content {
   std::string text{};
-  bool is_cut = false;  ///< true if the text was longer
+  bool is_cut = false;  ///< true if `text` lacks the last bytes
 
-  /// Appends `more`, until the text has `bytes_max` bytes.
+  /// Appends as much of `more` as fits: `text` has at most `bytes_max` bytes.
   void add(std::string_view more, std::size_t bytes_max) {
     const std::size_t room = bytes_max - text.size();
     is_cut = is_cut || more.size() > room;
@@ -81,7 +81,7 @@ struct RequestEnd {
   int status = 0;  ///< HTTP status; 0: the client left before a response began
   std::int64_t prompt_tokens = 0;
   std::int64_t generated_tokens = 0;
-  std::int64_t cached_tokens = 0;  ///< cached tokens of the first prompt
+  std::int64_t cached_tokens = 0;  ///< number of the first prompt's tokens that were cached
   PrefixMiss miss{};               ///< where the cached prefix ends, and why
   double seconds = 0;
   bool is_cut = false;  ///< true if the generation was cut off
@@ -101,8 +101,8 @@ class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
 
-  /// Before a request's body is read: admits the request, or returns a response that refuses or
-  /// answers it. `has_body`: true if a body follows the head.
+  /// Admits a request before its body is read, or returns a response that refuses or answers the
+  /// request. `has_body`: true if a body follows the head.
   virtual std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) = 0;
   /// Answers a request, or submits it to the engine. Called from a handler thread. The engine's
   /// thread calls `notify` when a stream has a delta or an end.
@@ -110,37 +110,37 @@ class RequestHandler {
       const HttpRequest& /*request*/, const Admitted& /*admitted*/, Notify /*notify*/) {
     return HttpResponse{.status = 503};
   }
-  /// The response to a request that cannot be read. `request` is null if its head was not read.
+  /// Returns the response to an unreadable request. `request`: null if the head was not read.
   virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) = 0;
-  /// The response to an admitted request for which a resource is exhausted.
+  /// Returns the response to an admitted request whose resource `what` is exhausted.
   virtual HttpResponse no_room(NoRoom /*what*/, const Admitted& /*admitted*/) {
     return {.status = 503};
   }
-  /// Called when a generation failed or was cancelled. Returns the response. If `events` is not
-  /// null, appends the stream's last event to it instead.
+  /// Returns the response of a generation that failed or was cancelled. If `events` is not null,
+  /// appends the stream's last event to `events` instead.
   virtual HttpResponse failure(const Outcome& /*outcome*/, const Admitted& /*admitted*/,
                                ResponseWriter& /*writer*/, std::string* /*events*/) {
     return {.status = 500};
   }
-  /// Called when a request has ended.
+  /// Logs and counts a request that has ended. The default does nothing.
   virtual void ended(const HttpRequest& /*request*/, const Admitted& /*admitted*/,
                      const RequestEnd& /*end*/) {}
-  /// Header fields of every response to this request.
+  /// Returns the header fields that every response to this request has.
   virtual HttpFields common_fields(const HttpRequest& /*request*/, const Admitted* /*admitted*/) {
     return {};
   }
-  /// Maximum bytes of each body and each response that `ended` gets.
+  /// Returns the maximum length, in bytes, of each Content that `ended` gets.
   virtual std::size_t content_bytes_max() const { return 0; }
   /// Whether connections close after their current response.
   virtual bool is_closing() const { return false; }
 };
 
-/// An admitted request, from when it was read until its response is sent. The destructor calls the
-/// handler's `ended`, however the request ended.
+/// An admitted request that was read. Lives until its response is sent or has failed. The
+/// destructor calls the handler's `ended`.
 class Exchange {
  public:
-  /// All references must outlive this. While this object lives, `is_answering` is true, and
-  /// `answering` is higher by one.
+  /// All references must outlive this object. While it lives, `is_answering` is true, and the
+  /// object counts as one in `answering`.
   Exchange(RequestHandler& handler, const HttpRequest& from, const Admitted& as, bool& is_answering,
            std::atomic<std::int64_t>& answering)
       : request(from),

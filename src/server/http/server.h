@@ -20,9 +20,9 @@ struct ServerOptions {
   std::string admin_socket{};      ///< path of a Unix socket for administration
   std::string tls_cert{};          ///< PEM files of certificate and key; set both or neither
   std::string tls_key{};
-  int io_threads = 2;      ///< threads for input and output
-  int worker_threads = 2;  ///< threads of HandlerThreads::kRequests
-  int text_threads = 1;    ///< threads of HandlerThreads::kTexts
+  int io_threads = 2;      ///< number of threads for input and output
+  int worker_threads = 2;  ///< number of threads of HandlerThreads::kRequests
+  int text_threads = 1;    ///< number of threads of HandlerThreads::kTexts
   std::int64_t connections_max = 1024;
   /// Connections for probes (/health, /livez, /readyz) beyond `connections_max`, one request each.
   /// Enough for a load balancer and a supervisor that ask at the same moment.
@@ -32,7 +32,7 @@ struct ServerOptions {
   std::size_t responses_bytes_max = std::size_t{256} << 20;  ///< limit of `Budgets::responses`
 };
 
-/// The listening sockets and the threads. Handlers and metrics must outlive the server.
+/// Owns the listening sockets and the threads. Handlers and metrics must outlive the server.
 class Server {
  public:
   /// Binds the addresses. Accepts no connection yet.
@@ -44,17 +44,17 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// The server's address with its actual port: "http://127.0.0.1:8080".
+  /// Returns the server's address with its actual port: "http://127.0.0.1:8080".
   std::string address() const;
-  /// Answers all requests through `loading`, which admits none, until `pause`. When `pause`
-  /// returns, the loading phase has no threads or connections left, and `start` may be called.
+  /// Answers all requests through `loading` until `pause` is called. `loading` must admit none.
+  /// When `pause` returns, all threads and connections have ended, and `start` may be called.
   void answer_until_paused(RequestHandler& loading, const ConnectionTimes& times);
   void pause();
   /// Accepts connections from now on. `admin` handles requests of the admin socket.
   void start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times);
-  /// Stops accepting connections, then ends. Waits up to `seconds` for running requests, and up to
-  /// `answer_seconds`, if longer, for responses to requests that were read. Returns false if one
-  /// of those responses was cut off.
+  /// Stops accepting connections, then ends. Waits up to `seconds` for running requests. If
+  /// `answer_seconds` is longer, waits up to that time for responses to requests that were read.
+  /// Returns false if a response to a request that was read is cut off.
   bool stop(double seconds, double answer_seconds = 0);
 
  private:
@@ -62,11 +62,11 @@ class Server {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Default number of threads for input and output: one for every 8 CPUs. One thread sends some 300
-/// events a second with 0.5 % of a core; each further thread interrupts the model.
+/// Returns the default number of IoThreads: one for every 8 CPUs. One thread sends some 300
+/// events a second with 0.5 % of a core. More threads would interrupt the model more often.
 int default_io_threads();
 
-/// Whether `host` means this machine alone.
+/// Whether `host` is "localhost" or a loopback address.
 bool is_loopback(const std::string& host);
 
 }  // namespace ingot

@@ -28,7 +28,7 @@ class Socket : public std::enable_shared_from_this<Socket> {
 
   /// Completes the TLS handshake within `times.head`; false if the handshake fails.
   boost::asio::awaitable<bool> begin(const ConnectionTimes& times);
-  /// Waits for bytes and appends at most `most` of them; false at the end and after errors.
+  /// Waits for bytes and appends up to `most` bytes. Returns false at the end and after errors.
   virtual boost::asio::awaitable<bool> read(std::string& bytes, std::size_t most) = 0;
   /// Sends all bytes; false if that fails. Closes the socket if the client takes bytes too slowly.
   boost::asio::awaitable<bool> send(std::string_view bytes, const ConnectionTimes& times);
@@ -51,9 +51,9 @@ class Socket : public std::enable_shared_from_this<Socket> {
   boost::asio::steady_timer stall_;
 };
 
-/// A socket without TLS.
+/// Makes a socket without TLS.
 std::shared_ptr<Socket> plain_socket(StreamSocket socket);
-/// The server's side of a TLS connection; `context` must outlive the socket.
+/// Makes the server's side of a TLS connection; `context` must outlive the socket.
 std::shared_ptr<Socket> tls_socket(StreamSocket socket, boost::asio::ssl::context& context);
 
 }  // namespace ingot

@@ -15,7 +15,7 @@ namespace ingot {
 /// request asked for no stream. It has no socket and never waits.
 class StreamWriter {
  public:
-  /// All references must outlive this. `head` is sent before the first event. With `is_chunked`,
+  /// All references must outlive the writer. `head`: sent before all events. With `is_chunked`,
   /// each `take` returns a chunk. `end` gets token counts, how the request ended, and the first
   /// `content_bytes_max` bytes of the response.
   StreamWriter(RunningGeneration& running, RequestEnd& end, std::string head, bool is_chunked,
@@ -32,18 +32,18 @@ class StreamWriter {
   bool collect();
   /// Whether all choices have ended.
   bool has_ended() const { return left_ == 0; }
-  /// The outcome of a choice that failed or was cancelled; null if no choice was.
+  /// Returns the outcome of a choice that failed or was cancelled; null: no choice failed.
   const Outcome* failed() const { return failed_; }
   /// Whether there are events to send.
   bool has_events() const { return !events_.empty(); }
   /// Whether `take` has returned the head.
   bool has_begun() const { return has_begun_; }
 
-  /// Adds a comment to the stream, which shows the client that the connection lives.
+  /// Adds a comment to the stream, to show the client that the connection lives.
   void write_ping() { events_ += ": still at work\n\n"; }
-  /// The buffer to which the event of a failure is appended. Nothing may follow that event.
+  /// Returns the buffer for the event of a failure. No other event may follow that event.
   std::string& events() { return events_; }
-  /// Called after all choices have ended: adds the last events, or the whole body.
+  /// Adds the last events, or the whole body. Called after all choices have ended.
   void finish() { running_.writer->finish(events_); }
 
   /// Returns the bytes to send for the events since the last call. `is_last` ends the response.

@@ -17,7 +17,7 @@ class Waker : public std::enable_shared_from_this<Waker> {
   Waker(boost::asio::any_io_executor executor, std::function<void()> wake)
       : executor_(std::move(executor)), wake_(std::move(wake)) {}
 
-  /// Called from the engine's thread. Does not throw.
+  /// Wakes the connection from the engine's thread; while it gathers, only if urgent. Never throws.
   void notify(bool is_urgent) {
     if (is_urgent) is_urgent_.store(true);
     if (!is_urgent && gathers_.load()) return;
@@ -33,9 +33,9 @@ class Waker : public std::enable_shared_from_this<Waker> {
     }
   }
 
-  /// Tries to start gathering deltas, during which only urgent notifications wake the connection.
-  /// Returns false if an urgent notification has come since the last call; then the connection must
-  /// send at once. Called from the connection's thread.
+  /// Tries to start gathering deltas; then only urgent notifications wake the connection. Returns
+  /// false if an urgent notification came since the last call: the connection must send at once.
+  /// Called from the connection's thread.
   [[nodiscard]] bool begin_gathering() {
     gathers_.store(true);
     if (!is_urgent_.exchange(false)) return true;

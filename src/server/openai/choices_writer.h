@@ -1,4 +1,4 @@
-// ChoicesWriter: the parts that responses of chats and completions share.
+// ChoicesWriter: writes the parts that responses of chats and completions share.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ class ChoicesWriter : public ResponseWriter {
   void write_error(const ApiError& error, std::string& out) final;
 
  protected:
-  /// `head` comes from `response_head_json`. `once` has further members, each with a comma in
-  /// front, for the response or a stream's first chunk.
+  /// `head` comes from `response_head_json`. `once`: more members, each with a comma in
+  /// front, for the whole response or a stream's first chunk.
   ChoicesWriter(std::string head, std::string once, StreamParams stream, std::size_t choices)
       : head_(std::move(head)), once_(std::move(once)), stream_(stream), choices_(choices) {}
 
-  /// Append a chunk's text before and after its choice.
+  /// `begin_chunk` appends a chunk's text before its choice, `end_chunk` the text after it.
   void begin_chunk(std::string& out);
   void end_chunk(std::string& out) const;
   /// Appends a choice of a whole response.
@@ -45,9 +45,9 @@ class ChoicesWriter : public ResponseWriter {
   std::size_t choices_;
 };
 
-/// The JSON value of "finish_reason"; null if `finish` is empty, as the choice has not ended.
+/// Returns the JSON value of "finish_reason"; "null" if `finish` is empty (choice not ended).
 std::string finish_json(std::string_view finish);
-/// The member "warnings" with a comma in front; empty if there are no warnings.
+/// Returns the member "warnings" with a comma in front; empty if there are no warnings.
 std::string warnings_member(const Json& warnings);
 
 }  // namespace ingot

@@ -11,19 +11,19 @@ Reply chat_completions(const Call& call);
 Reply completions(const Call& call);
 /// POST /v1/responses: replies to a chat, in the form of OpenAI's Responses API.
 Reply responses(const Call& call);
-/// POST /v1/embeddings: each input's last hidden state, scaled to length 1.
+/// POST /v1/embeddings: returns each input's last hidden state, scaled to length 1.
 Reply embeddings(const Call& call);
-/// POST /tokenize: the tokens of a text or of messages.
+/// POST /tokenize: returns the tokens of a text or of messages.
 Reply tokenize(const Call& call);
-/// POST /detokenize: the text of tokens.
+/// POST /detokenize: returns the text of tokens.
 Reply detokenize(const Call& call);
-/// GET /tokenizer_info: the tokenizer's special tokens, and the chat template.
+/// GET /tokenizer_info: returns the tokenizer's special tokens, and the chat template.
 Reply tokenizer_info(const Call& call);
-/// POST /apply-template: messages as the text that the model sees.
+/// POST /apply-template: renders messages to the text that the model sees.
 Reply apply_template(const Call& call);
-/// GET /v1/models: the one model that is served.
+/// GET /v1/models: lists the one served model.
 Reply list_models(const Call& call);
-/// GET /v1/models/{id}: the served model, if `id` is its name.
+/// GET /v1/models/{id}: returns the served model, if `id` is the model's name.
 Reply get_model(const Call& call);
 
 }  // namespace ingot

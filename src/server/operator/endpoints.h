@@ -7,25 +7,25 @@ namespace ingot {
 
 /// GET /props: describes the model, the options and the chat template.
 Reply props(const Call& call);
-/// GET /: a short text about this server.
+/// GET /: returns a short text about this server.
 Reply front(const Call& call);
-/// GET /health: whether the server accepts new work.
+/// GET /health: tells whether the server accepts new work.
 Reply health(const Call& call);
-/// GET /livez: whether the engine works; if it does not, the process should be restarted.
+/// GET /livez: tells whether the engine works. If not, the process should be restarted.
 Reply livez(const Call& call);
-/// GET /readyz: whether the server accepts new work and the engine's tick is not too long.
+/// GET /readyz: tells whether the server accepts new work and the engine's tick is in time.
 Reply readyz(const Call& call);
-/// GET /metrics: metrics in Prometheus' text format.
+/// GET /metrics: returns metrics in Prometheus' text format.
 Reply metrics(const Call& call);
 /// DELETE /v1/requests/{id}: cancels a request that was sent with the caller's API key.
 Reply cancel_request(const Call& call);
-/// POST /admin/drain: stops the server as SIGTERM does; it accepts no new work before it ends.
+/// POST /admin/drain: stops the server as SIGTERM does. Until its end the server refuses new work.
 Reply admin_drain(const Call& call);
 /// POST /admin/flush-cache: evicts all cached prefixes that are not in use.
 Reply admin_flush_cache(const Call& call);
 /// POST /admin/check: checks the invariants of KV blocks and prefixes.
 Reply admin_check(const Call& call);
-/// GET /admin/steps: records of the engine's last steps, the oldest first.
+/// GET /admin/steps: returns records of the engine's last steps, the oldest first.
 Reply admin_steps(const Call& call);
 
 }  // namespace ingot

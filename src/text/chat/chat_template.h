@@ -17,7 +17,7 @@
 
 namespace ingot {
 
-/// Most messages (or documents), and most tools, that `check_chat` accepts in one chat.
+/// Most messages, documents (kMessagesMax each) and tools (kToolsMax) that `check_chat` accepts.
 inline constexpr std::size_t kMessagesMax = 4096;
 inline constexpr std::size_t kToolsMax = 128;
 
@@ -26,23 +26,23 @@ struct ChatInput {
   Json messages = Json::array();  ///< an array of objects, each with a "role"
   Json tools{};                   ///< an array of objects, or null
   Json documents{};               ///< an array of objects, or null
-  /// Whether the prompt ends with the header of the assistant's reply.
+  /// True if the prompt must end with the header of the assistant's reply.
   bool add_generation_prompt = true;
-  /// Whether the model continues the last message. Not allowed with add_generation_prompt.
+  /// True if the model must continue the last message. Not allowed with add_generation_prompt.
   bool continue_final_message = false;
   /// More template variables; each name must be one of `chat_arguments`.
   std::vector<std::pair<std::string, Json>> arguments{};
   std::tm now{};  ///< local time
 };
 
-/// Template variables that a request may set (enable_thinking, reasoning_effort, ...). Their values
-/// are scalars. A request cannot set variables on which templates rely, such as bos_token.
+/// Returns the names of the variables that a request may set (enable_thinking, ...) to scalars. A
+/// request cannot set variables on which templates rely, such as bos_token.
 std::span<const std::string_view> chat_arguments();
 
 /// Checks a chat's types, sizes and argument names. Errors: Error{kInvalid} that names the member.
 void check_chat(const ChatInput& input);
 
-/// The limits for rendering a chat of `input_bytes` bytes. They are the defaults, except that the
+/// Returns the limits for rendering a chat of `input_bytes` bytes: the defaults, except that the
 /// prompt has at most 4 * `input_bytes` + 256 KiB bytes.
 jinja::Limits chat_limits(std::size_t input_bytes);
 
@@ -60,16 +60,16 @@ class ChatTemplate {
   /// Errors: those of JinjaTemplate's constructor, which name `file`.
   ChatTemplate(std::string_view source, const std::string& file, const Tokenizer& tokenizer);
 
-  /// The prompt as text, with the ranges that the template wrote.
+  /// Renders the prompt as text, with the ranges that the template wrote.
   ///
   /// Errors:  Error{kInvalid}, from `check_chat` and JinjaTemplate::render.
   MarkedText render(const ChatInput& input) const;
-  /// The prompt as tokens. If the tokenizer adds a BOS and the template wrote no BOS, a BOS is
-  /// put in front. No EOS is added.
+  /// Renders the prompt as tokens. Puts a BOS in front if the tokenizer adds a BOS and the
+  /// template wrote no BOS. Adds no EOS.
   ///
   /// Errors:  those of `render`; Error{kInvalid} for a prompt without tokens.
   std::vector<std::int32_t> encode(const ChatInput& input) const { return encode(render(input)); }
-  /// The tokens of a rendered prompt.
+  /// Returns the tokens of a rendered prompt.
   std::vector<std::int32_t> encode(const MarkedText& prompt) const;
 
  private:
@@ -78,13 +78,13 @@ class ChatTemplate {
   std::vector<std::pair<std::string_view, Json>> tokens_;  // variables such as bos_token
 };
 
-/// The built-in template of this name, or else the text of the file at this path.
+/// Returns the built-in template named `name_or_file`, or else the text of the file at this path.
 ///
 /// Errors:  those of File, with the built-in names added to the message.
 NamedTemplate find_template(const std::string& name_or_file);
-/// The names of the built-in templates as one text, for error and help texts: "chatml, gemma, ...".
+/// Returns the built-in templates' names for error and help texts: "chatml, gemma, ...".
 std::string builtin_template_names();
-/// The error for a model without a template; its message tells the user what to do.
+/// Returns the error for a model without a template. The message tells the user what to do.
 Error no_template(const std::string& model);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// MarkedText: text with the ranges that a chat template wrote, so users inject no special tokens.
+// MarkedText: text with the ranges that a chat template wrote. Users cannot inject special tokens.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct MarkedText {
   /// Appends bytes [begin, end) of `text` with their origins.
   void append(const MarkedText& text, std::size_t begin, std::size_t end);
   void append(const MarkedText& text) { append(text, 0, text.bytes.size()); }
-  /// The origin of the byte at index `at`.
+  /// Returns the origin of the byte at index `at`.
   Origin origin(std::size_t at) const;
 
  private:

@@ -15,13 +15,13 @@ class ReasoningSplitter {
     std::string content;
   };
 
-  /// `begins_inside`: whether the text begins with reasoning, since the prompt ended in <think>.
+  /// `begins_inside`: true if the prompt ended in <think>, so that the text begins with reasoning.
   explicit ReasoningSplitter(bool begins_inside = false)
       : state_(begins_inside ? State::kInside : State::kStart), trims_(begins_inside) {}
 
-  /// Adds `text`; returns the reasoning and the content that can be sent now.
+  /// Adds `text`. Returns the reasoning and the reply that can be sent now.
   Parts add(std::string_view text);
-  /// Ends the text; returns the text that was held back as a possible tag.
+  /// Ends the text. Returns the text that `add` held back as a possible tag.
   Parts finish();
   /// Whether the next text is reasoning.
   bool is_inside() const { return state_ == State::kInside; }

@@ -11,29 +11,29 @@
 
 namespace ingot::jinja {
 
-/// Instructions. Their operands `a` and `b` are indices into lists of Code, counts, or distances.
+/// Instructions. Operands `a` and `b`: indices into the lists of Code, counts, or jump distances.
 enum class Op : std::uint8_t {
   kText,            ///< writes the constant at index `a`, a text between tags
-  kEmit,            ///< pops a value and writes str(value)
+  kEmit,            ///< pops a value and writes the value as str() prints it
   kConst,           ///< pushes the constant at index `a`
-  kLoad,            ///< pushes the variable whose name is operand `a`
-  kStore,           ///< pops a value into the variable whose name is `a`, in the innermost scope
-  kStoreAttribute,  ///< pops a value into attribute `b` of the namespace in variable `a`
+  kLoad,            ///< pushes the variable whose name has index `a`
+  kStore,           ///< pops a value into the innermost scope's variable whose name has index `a`
+  kStoreAttribute,  ///< pops a value; stores it as attribute `b` of the namespace in variable `a`
   kPop,             ///< drops the top value
   kUnpack,          ///< replaces the top value by its `a` elements; the first element ends on top
   kJump,            ///< jumps by `a` instructions, counted from this instruction
   kJumpIfFalse,     ///< pops a value; jumps by `a` if it is false
-  kJumpKeep,  ///< `and`, `or`: jumps by `a` if the top value's truth is `b`; else pops the value
+  kJumpKeep,        ///< `and`, `or`: jumps by `a` if bool(top value) is `b`; else pops the value
   kNot,
   kNegate,
   kPlus,
   kBinary,        ///< pops two operands, pushes the result of operator `a` (a Binary)
   kConcat,        ///< pops `a` values, pushes their texts joined
   kCompare,       ///< pops two operands, pushes the result of comparison `a` (a Compare)
-  kCompareChain,  ///< x < y < z: if x < y, pushes y; otherwise pushes false and jumps by `b`
-  kAttribute,     ///< replaces the top value by its attribute whose name is operand `a`
+  kCompareChain,  ///< for x < y < z: if x < y, pushes y; otherwise pushes false, jumps by `b`
+  kAttribute,     ///< replaces the top value by its attribute; `a`: index of the name
   kItem,          ///< pops a value and a key, pushes value[key]
-  kSlice,         ///< pops value, start, stop and step, pushes value[start:stop:step]
+  kSlice,         ///< pops a value, start, stop, step; pushes value[start:stop:step]
   kSequence,      ///< pops `a` values, pushes a sequence of these values; `b`: its Flavor
   kDict,          ///< pops `a` pairs of key and value, pushes a dict of these pairs
   kFilter,        ///< pops arguments (shape `b`) and a value, pushes the result of filter `a`
@@ -45,7 +45,7 @@ enum class Op : std::uint8_t {
   kBufferPush,   ///< redirects output into a new buffer
   kBufferPop,    ///< ends the innermost buffer and pushes its text
   kBufferDrop,   ///< discards the innermost buffer
-  kFilterBegin,  ///< begins a `for ... if`: pops its iterable
+  kFilterBegin,  ///< begins the filter of a `for ... if`; pops the iterable
   kFilterNext,   ///< pushes the next item and enters a scope, or jumps by `a` at the end
   kFilterKeep,   ///< pops the condition, leaves the scope, jumps by `b` back to kFilterNext
   kFilterEnd,    ///< pushes a list of the items that passed the condition
@@ -75,7 +75,7 @@ struct Instruction {
 /// A literal of the template; std::monostate is the literal `none`.
 using Constant = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-/// How a call passes its arguments, in the order of their values on the stack.
+/// How a call passes each of its arguments; the first is deepest on the stack.
 struct CallShape {
   enum class Passing : std::uint8_t { kPositional, kNamed, kUnpackedList, kUnpackedDict };
   struct Argument {
@@ -94,7 +94,7 @@ struct MacroCode {
   bool uses_varargs = false;
 };
 
-/// Most parameters of a macro. Interpreter::Frame has 64 bits, one for each parameter.
+/// Most parameters of a macro. `Interpreter::Frame::given` has one bit for each parameter.
 inline constexpr std::size_t kParametersMax = 64;
 
 /// A compiled template. Immutable: concurrent renders share it.
@@ -107,7 +107,7 @@ struct Code {
   std::vector<MacroCode> macros;
 };
 
-/// Most levels of nested blocks and expressions. The limit bounds the compiler's use of stack.
+/// Most levels of nested blocks and expressions. It bounds the compiler's use of stack.
 inline constexpr int kNestingMax = 64;
 
 /// Compiles a template. Errors: SyntaxError.

@@ -7,17 +7,17 @@
 
 namespace ingot::jinja {
 
-/// Filters on texts.
+/// Returns the table of filters on texts.
 std::span<const FilterInfo> text_filters();
-/// Filters on sequences and dicts.
+/// Returns the table of filters on sequences and dicts.
 std::span<const FilterInfo> sequence_filters();
-/// Filters that apply another filter or a test to each item.
+/// Returns the table of filters that apply another filter or a test to each item.
 std::span<const FilterInfo> select_filters();
 
-/// Follows a path: "a.b.0" gives value.a.b.0, an integer i gives value[i], null gives `value`.
+/// Returns the value at a path: "a.b.0": value.a.b.0; an integer i: value[i]; null: `value`.
 Value follow(Heap& heap, const Value& value, const Value* path);
 
-/// The filter `items`: a generator of (key, value) pairs of a dict.
+/// The filter `items`. Returns a generator of a dict's (key, value) pairs.
 Value filter_items(Environment& environment, const Value& value, const Arguments& arguments);
 
 }  // namespace ingot::jinja

@@ -6,13 +6,13 @@
 
 namespace ingot::jinja {
 
-/// Python's `format % values`; `values` is a tuple, a dict or a single value.
+/// Returns Python's `format % values`; `values` is a tuple, a dict or a single value.
 Value format_percent(Environment& environment, const Value& format, const Value& values);
 
 /// Python's format.format(*arguments). "{0.name}" and "{0[key]}" look up values as templates do.
 Value format_braces(Environment& environment, const Value& format, const Arguments& arguments);
 
-/// Python's format(value, spec) for strings and numbers, such as ">8" or ".2f".
+/// Returns Python's format(value, spec) for strings and numbers, such as ">8" or ".2f".
 ///
 /// Errors:  RunError if `spec` is malformed or does not fit the value.
 Value format_value(Environment& environment, const Value& value, std::string_view spec);

@@ -11,7 +11,7 @@ namespace ingot::jinja {
 struct Limits {
   /// Most steps. A step is an instruction, a visited element, or kBytesPerStep visited bytes.
   std::uint64_t steps_max = 2'000'000;
-  /// Limit on bytes of values and texts that live at once, including the input.
+  /// Most bytes that all live values and texts may use, including the input.
   std::size_t memory_bytes_max = std::size_t{64} << 20;
   std::size_t output_bytes_max = std::size_t{64} << 20;
   /// Deepest nesting of calls to macros, caller() and loop().
@@ -27,7 +27,7 @@ struct RunError {
   std::string message;
 };
 
-/// Throws RunError with `message`, which ends the render.
+/// Throws RunError with `message`. The error ends the render.
 [[noreturn]] void fail(std::string message);
 
 /// Counts the steps and memory of one render. The Heap must outlive all values of the render.
@@ -46,9 +46,9 @@ class Heap {
       out_of_steps();
   }
   void spend_bytes(std::size_t bytes) { spend(bytes / kBytesPerStep + 1); }
-  /// Counts steps for a visit of each character of a text: 16 times the steps of copying the text.
+  /// Counts the steps of a visit to each character of a text: 16 times the steps of a copy.
   void spend_characters(std::size_t bytes) { spend_bytes(bytes * 16); }
-  /// Counts the worst cost of a search for a pattern of `pattern` bytes in a text of `text` bytes.
+  /// Counts the most steps that a search for `pattern` bytes in `text` bytes can take.
   void spend_search(std::size_t text, std::size_t pattern) {
     spend_bytes(text * (pattern / 16 + 1));
   }

@@ -17,7 +17,7 @@ namespace jinja {
 struct Code;
 }
 
-/// The origin that the strings of a variable get.
+/// The origin of all strings in a variable.
 enum class VariableOrigin {
   kData,
   kTemplate,
@@ -51,7 +51,7 @@ class JinjaTemplate {
   JinjaTemplate(JinjaTemplate&&) noexcept;
   JinjaTemplate& operator=(JinjaTemplate&&) noexcept;
 
-  /// Renders the template. Cost: bounded by `options.limits`; recursion by kValueDepthMax.
+  /// Renders the template. `options.limits` bound the cost; kValueDepthMax bounds recursion.
   /// Errors:  Error{kInvalid} "chat template, line 3, column 5: ..." if an operation fails, the
   ///          template calls raise_exception, or a limit is exceeded ("template budget: ...").
   MarkedText render(std::span<const JinjaVariable> variables,

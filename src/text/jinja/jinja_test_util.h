@@ -31,7 +31,7 @@ inline std::string render(std::string_view source, std::string_view context = "{
   return render_marked(source, context, options).bytes;
 }
 
-/// The error message of compiling or rendering; "no error" if both succeed.
+/// Compiles and renders. Returns the error message; "no error" if both succeed.
 inline std::string error_of(std::string_view source, std::string_view context = "{}",
                             const JinjaOptions& options = {}) {
   try {
@@ -42,7 +42,7 @@ inline std::string error_of(std::string_view source, std::string_view context = 
   return "no error";
 }
 
-/// The bytes of a text, with a dot in place of each byte that the template did not write.
+/// Returns a text's bytes, with a dot for each byte that the template did not write.
 inline std::string own_bytes(const MarkedText& text) {
   std::string shown(text.bytes.size(), '.');
   for (const TextSpan& span : text.own) {

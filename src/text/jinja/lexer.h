@@ -12,13 +12,13 @@ namespace ingot::jinja {
 
 /// The kind of a template token.
 enum class TokenKind : std::uint8_t {
-  kText,        ///< text outside tags, white space trimmed; never empty
+  kText,        ///< text outside tags, after trimming of white space; never empty
   kBlockBegin,  ///< {%
   kBlockEnd,    ///< %}
   kPrintBegin,  ///< {{
   kPrintEnd,    ///< }}
   kName,
-  kString,  ///< a string; in Token::text its escapes are resolved
+  kString,  ///< a string literal; Token::text has its escapes resolved
   kInt,
   kFloat,
   kOperator,
@@ -61,7 +61,7 @@ void tokenize(std::string_view source, Tokens& out);
 /// errors are offsets in this result.
 std::string normal_lines(std::string_view text);
 
-/// The place of byte `at` in `source`: "line 3, column 14". Columns count code points.
+/// Returns the place of byte `at` in `source`: "line 3, column 14". Columns count code points.
 std::string place_of(std::string_view source, std::size_t at);
 
 }  // namespace ingot::jinja

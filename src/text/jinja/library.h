@@ -20,7 +20,7 @@ namespace ingot::jinja {
 struct Environment {
   Heap& heap;
   std::tm now{};  ///< local time, for strftime_now
-  /// Values that may contain themselves. The interpreter empties them at the end, to free them.
+  /// Values that may contain themselves. The interpreter empties each at the end, to free it.
   std::vector<Value> cyclic{};
 };
 
@@ -57,7 +57,7 @@ struct MethodInfo {
   FilterFunction call;
 };
 
-/// The entry of a table (of FilterInfo, MethodInfo, ...) that has this name; null for an unknown
+/// Finds an entry by name in a table of FilterInfo, MethodInfo, ... Returns null for an unknown
 /// name.
 template <class Table>
 auto* find_named(const Table& table, std::string_view name) {
@@ -66,16 +66,16 @@ auto* find_named(const Table& table, std::string_view name) {
   return at == std::end(table) ? nullptr : &*at;
 }
 
-/// The index of the filter or test of this name; nothing for an unknown name.
+/// Return the index of the filter or test `name`; empty for an unknown name.
 std::optional<std::size_t> find_filter(std::string_view name);
 std::optional<std::size_t> find_test(std::string_view name);
 const FilterInfo& filter_at(std::size_t index);
 const TestInfo& test_at(std::size_t index);
-/// The global function of this name; null for an unknown name.
+/// Returns the global function `name`; null for an unknown name.
 const FunctionInfo* find_function(std::string_view name);
-/// The methods of strings.
+/// Returns the table of all string methods.
 std::span<const MethodInfo> string_methods();
-/// The method `name` of the type of `self`; null for an unknown name.
+/// Returns the method `name` of the type of `self`; null for an unknown name.
 const MethodInfo* find_method(const Value& self, std::string_view name);
 
 /// Matches a call's arguments to parameter names. Refuses too many, unknown or missing arguments.
@@ -86,13 +86,13 @@ class Parameters {
   Parameters(std::string_view function, const Arguments& arguments,
              std::initializer_list<std::string_view> names, std::size_t required = 0);
 
-  /// Argument `i`, or null if it was not given.
+  /// Returns argument `i`; null if the call did not give it.
   const Value* operator[](std::size_t i) const { return given_[i]; }
-  /// Argument `i`, or null if it was not given or is None.
+  /// Returns argument `i`; null if the call did not give it, or gave None.
   const Value* some(std::size_t i) const;
   std::int64_t integer(std::size_t i, std::int64_t fallback) const;
   bool flag(std::size_t i, bool fallback) const;
-  /// The text of the string argument `i`; nothing if the argument was not given or is None.
+  /// Returns the text of string argument `i`; empty if the call did not give it, or gave None.
   std::optional<std::string_view> text(std::size_t i) const;
 
  private:

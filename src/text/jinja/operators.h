@@ -10,35 +10,35 @@
 
 namespace ingot::jinja {
 
-/// The result of a + b, a % b, ... Errors: RunError for wrong types or a result beyond 64 bits.
+/// Returns a + b, a % b, ... Errors: RunError for wrong types or a result beyond 64 bits.
 Value binary(Environment& environment, Binary operation, const Value& a, const Value& b);
 Value negate(const Value& value);
 Value plus(const Value& value);
 /// Joins the texts of the values [begin, end): str(a) + str(b) + ...
 Value concatenate(Heap& heap, const Value* begin, const Value* end);
 
-/// Whether a == b, a in b, ... Errors: RunError for types that the comparison does not take.
+/// Returns a == b, a in b, ... Errors: RunError for types that cannot be compared in this way.
 bool compare(Heap& heap, Compare operation, const Value& a, const Value& b);
 /// Whether a < b. Errors: RunError for types without order.
 bool is_less(Heap& heap, const Value& a, const Value& b);
 /// Whether `item` is in `container`.
 bool contains(Heap& heap, const Value& container, const Value& item);
 
-/// value.name, which prefers attributes, and value[key], which prefers elements. The result is an
-/// undefined value if there is neither an attribute nor an element. `name` is a string.
+/// Return value.name (tries attributes, then elements) and value[key] (tries elements, then
+/// attributes). If both are missing, they return an undefined value. `name` is a string.
 Value attribute(Heap& heap, const Value& value, const Value& name);
 Value item(Heap& heap, const Value& value, const Value& key);
-/// value[start:stop:step]; an absent `start`, `stop` or `step` is None.
+/// Returns value[start:stop:step]; an absent `start`, `stop` or `step` is None.
 Value slice(Heap& heap, const Value& value, const Value& start, const Value& stop,
             const Value& step);
 
-/// The elements that a for loop over `value` visits. A generator is empty afterwards.
+/// Returns the elements that a for loop over `value` visits. Empties a generator.
 std::vector<Value> iterate(Heap& heap, const Value& value);
-/// Python's len(value).
+/// Returns Python's len(value).
 std::int64_t length(Heap& heap, const Value& value);
 bool is_iterable(const Value& value);
 
-/// The text of `value` with &, <, > and quotes escaped for HTML. Markup stays unchanged.
+/// Returns the text of `value` with &, <, > and quotes escaped for HTML. Keeps markup unchanged.
 Value escape_html(Heap& heap, const Value& value);
 
 }  // namespace ingot::jinja

@@ -8,7 +8,7 @@
 
 namespace ingot::jinja {
 
-/// Python's repr() of a float: the shortest text that parses to `value` ("1e-05", "inf").
+/// Returns Python's repr() of a float: the shortest text that parses to `value` ("1e-05", "inf").
 std::string python_float(double value);
 
 /// Whether Python's repr() prints the character without an escape.
@@ -21,9 +21,9 @@ void print(const Value& value, TextBuilder& out);
 /// Appends repr(value).
 void print_repr(const Value& value, TextBuilder& out);
 
-/// str(value) as a new string, which is markup only if `markup` is set.
+/// Returns str(value) as a new string; `markup` says whether the string is markup.
 Value printed(Heap& heap, const Value& value, bool markup = false);
-/// str(value) as a string value; a string is returned unchanged.
+/// Returns str(value) as a string value. Returns a string unchanged.
 Value to_string(Heap& heap, const Value& value);
 
 /// Arguments of Python's json.dumps, with Python's defaults except for ensure_ascii.

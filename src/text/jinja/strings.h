@@ -12,7 +12,7 @@
 
 namespace ingot::jinja {
 
-/// Bytes [begin, end) of a string.
+/// Returns bytes [begin, end) of a string as a new string.
 Value part_of(const String& string, std::size_t begin, std::size_t end);
 
 /// Calls `visit` with each code point and the offset of its first byte.
@@ -27,7 +27,7 @@ void each_character(const String& string, const Visit& visit) {
   }
 }
 
-/// Appends `text`. If `escape` returns a text for a character, the text replaces the character, and
+/// Appends `text`. If `escape` returns a text for a character, that text replaces the character. It
 /// has the origin of the character's first byte.
 template <class Escape>
 void append_escaped(const MarkedText& text, const Escape& escape, TextBuilder& out) {
@@ -52,13 +52,13 @@ Value change_case(const String& string, Casing casing);
 /// The filter `title`: upper case for the first letter behind white space, - ( { [ and <.
 Value title_words(const String& string);
 
-/// The end of a text that `strip` or `pad` changes.
+/// The side of a text, left or right or both, that `strip` or `pad` changes.
 enum class Side { kLeft, kRight, kBoth };
 /// Python's strip: removes characters of `chars` at the ends; white space if `chars` is null.
 Value strip(const String& string, const std::string_view* chars, Side side);
 /// Pads a string with `fill` to `width` code points, on `side`.
 Value pad(const String& string, std::int64_t width, std::string_view fill, Side side);
-/// Replaces the first `limit` occurrences of `from` by `to`; all if `limit` is negative.
+/// Replaces the first `limit` occurrences of `from` by `to`; if `limit` < 0, all occurrences.
 Value replace(const String& string, const MarkedText& from, const MarkedText& to,
               std::int64_t limit);
 /// Python's split and rsplit. A null `separator` means white space, a negative `limit` no limit.
@@ -70,7 +70,7 @@ Value join(Heap& heap, const Value& separator, const std::vector<Value>& parts);
 /// Python's str.isupper() if `upper`, otherwise str.islower().
 bool has_case(const String& string, bool upper);
 
-/// The number of code points in front of byte `at`.
+/// Returns the number of code points in front of byte `at`.
 std::int64_t index_of(const String& string, std::size_t at);
 
 }  // namespace ingot::jinja

@@ -46,7 +46,7 @@ class Object {
 
   Kind kind() const { return kind_; }
   Heap& heap() const { return heap_; }
-  /// Levels of nested values; 1 for a value that holds no other value.
+  /// Returns the number of nested levels; 1 for an object that holds no other value.
   int depth() const { return depth_; }
 
  protected:
@@ -55,7 +55,7 @@ class Object {
     heap_.charge(bytes);
     charged_ += bytes;
   }
-  /// Notes that the object holds a value of `depth` levels. Errors: RunError beyond kValueDepthMax.
+  /// Raises `depth_` for a held value of `depth` levels. Errors: RunError beyond kValueDepthMax.
   void hold(int depth);
 
  private:
@@ -78,7 +78,7 @@ struct String;
 struct Sequence;
 struct Dict;
 
-/// A template value. Numbers are stored in place; strings and containers by counted reference.
+/// A template value. Holds numbers in place, and a counted reference to a string or container.
 class Value {
  public:
   Value() = default;  ///< None
@@ -86,7 +86,7 @@ class Value {
   static Value integer(std::int64_t i) { return {Kind::kInt, {.integer = i}}; }
   static Value real(double d) { return {Kind::kFloat, {.real = d}}; }
   static Value function(const FunctionInfo& f) { return {Kind::kFunction, {.function = &f}}; }
-  /// An undefined value, because `owner` has no `name`; `name` is a string or None.
+  /// Returns an undefined value: `owner` has no `name`, because of `why`. `name`: string or None.
   static Value undefined(Missing why, const Value& name, const Value& owner);
   static Value undefined(Missing why, const Value& name) { return undefined(why, name, Value()); }
   explicit Value(Object* object) : kind_(object->kind()), payload_{.object = object} {
@@ -134,15 +134,15 @@ class Value {
     return static_cast<T&>(*payload_.object);
   }
   const String& string() const { return as<String>(); }
-  /// The bytes of a string.
+  /// Returns the bytes of a string value.
   std::string_view text() const;
 
   Missing why_missing() const { return why_; }
   std::string_view missing_owner() const;
-  /// The name that is undefined; empty if the name is not a string.
+  /// Returns the undefined name; empty if the name is not a string.
   std::string_view missing_name() const;
 
-  /// Levels of nested values; 0 for None, bools, numbers and functions.
+  /// Returns the number of nested levels; 0 for None, bools, numbers and functions.
   int depth() const { return is_object() ? payload_.object->depth() : 0; }
 
  private:
@@ -176,14 +176,14 @@ class Value {
 struct String : Object {
   String(Heap& heap, MarkedText&& text, bool markup);
 
-  /// The number of code points.
+  /// Returns the number of code points.
   std::size_t length() const;
   bool is_ascii() const { return length() == text.bytes.size(); }
-  /// The byte at which code point `index` begins; the size in bytes if `index` is too large.
+  /// Returns the byte offset of code point `index`; the size in bytes if `index` is too large.
   std::size_t offset(std::size_t index) const;
 
   const MarkedText text;
-  const bool markup;  ///< true for HTML that needs no escaping, as from the filter `safe`
+  const bool markup;  ///< true for HTML that `escape_html` keeps, as from the filter `safe`
 
  private:
   mutable std::size_t length_ = SIZE_MAX;
@@ -201,9 +201,9 @@ struct Sequence : Object {
 struct Dict : Object {
   explicit Dict(Heap& heap, Kind kind = Kind::kDict) : Object(heap, kind, sizeof(Dict)) {}
 
-  /// The value of a key, or null if the dict does not have the key.
+  /// Returns the value of a key; null if the dict does not have the key.
   const Value* find(std::string_view key) const;
-  /// The value of a key, or null if the key is not there. Errors: RunError for an unhashable key.
+  /// Returns the value of a key; null for a missing key. Errors: RunError for an unhashable key.
   const Value* find(const Value& key) const;
   void set(const Value& key, const Value& value);
 
@@ -252,7 +252,7 @@ struct Loop : Object {
   }
   std::vector<Value> items;
   std::size_t next = 0;  ///< index of the next item
-  const int nesting;     ///< number of enclosing calls of loop(), read as loop.depth0
+  const int nesting;     ///< number of enclosing calls of loop(); templates read it as loop.depth0
   Value last_changed;    ///< tuple of the arguments of the last loop.changed(), or None
   /// For calls of loop(): index of the for statement's first instruction, and enclosing scope.
   std::size_t entry = 0;
@@ -260,7 +260,7 @@ struct Loop : Object {
   bool recursive = false;
 };
 
-/// The result of cycler(...): its method `next` returns the values in turn, over and over.
+/// The result of cycler(...). Its method `next` returns the values in turn, then starts again.
 struct Cycler : Object {
   Cycler(Heap& heap, std::vector<Value>&& cycle);
   std::vector<Value> items;
@@ -277,31 +277,31 @@ struct Joiner : Object {
   bool used = false;
 };
 
-/// A new string.
+/// Makes a string.
 Value make_string(Heap& heap, MarkedText&& text, bool markup = false);
-/// A new string in which all bytes have the same origin.
+/// Makes a string in which all bytes have origin `origin`.
 Value make_string(Heap& heap, std::string_view text, Origin origin = Origin::kData);
-/// A new sequence. Errors: RunError if it is nested deeper than kValueDepthMax.
+/// Makes a sequence. Errors: RunError if it has more than kValueDepthMax nested levels.
 Value make_sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
 
-/// An empty list with room for `count` values. Counts `count` steps of the render.
+/// Returns an empty list with room for `count` values. Counts `count` steps of the render.
 std::vector<Value> room_for(Heap& heap, std::size_t count);
 
-/// The Python name of a value's type, for messages: "str", "dict".
+/// Returns the Python name of a value's type, for messages: "str", "dict".
 std::string_view type_name(const Value& value);
-/// The error message for an undefined value, such as "'content' is undefined".
+/// Returns the error message for an undefined value: "'content' is undefined".
 std::string missing_message(const Value& undefined);
 /// Throws RunError if `value` is undefined.
 void expect_defined(const Value& value);
 
-/// Python's bool(value).
+/// Returns Python's bool(value).
 bool is_true(const Value& value);
-/// Python's a == b.
+/// Returns Python's a == b.
 bool is_equal(const Value& a, const Value& b);
-/// A hash; equal values have equal hashes. Errors: RunError "unhashable type: 'list'".
+/// Returns a hash; equal values have equal hashes. Errors: RunError "unhashable type: 'list'".
 std::size_t hash_of(const Value& value);
 
-/// Builds a text; its bytes count against the render's memory limit.
+/// Builds a text. The text's bytes count against the render's memory limit.
 class TextBuilder {
  public:
   explicit TextBuilder(Heap& heap) : heap_(heap) {}
@@ -323,7 +323,7 @@ class TextBuilder {
   void append(const MarkedText& text) { append(text, 0, text.bytes.size()); }
   void append_code(char32_t code, Origin origin);
 
-  /// Moves the text out as a string value.
+  /// Moves the text into a string value and returns it.
   Value take(bool markup = false);
   MarkedText take_text();
 

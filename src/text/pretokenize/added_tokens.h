@@ -13,11 +13,11 @@
 
 namespace ingot {
 
-/// A set of added tokens to search for. Immutable.
+/// A set of added tokens that an AddedTokenFinder searches for. Immutable.
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// If tokens have equal contents, the token with the smallest id is used.
+  /// Builds the set. If several tokens have equal contents, the smallest id wins.
   explicit AddedTokens(std::span<const AddedToken> tokens);
 
   bool empty() const { return trie_.empty(); }
@@ -29,13 +29,13 @@ class AddedTokens {
     bool single_word = false, lstrip = false, rstrip = false;
   };
 
-  PieceTrie trie_;  // finds indices into rules_
+  PieceTrie trie_;  // finds tokens in a text; its ids are indices into rules_
   std::vector<Rules> rules_;
 };
 
-/// Finds added tokens in one text: each time the leftmost token, and the longest if several begin
-/// there, as in Hugging Face's tokenizers. A single-word token inside a longer word is no match,
-/// but hides tokens that overlap it. Set and text must outlive the finder.
+/// Finds added tokens in one text from left to right, as Hugging Face's tokenizers do. If several
+/// tokens begin at one place, the longest matches. A single-word token inside a longer word does
+/// not match, but hides tokens that overlap it. The set and the text must outlive the finder.
 ///
 /// Cost:    linear in the text, for any set of tokens.
 /// Source:  tokenizers, added_vocabulary.rs.
@@ -46,21 +46,21 @@ class AddedTokenFinder {
     search_within(0, text.size());
   }
 
-  /// Limits the search to tokens that lie inside [begin, end). The characters around them may lie
-  /// outside. Successive ranges must move forward in the text.
+  /// Limits the search to tokens inside bytes [begin, end) of the text. A token's rules may still
+  /// look at characters outside. Each range must lie behind the previous call's range.
   void search_within(std::size_t begin, std::size_t end) {
     finder_.emplace(tokens_.trie_, text_.substr(0, end));
     at_ = begin;
   }
 
   struct Match {
-    std::int32_t id = -1;  ///< -1: no more tokens
-    /// Start, with white space that the token strips. The text's size if there are no more tokens.
+    std::int32_t id = -1;  ///< id of the token; -1: there are no more tokens
+    /// First byte, including white space that the token strips. The text's size if `id` is -1.
     std::size_t begin = 0;
     std::size_t end = 0;
   };
-  /// The next token in the range. The bytes between two tokens are ordinary text. A token of white
-  /// space may lie inside the white space that the previous token stripped.
+  /// Returns the next token in the range. The bytes between two matches are ordinary text. A token
+  /// that consists of white space may lie inside white space that the previous token stripped.
   Match next();
 
  private:
@@ -70,9 +70,9 @@ class AddedTokenFinder {
   const AddedTokens& tokens_;
   std::string_view text_;
   std::optional<PieceFinder> finder_;
-  std::size_t at_ = 0;         // where the search continues
-  std::size_t last_end_ = 0;   // Match::end of the last match
-  std::size_t run_begin_ = 0;  // the last run of white space that spaces_end() found
+  std::size_t at_ = 0;         // byte at which the search continues
+  std::size_t last_end_ = 0;   // `end` of the last match
+  std::size_t run_begin_ = 0;  // start of the last run of white space that spaces_end() found
   std::size_t run_end_ = 0;
 };
 

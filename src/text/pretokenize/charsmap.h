@@ -9,34 +9,34 @@
 
 namespace ingot {
 
-/// Limit on the bytes of a precompiled map. The common map, nmt_nfkc, has about 240,000.
+/// Limit on the bytes of a precompiled map. The common map, nmt_nfkc, has about 240,000 bytes.
 constexpr std::size_t kCharsmapBytesMax = 16'777'216;
-/// Limit on the bytes of a key: longer keys never match. The longest key of nmt_nfkc has 18 bytes.
+/// Limit on the bytes of a key; longer keys never match. The longest key of nmt_nfkc has 18 bytes.
 constexpr std::size_t kCharsmapKeyBytesMax = 64;
 
-/// Limit on the size that a precompiled map may give to a text of `bytes` bytes. In NFKC, U+FDFA
-/// grows most: from 3 bytes to 33.
+/// Returns the limit in bytes on the text that a precompiled map makes from `bytes` bytes. NFKC
+/// needs at most a factor of 11: U+FDFA grows from 3 bytes to 33.
 constexpr std::size_t charsmap_bytes_max(std::size_t bytes) { return 12 * bytes + 1024; }
 
-/// A map in SentencePiece's format: the keys as a double-array trie of 32-bit units (darts-clone),
-/// and the replacements, each ended by NUL. Immutable.
+/// A map in SentencePiece's format. Its keys form a double-array trie of 32-bit units
+/// (darts-clone). Each replacement ends with NUL. Immutable.
 ///
 /// Source:  SentencePiece's normalizer.cc (PrefixMatcher, NormalizePrefix) and darts-clone's unit
 ///          format.
 class Charsmap {
  public:
-  /// An empty map, which leaves every text unchanged.
+  /// Makes an empty map, which leaves every text unchanged.
   Charsmap() = default;
 
-  /// Reads a map from its bytes; `file` is for error messages.
+  /// Parses a map from its bytes. Error messages name `file`.
   ///
-  /// Errors:  model_error if the map is cut short or too long, or if a replacement has no end.
+  /// Errors:  model_error if the map is truncated or too long, or if its last byte is not NUL.
   static Charsmap parse(std::string_view bytes, std::string_view file);
 
-  /// Replaces the longest key at each place of `text`. An ill-formed byte becomes U+FFFD. A
-  /// malformed map is safe too: this function reads only inside the map, and ends.
+  /// Returns `text` with the longest key at each place replaced. An ill-formed byte becomes U+FFFD.
+  /// A malformed map is safe: the function reads only inside the map, and always ends.
   ///
-  /// Cost:    O(n * kCharsmapKeyBytesMax); with real maps a few steps per byte.
+  /// Cost:    O(n * kCharsmapKeyBytesMax) for n bytes; real maps need a few steps per byte.
   /// Errors:  Error{kInvalid} if the result has more than `bytes_max` bytes.
   std::string normalize(std::string_view text, std::size_t bytes_max) const;
 
@@ -44,7 +44,7 @@ class Charsmap {
 
  private:
   struct Match {
-    std::size_t size = 0;  // bytes of the key; 0: no key matches
+    std::size_t size = 0;  // size of the longest key in bytes; 0: no key matches
     std::size_t replacement = 0;
   };
   Match longest_key(std::string_view text) const;

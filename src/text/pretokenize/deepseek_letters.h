@@ -6,8 +6,8 @@
 
 namespace ingot {
 
-/// Sorted ranges of code points: the letters in the model's second pattern. Adjacent ranges are
-/// joined.
+/// The letters in the second pattern of DeepSeek LLM's pre-tokenizer. Each pair is the first and
+/// the last code point of a range. The ranges are sorted; adjacent ranges are joined.
 ///
 /// Source:  deepseek-llm-7b's tokenizer.json.
 inline constexpr std::array<std::pair<char32_t, char32_t>, 84> kDeepseekLetters = {{

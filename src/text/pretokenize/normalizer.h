@@ -15,19 +15,19 @@ namespace ingot {
 /// A tokenizer's normalisation steps, ready to run. Immutable.
 class Normalizer {
  public:
-  /// Errors:  model_error for a malformed pattern or map, or too many steps.
+  /// Prepares the steps. Errors: model_error for a malformed pattern or map, or too many steps.
   explicit Normalizer(const TokenizerData& data);
 
-  /// Whether there are no steps, so that every text stays unchanged.
+  /// Returns whether there are no steps. `normalize` then leaves every text unchanged.
   bool empty() const { return steps_.empty(); }
 
-  /// `text` after all steps. Invalid UTF-8 stays, except in steps that replace it.
+  /// Returns `text` after all steps. Invalid UTF-8 stays, unless a step replaces it.
   ///
-  /// Cost:    O(n log n).
+  /// Cost:    O(n log n) for n bytes.
   /// Errors:  Error{kInvalid} if a step's result exceeds `normalized_bytes_max`.
   std::string normalize(std::string_view text) const;
 
-  /// The largest factor by which the steps can shrink a text; nothing if there is no limit.
+  /// Returns the largest factor by which the steps can shrink a text; nothing if there is no limit.
   std::optional<std::size_t> shrink_max() const;
 
  private:

@@ -19,16 +19,16 @@ constexpr std::size_t kPatternBytesMax = 16'384;
 
 /// A compiled pattern. Immutable; any number of threads can use it.
 ///
-/// Regular expressions of common models run as hand-written Scanners. The others are translated
-/// from Oniguruma's syntax, which Hugging Face's tokenizers use, and run in PCRE2 (see
-/// regex_syntax.h). An invalid byte counts as a character without category.
+/// The regular expressions of common models run as hand-written Scanners. PCRE2 runs all other
+/// expressions, translated from the Oniguruma syntax of Hugging Face's tokenizers (see
+/// regex_syntax.h). A byte of invalid UTF-8 counts as a character without category.
 class Pattern {
  public:
-  /// A literal text; an empty text never matches. `file` is for error messages.
+  /// Makes a pattern that matches `text`; an empty text never matches. Error messages name `file`.
   ///
   /// Errors:  model_error for a text longer than kPatternBytesMax.
   static Pattern literal(std::string_view text, std::string_view file);
-  /// A regular expression in Oniguruma's syntax.
+  /// Compiles a regular expression in Oniguruma's syntax. Error messages name `file`.
   ///
   /// Errors:  model_error for an expression that is too long, invalid or not supported.
   static Pattern regex(std::string_view source, std::string_view file);
@@ -37,23 +37,23 @@ class Pattern {
   Pattern& operator=(Pattern&&) noexcept;
   ~Pattern();
 
-  /// Calls `each(begin, end)` for every match from left to right. An empty match directly behind
-  /// the previous match is skipped.
+  /// Calls `each(begin, end)` for every match from left to right. Skips an empty match that lies
+  /// directly behind the previous match.
   ///
-  /// Cost:    linear for a literal or a scanner. In PCRE2 at most kRegexStepsPerByte steps per byte
-  ///          plus kRegexStepsMin, and kRegexHeapKiB of memory.
+  /// Cost:    linear for a literal or a scanner. PCRE2 takes at most kRegexStepsMin steps plus
+  ///          kRegexStepsPerByte steps per byte, and kRegexHeapKiB of memory.
   /// Errors:  Error{kInvalid} if PCRE2 exceeds a limit.
   void find_all(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> each) const;
 
-  /// Cuts `text` at the matches, as `behavior` says. Cost and errors: those of `find_all`.
+  /// Cuts `text` at the matches with a MatchCutter. Cost and errors: those of `find_all`.
   void split(std::string_view text, SplitBehavior behavior, bool invert, EachPiece each) const;
 
-  /// `text` with every match replaced by `content`.
+  /// Returns `text` with every match replaced by `content`.
   ///
   /// Errors:  those of `find_all`; Error{kInvalid} if the result exceeds `bytes_max` bytes.
   std::string replace(std::string_view text, std::string_view content, std::size_t bytes_max) const;
 
-  /// The scanner that runs this expression; nothing if PCRE2 runs it.
+  /// Returns the scanner that runs this expression; nothing for a literal, or if PCRE2 runs it.
   std::optional<Scanner> scanner() const { return scanner_; }
 
  private:
@@ -70,7 +70,7 @@ class Pattern {
 /// hostile expression runs for exponential time.
 constexpr std::size_t kRegexStepsPerByte = 64;
 constexpr std::size_t kRegexStepsMin = 1'000'000;
-/// Limit on the memory that PCRE2 uses for one match, in KiB.
+/// Limit on PCRE2's memory for one match, in KiB (64 MiB in total). It stops hostile expressions.
 constexpr std::size_t kRegexHeapKiB = 65'536;
 
 }  // namespace ingot

@@ -11,8 +11,8 @@
 
 namespace ingot {
 
-/// Patterns that have a hand-written scanner. \p{...} are Unicode's general categories. An invalid
-/// byte is a character of no category.
+/// The patterns that have a hand-written scanner. \p{...} is a general category of Unicode. A byte
+/// of invalid UTF-8 counts as a character without category.
 enum class Scanner : std::uint8_t {
   // Patterns whose matches cover the whole text.
 
@@ -21,18 +21,18 @@ enum class Scanner : std::uint8_t {
   /// Llama 3: (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}
   /// | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
   kLlama3,
-  kQwen2,   ///< as Llama 3, with \p{N} in place of \p{N}{1,3}
-  kQwen35,  ///< as Qwen 2, with [\p{L}\p{M}]+ for \p{L}+ and [^\s\p{L}\p{M}\p{N}]+ for signs
-  kCl100k,  ///< as Llama 3, with \s++$ in front of \s*[\r\n]+
+  kQwen2,   ///< Llama 3's pattern with \p{N} in place of \p{N}{1,3}
+  kQwen35,  ///< Qwen 2's pattern; words are [\p{L}\p{M}]+ and signs are [^\s\p{L}\p{M}\p{N}]+
+  kCl100k,  ///< Llama 3's pattern with \s++$ in front of \s*[\r\n]+
   /// GPT-4o: [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+
-  /// (?i:'s|'t|'re|'ve|'m|'ll|'d)?, or this with * and + of both classes swapped, or \p{N}{1,3}
+  /// (?i:'s|'t|'re|'ve|'m|'ll|'d)?, or all that again with * and + swapped, or \p{N}{1,3}
   /// | ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
   kO200k,
-  kTekken,  ///< as GPT-4o, without contractions and with \p{N} in place of \p{N}{1,3}
+  kTekken,  ///< GPT-4o's pattern without contractions, and with \p{N} in place of \p{N}{1,3}
 
   // Patterns with unmatched text between their matches.
 
-  /// DeepSeek V3, last pattern: [ASCII punctuation][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+
+  /// DeepSeek V3's last pattern: [ASCII punctuation][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+
   /// | ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
   kDeepseek3,
   kWord,                 ///< \w+|[^\w\s]+, with \w of Unicode Technical Standard 18
@@ -42,7 +42,7 @@ enum class Scanner : std::uint8_t {
   kNumbers,              ///< \p{N}+
   kNumbersBy3,           ///< \p{N}{1,3}
   kDigitsBy3,            ///< [0-9][0-9][0-9]
-  kByteNumbers,          ///< a run of bytes that are \p{N} in GPT-2's byte alphabet
+  kByteNumbers,          ///< a run of bytes whose letters in GPT-2's byte alphabet are \p{N}
   kPunctuation,          ///< [\p{P}$+<=>^`|~], BERT's punctuation
   kPunctuationRun,       ///< [\p{P}$+<=>^`|~]+
   kDefaultPunctuation,   ///< [\p{P}$+<=>^~|]+
@@ -50,12 +50,12 @@ enum class Scanner : std::uint8_t {
   kSpacedPunctuation,    ///< \s?\p{P}+
   kDeepseekLetters,      ///< \s?[letters that have case]+, see deepseek_letters.h
   kDeepseekPunctuation,  ///< \s?[!-/:-~！-／：-～‘-‟　-。]+
-  kSpacesAtEnd,          ///< \s+$, at the end of the text
+  kSpacesAtEnd,          ///< \s+ at the end of the text
   kCjkAndBefore,         ///< [一-龥ࠀ-一가-퟿]+
   kCjkAndKana,           ///< [一-龥぀-ゟ゠-ヿ]+
 };
 
-/// Cuts `text` at a scanner's matches, as `behavior` says; `invert` swaps matches and other text.
+/// Cuts `text` by `behavior` at a scanner's matches; with `invert`, at the texts between matches.
 ///
 /// Cost:    linear in the text; no recursion, no allocation.
 void split(Scanner scanner, std::string_view text, SplitBehavior behavior, bool invert,
@@ -65,17 +65,17 @@ void split(Scanner scanner, std::string_view text, SplitBehavior behavior, bool 
 void find_all(Scanner scanner, std::string_view text,
               FunctionRef<void(std::size_t, std::size_t)> each);
 
-/// The scanners of the byte-level BPE pre-tokenizer that GGUF's `tokenizer.ggml.pre` names; empty
-/// for an unknown name. Each scanner cuts the pieces of the previous one. Matches and the
-/// texts between matches are pieces.
+/// Returns the scanners of a byte-level BPE pre-tokenizer by its name in GGUF's
+/// `tokenizer.ggml.pre`; empty if the name is unknown. Each scanner cuts the pieces of the previous
+/// scanner. Matches are pieces, and so are the texts between matches.
 ///
 /// Source:  names: llama.cpp's conversion script; patterns: the models' tokenizer.json.
 std::span<const Scanner> find_pretokenizer(std::string_view name);
 
-/// All names that `find_pretokenizer` knows, for error messages: "a, b, c".
+/// Returns all names that `find_pretokenizer` knows, for error messages: "a, b, c".
 std::string pretokenizer_names();
 
-/// The scanner for a tokenizer.json's regular expression, found by its text; or nothing.
+/// Returns the scanner whose pattern has exactly the text `regex`; nothing if there is none.
 std::optional<Scanner> find_scanner(std::string_view regex);
 
 }  // namespace ingot

@@ -13,14 +13,14 @@
 
 namespace ingot {
 
-/// A tokenizer's pre-tokenization steps. Each step cuts the pieces of the previous one. Immutable.
+/// A tokenizer's pre-tokenization steps. Each step cuts the previous step's pieces. Immutable.
 class PretokenizerChain {
  public:
-  /// Errors:  model_error for unknown names, malformed patterns, or steps in an impossible order.
+  /// Reads the steps. Errors: model_error for unknown names, bad patterns or an unsupported order.
   explicit PretokenizerChain(const TokenizerData& data);
 
-  /// Calls `each` for the pieces of a normalised text from left to right. `begins_text`: the text
-  /// is the start of the input, with no added token in front.
+  /// Calls `each` for the pieces of a normalised text from left to right. `begins_text` is true if
+  /// the text begins the input, with no added token in front.
   ///
   /// Cost:    linear in the text for every step, except regular expressions (see Pattern).
   /// Errors:  those of Pattern::split.
@@ -28,7 +28,7 @@ class PretokenizerChain {
     split_from(0, text, begins_text, each);
   }
 
-  /// Whether no step removes text: the joined pieces equal the text, apart from added spaces.
+  /// Returns whether every step keeps all text. The joined pieces may still have added spaces.
   bool keeps_all() const { return keeps_all_; }
 
  private:
@@ -39,7 +39,7 @@ class PretokenizerChain {
     std::optional<Pattern> pattern;
     SplitBehavior behavior = SplitBehavior::kIsolated;
     bool invert = false;
-    PretokenizerStep data;  // the step's settings; used for kMetaspace only
+    PretokenizerStep data;  // settings of the step; only kMetaspace uses them
   };
   void add(const PretokenizerStep& step, const TokenizerData& data);
   void add_behind_bytes(const PretokenizerStep& step, const TokenizerData& data);

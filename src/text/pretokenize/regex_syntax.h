@@ -7,8 +7,8 @@
 namespace ingot {
 
 /// Translates `source` from Oniguruma's Ruby syntax to a PCRE2 pattern for the options UTF, UCP and
-/// MULTILINE, with LF as line end. Classes that differ between the libraries (\w, \s, scripts) are
-/// spelled out. Other constructs that differ or are unknown are refused.
+/// MULTILINE, with LF as line end. Spells out classes that differ between the libraries (\w, \s,
+/// scripts). Refuses all other constructs that differ or are unknown.
 ///
 /// Errors:  model_error(file, ...) for a refused construct, with its name and its place.
 /// Source:  Oniguruma's doc/RE and doc/SYNTAX.md; pcre2pattern(3).

@@ -12,24 +12,24 @@ namespace ingot {
 /// Callback that receives the pieces of a text from left to right.
 using EachPiece = FunctionRef<void(std::string_view)>;
 
-/// Cuts a text at matches that arrive from left to right, as Hugging Face's tokenizers do. Texts
-/// between matches are pieces, too. An empty match also cuts the text. Empty pieces are dropped.
+/// Cuts a text at matches by the rules of Hugging Face's tokenizers. Matches arrive from left to
+/// right. The texts between them are pieces, too. An empty match also cuts. Drops empty pieces.
 ///
 /// Cost:    no allocation.
-/// Source:  tokenizers, SplitDelimiterBehavior.
+/// Source:  Hugging Face's tokenizers, SplitDelimiterBehavior.
 class MatchCutter {
  public:
-  /// `invert` swaps the roles of the matches and the texts between them.
+  /// Passes each piece to `each`. `invert` swaps the roles of matches and texts between matches.
   MatchCutter(std::string_view text, SplitBehavior behavior, bool invert, EachPiece each)
       : text_(text), each_(each), behavior_(behavior), invert_(invert) {}
 
-  /// Adds the match [begin, end). It must not begin before the end of the previous match.
+  /// Adds the match [begin, end). A match must not begin before the end of the previous match.
   void match(std::size_t begin, std::size_t end) {
     if (at_ < begin) add({at_, begin, invert_});
     add({begin, end, !invert_});
     at_ = end;
   }
-  /// Ends the text. Call it once, behind the last match.
+  /// Cuts the rest of the text. Call it once, after the last match.
   void finish() {
     if (at_ < text_.size()) add({at_, text_.size(), invert_});
     tell(held_);
@@ -49,8 +49,8 @@ class MatchCutter {
   EachPiece each_;
   SplitBehavior behavior_;
   bool invert_;
-  std::size_t at_ = 0;  // end of the last match
-  Stretch held_;        // the last piece: the next stretch may join it
+  std::size_t at_ = 0;  // byte at which the last match ends
+  Stretch held_;        // last piece, not yet passed to each_: the next stretch may join it
   bool after_match_ = false;
 };
 

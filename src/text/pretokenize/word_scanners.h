@@ -1,5 +1,5 @@
 // Scanners for pre-tokenizer patterns that cut a text into words, numbers, signs and spaces. Each
-// function returns the bytes of the first piece of a non-empty text.
+// function returns the size in bytes of the first piece of a non-empty text.
 #pragma once
 
 #include <cstddef>
@@ -7,27 +7,27 @@
 
 namespace ingot {
 
-/// Parameters of the patterns that resemble Llama 3's.
+/// Parameters of patterns that resemble Llama 3's pattern.
 struct Llama3Rules {
-  unsigned letters;  ///< CharClass bits of a word's characters
-  int digits_max;    ///< limit on the characters of a number
-  bool end_spaces;   ///< whether \s++$ comes before \s*[\r\n]+
+  unsigned letters;  ///< classes of a word's characters, as CharClass bits
+  int digits_max;    ///< most characters that one number piece may have
+  bool end_spaces;   ///< whether the pattern has \s++$ before \s*[\r\n]+
 };
 
-/// Parameters of the patterns that resemble o200k's.
+/// Parameters of patterns that resemble o200k's pattern.
 struct CasedRules {
-  bool contractions;  ///< whether a word includes a following 's, 't, ...
+  bool contractions;  ///< whether a contraction ('s, 't, ...) belongs to the word in front of it
   int digits_max;
 };
 
-/// Size in bytes of the first piece that Scanner::kGpt2 cuts off.
+/// Returns the size in bytes of the first piece that Scanner::kGpt2 cuts off.
 std::size_t gpt2_length(std::string_view text);
-/// Size in bytes of the first piece that Scanner::kLlama3, kQwen2, kQwen35 or kCl100k cuts off.
+/// Returns the size in bytes of the first piece for Scanner::kLlama3, kQwen2, kQwen35 or kCl100k.
 std::size_t llama3_length(std::string_view text, const Llama3Rules& rules);
-/// Size in bytes of the first piece that Scanner::kO200k or kTekken cuts off. A word never changes
-/// from lower to upper case: "HTMLPage" is one word, "aB" is two words.
+/// Returns the size in bytes of the first piece for Scanner::kO200k or kTekken. An upper-case
+/// letter behind a lower-case letter begins a new word: "HTMLPage" is one word, "aB" is two words.
 std::size_t cased_length(std::string_view text, const CasedRules& rules);
-/// Size in bytes of the match of Scanner::kDeepseek3 at the start of `text`; 0 if there is none.
+/// Returns the size in bytes of Scanner::kDeepseek3's match at the start of `text`; 0: no match.
 std::size_t deepseek3_length(std::string_view text);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Adjacency: which bytes are neighbours in a vocabulary's pieces, to cut texts before BPE merging.
+// Adjacency: the pairs of neighbouring bytes in a vocabulary, to cut texts before BPE merging.
 #pragma once
 
 #include <array>
@@ -8,15 +8,15 @@
 
 namespace ingot {
 
-/// The pairs of neighbouring bytes in a set of pieces. BPE merging never joins two bytes that do
-/// not form one of the pairs. Cutting a text between two such bytes changes no token, and short
-/// parts merge faster.
+/// The pairs of neighbouring bytes in a set of pieces. BPE merging joins two bytes only if they
+/// form one of these pairs. A cut between two other bytes changes no token, and short parts merge
+/// faster.
 class Adjacency {
  public:
   void add(std::string_view piece) {
     for (std::size_t i = 1; i < piece.size(); ++i) pairs_[index(piece[i - 1])].set(index(piece[i]));
   }
-  /// Whether some piece contains `before` directly followed by `after`.
+  /// Returns whether some piece contains `before` directly followed by `after`.
   bool joins(char before, char after) const { return pairs_[index(before)][index(after)]; }
 
  private:

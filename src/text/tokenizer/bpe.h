@@ -10,24 +10,24 @@
 
 namespace ingot {
 
-/// A byte-level BPE (GPT-2, Llama 3, Qwen); `data` spells its tokens in GPT-2's byte alphabet. As
+/// Makes a byte-level BPE (GPT-2, Llama 3, Qwen). `data` spells tokens in GPT-2's byte alphabet. As
 /// in Hugging Face's tokenizers, a byte without a token becomes the unknown token. If the
-/// vocabulary has no unknown token, the byte is dropped. Both cases add a warning.
+/// vocabulary has no unknown token, the model drops the byte. Both cases add a warning.
 ///
 /// Errors:  those of MergeTable.
 std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,
                                           std::vector<std::string>& warnings);
 
-/// A BPE that merges characters by rank (tokenizer.json of Llama 2, Mistral, Gemma). A character
-/// without a token becomes byte tokens, or the unknown token if there are no byte tokens (one for a
-/// whole run with `fuse_unknown`). Without byte and unknown tokens the character is dropped.
+/// Makes a BPE that merges characters by rank (tokenizer.json of Llama 2, Mistral, Gemma). A
+/// character without a token becomes byte tokens. Without byte tokens it becomes the unknown token;
+/// `fuse_unknown` gives a run only one. Without an unknown token the model drops the character.
 ///
 /// Errors:  those of MergeTable and read_byte_ids.
 std::unique_ptr<TokenModel> make_char_bpe(const TokenizerData& data);
 
-/// A SentencePiece BPE (Llama 2, Mistral, Phi-3), which merges the neighbours that give the piece
-/// with the best score; texts have plain spaces, not U+2581. A character without a piece becomes
-/// byte tokens. Without byte tokens a run of such characters becomes one unknown token.
+/// Makes a SentencePiece BPE (Llama 2, Mistral, Phi-3). It first merges the neighbours that form
+/// the piece with the best score. Texts have plain spaces, not U+2581. A character without a piece
+/// becomes byte tokens. Without byte tokens, a run of such characters becomes one unknown token.
 ///
 /// Errors:  vocabulary_error for missing or malformed scores or byte tokens, and for pieces that
 ///          are too long to merge.

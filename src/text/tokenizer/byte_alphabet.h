@@ -8,13 +8,13 @@
 
 namespace ingot {
 
-/// The character for a byte. Printable Latin-1 bytes stand for themselves; the other 68 become
-/// U+0100 to U+0143, in order.
+/// Returns the character for a byte. A printable Latin-1 byte stands for itself. The other 68 bytes
+/// become U+0100 to U+0143, in order.
 ///
 /// Source:  GPT-2's encoder.py, bytes_to_unicode.
 char32_t byte_to_letter(std::uint8_t byte);
 
-/// The bytes that `text` spells in the alphabet; nothing if another character occurs.
+/// Returns the bytes that `text` spells in the alphabet; nothing if it has another character.
 std::optional<std::string> letters_to_bytes(std::string_view text);
 
 }  // namespace ingot

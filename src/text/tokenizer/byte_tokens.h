@@ -9,10 +9,10 @@
 
 namespace ingot {
 
-/// The id of the token for each byte.
+/// The id of each byte's token, by byte.
 using ByteIds = std::array<std::int32_t, 256>;
 
-/// The byte tokens of a vocabulary; nothing if there are none, or if `byte_fallback` is false.
+/// Returns the byte tokens of a vocabulary; nothing if it has none or `byte_fallback` is false.
 ///
 /// Errors:  vocabulary_error for a malformed byte token, two tokens for a byte, or a missing byte.
 std::optional<ByteIds> read_byte_ids(const TokenizerData& data);

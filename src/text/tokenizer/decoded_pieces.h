@@ -11,17 +11,17 @@ namespace ingot {
 
 /// The decoded texts of a vocabulary's tokens, and the decoding steps that need the whole text.
 struct DecodedPieces {
-  StringTable pieces;        ///< bytes of each token, by id; may be a part of a character
-  StringTable first_pieces;  ///< as `pieces`, for a text's first token; empty if equal to `pieces`
-  std::string strip;         ///< prefix that decoding removes from a text
-  std::int32_t strip_count = 0;     ///< limit on how often `strip` is removed
-  bool replace_every_byte = false;  ///< true if each ill-formed byte becomes one U+FFFD
+  StringTable pieces;        ///< decoded bytes of each token, by id; may be a part of a character
+  StringTable first_pieces;  ///< decoded bytes at the start of a text; empty if equal to `pieces`
+  std::string strip;         ///< prefix that decoding removes from the start of a text; empty: none
+  std::int32_t strip_count = 0;     ///< most times that decoding removes `strip` from a text
+  bool replace_every_byte = false;  ///< true: each ill-formed byte becomes its own U+FFFD
   std::size_t shrink_max = 1;       ///< largest factor by which decoding shrinks a token's text
 };
 
 /// Decodes every token of a vocabulary with the decoding steps of `data`.
 ///
-/// Errors:  vocabulary_error for steps that need several tokens at once, or exceeded limits.
+/// Errors:  vocabulary_error for steps that need several tokens at once, or for exceeded limits.
 DecodedPieces decode_pieces(const TokenizerData& data);
 
 }  // namespace ingot

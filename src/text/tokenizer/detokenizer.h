@@ -10,38 +10,38 @@
 
 namespace ingot {
 
-/// Options of decoding.
+/// Options of decoding: which tokens and spaces become text.
 struct DetokenizeOptions {
-  bool keep_control = false;  ///< whether control tokens such as <|im_end|> are written
-  /// Whether to drop the space that encoding added in front. Use false if another text precedes.
+  bool keep_control = false;  ///< true: writes control tokens such as <|im_end|>; false: drops them
+  /// Drops the space that encoding added in front of a text. Use false to continue another text.
   bool strip_leading_space = true;
 };
 
-/// Turns a stream of tokens into a stream of valid UTF-8. It holds back the bytes of an
-/// unfinished character (at most 3) until the next token or the end of the text.
+/// Turns tokens into valid UTF-8, one token at a time. Holds back an unfinished character (at most
+/// 3 bytes) until the next token arrives or the text ends.
 ///
-/// Cost:    O(bytes of the token).
+/// Cost:    O(bytes of the token) for each token.
 class Detokenizer {
  public:
-  /// `tokenizer` must outlive this object.
+  /// Begins a text. `tokenizer` must outlive this object.
   explicit Detokenizer(const Tokenizer& tokenizer, const DetokenizeOptions& options = {})
       : tokenizer_(&tokenizer), options_(options) {}
 
-  /// Adds a token and appends finished text to `out`; U+FFFD for an id outside the vocabulary.
+  /// Adds a token and appends all finished characters to `out`; U+FFFD for an invalid id.
   void push(std::int32_t id, std::string& out);
 
-  /// Adds a token and returns its bytes, without joining them to whole characters. Call it in place
-  /// of `push`. `id` must be in the vocabulary. Control tokens that are not kept have no bytes.
+  /// Adds a token and returns its bytes, perhaps a part of a character. Use it in place of `push`.
+  /// `id` must be in the vocabulary. A control token has no bytes, unless `keep_control` is true.
   std::string_view next_bytes(std::int32_t id);
 
-  /// Ends the text: an unfinished character becomes U+FFFD. The next token begins a new text.
+  /// Ends the text. Appends U+FFFD for an unfinished character. The next token begins a new text.
   void finish(std::string& out);
 
  private:
-  /// Returns `bytes`, which belong to a text's first token, without the prefix that encoding added.
+  /// Returns a first token's `bytes` without the prefix that encoding added to the text.
   std::string_view without_prefix(std::string_view bytes) const;
 
-  /// Moves the first `size` held bytes to `out`; U+FFFD replaces ill-formed bytes.
+  /// Moves the first `size` bytes of held_ to `out`, with U+FFFD in place of ill-formed bytes.
   void release(std::size_t size, std::string& out);
 
   const Tokenizer* tokenizer_;
@@ -50,7 +50,7 @@ class Detokenizer {
   bool at_start_ = true;
 };
 
-/// Decodes a complete list of tokens.
+/// Decodes a complete list of tokens to a text.
 std::string detokenize(const Tokenizer& tokenizer, std::span<const std::int32_t> ids,
                        const DetokenizeOptions& options = {});
 

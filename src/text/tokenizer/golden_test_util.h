@@ -52,7 +52,7 @@ inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// A list of pieces by id. Ids that have no piece get an unused token.
+/// A vocabulary's pieces by id. Ids without a piece become unused tokens.
 class PieceList {
  public:
   void set(std::size_t id, TestPiece piece) {
@@ -66,7 +66,7 @@ class PieceList {
   std::vector<TestPiece> pieces_;
 };
 
-/// The tokens (usually two) that `bytes` consists of after all merges of lower rank than its own.
+/// Merges the bytes of a token by all ranks below its own. Returns the parts, usually two.
 inline std::vector<std::string> parts_by_rank(const std::string& bytes,
                                               const std::map<std::string, std::size_t>& ranks) {
   const std::size_t own = ranks.at(bytes);
@@ -89,7 +89,7 @@ inline std::vector<std::string> parts_by_rank(const std::string& bytes,
   return parts;
 }
 
-/// Reads a tiktoken file. Its pattern and special tokens are in the header of the golden file.
+/// Reads a tiktoken file. The golden file's header has the pattern and the special tokens.
 inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json& header) {
   PieceList list;
   std::map<std::string, std::size_t> ranks;
@@ -126,7 +126,7 @@ inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json
   return data;
 }
 
-/// The tokenizer files that a golden file's header names; only the first if all hold one model.
+/// Returns the tokenizer files that `header` names, or only the first if all hold one model.
 inline std::vector<std::string> golden_files(const Json& header) {
   std::vector<std::string> files;
   for (const std::string& name : strings_of(header.find("tokenizer"))) {

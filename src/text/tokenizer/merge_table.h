@@ -16,37 +16,37 @@ namespace ingot {
 /// The pairs of tokens that merge, each with its rank and the merged token. Immutable.
 class MergeTable {
  public:
-  /// Reads the merges of `data`; `ids` finds a token by its text. If a merge occurs twice,
-  /// its first place decides the rank.
+  /// Reads the merges of `data`. `ids` finds a token by its text. A merge's rank is its index in
+  /// `data`. If a merge occurs twice, the first index counts.
   ///
   /// Errors:  model_error if there are no merges or too many, or if a merge is not two pieces with
   ///          one separator. Each piece and the joined piece must be tokens.
   MergeTable(const TokenizerData& data, const PieceMap& ids);
 
-  /// The rank of a pair. Smaller ranks merge first; rank SymbolMerger::kNever means no merge.
+  /// Returns a pair's rank. Smaller ranks merge first; SymbolMerger::kNever means no merge.
   std::uint32_t rank(std::int32_t left, std::int32_t right) const {
     return slots_[slot_of(pair_of(left, right))].rank;
   }
 
-  /// Merges neighbours in `symbols` until no pair merges: the pair of the smallest rank first, the
-  /// leftmost if ranks are equal.
+  /// Merges neighbours in `symbols` until no pair merges. The pair with the smallest rank merges
+  /// first. Among pairs with equal ranks, the leftmost merges first.
   ///
   /// Cost:    O(n log n) for n symbols.
   void merge(std::vector<std::int32_t>& symbols, SymbolMerger& merger) const;
 
-  /// The token that the merge with this rank makes.
+  /// Returns the token that the merge with this rank makes.
   std::int32_t merged(std::uint32_t rank) const { return merged_[rank]; }
 
  private:
   struct Slot {
     std::uint64_t pair = 0;
-    std::uint32_t rank = SymbolMerger::kNever;  // kNever: the slot is empty
+    std::uint32_t rank = SymbolMerger::kNever;  // rank of the merge; kNever: the slot is empty
   };
   static std::uint64_t pair_of(std::int32_t left, std::int32_t right) {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 |
            static_cast<std::uint32_t>(right);
   }
-  /// The slot that holds a pair, or the empty slot in which the pair belongs.
+  /// Returns the index of the slot with a pair, or of the empty slot in which the pair belongs.
   std::size_t slot_of(std::uint64_t pair) const {
     std::size_t at = hash_word(pair, key_) & (slots_.size() - 1);
     while (slots_[at].rank != SymbolMerger::kNever && slots_[at].pair != pair) {
@@ -56,7 +56,7 @@ class MergeTable {
   }
 
   std::array<std::uint64_t, 2> key_ = hash_key();
-  std::vector<Slot> slots_;           // open addressing; size is a power of two, at most half full
+  std::vector<Slot> slots_;           // open-addressing hash table: 2^k slots, at most half used
   std::vector<std::int32_t> merged_;  // merged token, by rank
 };
 

@@ -9,16 +9,16 @@
 
 namespace ingot {
 
-/// Maps pieces to ids. It holds no text: `pieces` must outlive the map unchanged.
+/// Maps pieces to ids. The map copies no text: its StringTable must stay alive and unchanged.
 class PieceMap {
  public:
-  /// An empty map with room for `count` entries of `pieces`.
+  /// Makes an empty map with room for `count` entries of `pieces`.
   PieceMap(const StringTable& pieces, std::size_t count);
 
-  /// Adds the piece of `id`. Changes nothing if the map has an equal piece.
+  /// Adds the piece with this id. Changes nothing if the map already has an equal piece.
   void insert(std::int32_t id);
 
-  /// The id of `piece`; -1 if the map does not have it.
+  /// Returns the id of `piece`; -1 if the map does not have the piece.
   std::int32_t find(std::string_view piece) const;
 
  private:
@@ -26,11 +26,11 @@ class PieceMap {
     std::uint32_t tag = 0;
     std::int32_t id = -1;
   };
-  /// The slot that holds `piece`, or the empty slot in which `piece` belongs.
+  /// Returns the index of the slot with `piece`, or of the empty slot in which `piece` belongs.
   std::size_t slot_of(std::string_view piece, std::uint64_t hash) const;
 
   const StringTable* pieces_;
-  std::vector<Slot> slots_;  // open addressing; size is a power of two, at most half full
+  std::vector<Slot> slots_;  // open-addressing hash table: 2^k slots, at most half used
 };
 
 }  // namespace ingot

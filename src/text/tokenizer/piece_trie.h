@@ -1,5 +1,5 @@
-// PieceTrie, PieceFinder: find the strings of a set in a text, such as added tokens. At each place
-// the longest string is found.
+// PieceTrie, PieceFinder: find the strings of a set, such as added tokens, in a text. At each place
+// they find the longest string.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace ingot {
 
-/// A string of a set and its id.
+/// A string of a set, with its id.
 struct TrieEntry {
   std::string_view text;
   std::int32_t id = -1;
 };
 
-/// Adds a trie's nodes level by level from sorted entries, without recursion. The children of a
-/// node are the nodes from index `children` up to the next node's `children`; an additional last
-/// node marks the end. `label_at(text, depth)` is the byte that leads from level `depth` to the
-/// next level. `ends(node, entry)` gets the first entry that ends at a node.
+/// Builds a trie from sorted entries, level by level and without recursion. A node's children are
+/// the nodes from index `children` up to the next node's `children`. An additional last node marks
+/// the end. `label_at(text, depth)` returns the byte that leads from level `depth` to the next
+/// level. `ends(node, entry)` receives the first entry that ends at a node.
 template <class Node, class Labels, class LabelAt, class Ends>
 void add_trie_nodes(const std::vector<TrieEntry>& entries, std::vector<Node>& nodes, Labels& labels,
                     const LabelAt& label_at, const Ends& ends) {
   struct Range {
-    std::size_t begin, end;  // the entries below a node
+    std::size_t begin, end;  // indices [begin, end) of the entries below a node
   };
   nodes.emplace_back();
   labels.push_back(0);
@@ -56,7 +56,7 @@ void add_trie_nodes(const std::vector<TrieEntry>& entries, std::vector<Node>& no
 class PieceTrie {
  public:
   PieceTrie() = default;
-  /// Skips entries without text. If texts are equal, the smallest id is used.
+  /// Builds the automaton. Skips entries without text. If texts are equal, the smallest id wins.
   ///
   /// Cost:    sorting, then linear in the bytes of all texts; 13 bytes of memory per byte of text.
   explicit PieceTrie(std::vector<TrieEntry> entries);
@@ -64,40 +64,40 @@ class PieceTrie {
   bool empty() const { return nodes_.empty(); }
 
   struct Match {
-    std::int32_t id = -1;  ///< -1: no match
-    std::size_t size = 0;  ///< bytes of the matched string
+    std::int32_t id = -1;  ///< id of the matched string; -1: no match
+    std::size_t size = 0;  ///< size of the matched string in bytes
   };
 
  private:
   friend class PieceFinder;
   struct Node {
-    std::uint32_t children = 0;  // first child's index; the next node's `children` is the end
-    std::uint32_t suffix = 0;    // node of the longest proper suffix of this node's string
-    std::uint32_t match = 0;     // index in matches_ of the longest suffix that is an entry
+    std::uint32_t children = 0;  // index of the first child; the next node's `children` is the end
+    std::uint32_t suffix = 0;    // suffix link: the node with the longest proper suffix
+    std::uint32_t match = 0;     // index in matches_ of the longest entry that is a suffix
   };
   void add_suffixes();
   std::uint32_t child(std::uint32_t node, char label) const;
   std::uint32_t step(std::uint32_t node, char label, std::size_t& steps) const;
 
-  std::vector<Node> nodes_;     // level by level, then an end mark
-  std::string labels_;          // the byte that leads to each node
-  std::vector<Match> matches_;  // entry 0 means no match
-  std::size_t longest_ = 0;     // bytes of the longest entry
+  std::vector<Node> nodes_;     // nodes level by level, then an end mark
+  std::string labels_;          // byte that leads to each node, by node
+  std::vector<Match> matches_;  // one match per distinct entry; index 0 means no match
+  std::size_t longest_ = 0;     // size of the longest entry in bytes
 };
 
-/// Finds the entries of a PieceTrie in one text. Trie and text must outlive the finder.
+/// Finds the entries of a PieceTrie in one text. The trie and the text must outlive the finder.
 class PieceFinder {
  public:
   PieceFinder(const PieceTrie& trie, std::string_view text) : trie_(trie), text_(text) {}
 
-  /// The first place at or after `at` where an entry begins; the text's size if there is none.
-  /// Sets `match` to the longest entry at this place.
+  /// Returns where the first entry at or after `at` begins, or the text's size if there is no
+  /// entry. Sets `match` to the longest entry at this place.
   ///
-  /// Cost:    O(text) in total for calls with growing `at`. Memory: 4 bytes per byte of the
-  ///          longest entry, or 16 KiB if that is more.
+  /// Cost:    linear in the text, over all calls with ascending `at`. Memory: 4 bytes per byte of
+  ///          the longest entry, at least 16 KiB.
   std::size_t find(std::size_t at, PieceTrie::Match& match);
 
-  /// Number of nodes visited so far.
+  /// Returns the number of nodes visited so far, as a measure of the cost.
   std::size_t steps() const { return steps_; }
 
  private:
@@ -105,8 +105,8 @@ class PieceFinder {
 
   const PieceTrie& trie_;
   std::string_view text_;
-  std::size_t begin_ = 0;  // start of the scanned part of the text
-  /// Index of the longest entry that begins at each place of the scanned part.
+  std::size_t begin_ = 0;  // first byte of the scanned part of the text
+  /// For each scanned place, the longest entry that begins there, as an index in trie_.matches_.
   std::vector<std::uint32_t> matches_;
   std::size_t steps_ = 0;
 };

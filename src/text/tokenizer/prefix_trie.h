@@ -17,7 +17,7 @@ namespace ingot {
 class PrefixTrie {
  public:
   PrefixTrie() = default;
-  /// Skips entries without text. If texts are equal, the smallest id is used.
+  /// Builds the trie. Skips entries without text. If texts are equal, the smallest id wins.
   ///
   /// Cost:    sorting, then linear in the bytes of all texts; at most 18 bytes of memory per byte
   ///          of text.
@@ -25,7 +25,7 @@ class PrefixTrie {
 
   bool empty() const { return nodes_.empty(); }
 
-  /// Calls `each(size, id)` for every entry that is a prefix of `text`, from short to long.
+  /// Calls `each(size, id)` for every entry that is a prefix of `text`, shortest entry first.
   ///
   /// Cost:    O(bytes of the longest entry).
   template <class Each>
@@ -41,23 +41,23 @@ class PrefixTrie {
   }
 
  private:
-  /// Up to this many children of a node are searched one by one. More are found by its Wide.
+  /// Limit on a node's children that `child` tries one by one. Nodes with more have a Wide.
   static constexpr std::uint32_t kNarrow = 8;
   static constexpr std::uint32_t kNotWide = 0xFFFF'FFFF;
 
   struct Node {
-    std::uint32_t children = 0;  // first child's index; the next node's `children` is the end
+    std::uint32_t children = 0;  // index of the first child; the next node's `children` is the end
     std::int32_t id = -1;        // id of the entry that ends here; -1: no entry ends here
     std::uint32_t wide = kNotWide;
   };
-  /// The labels of a node's children as a set of 256 bits.
+  /// The bytes that lead to a node's children, as a set of 256 bits.
   struct Wide {
     std::array<std::uint64_t, 4> bits{};
-    std::array<std::uint8_t, 4> before{};  // number of set bits in the earlier words
+    std::array<std::uint8_t, 4> before{};  // number of set bits in all words before each word
   };
   void add_wide_nodes();
 
-  /// The child of `node` to which `label` leads; 0 (the root) if there is no such child.
+  /// Returns the child of `node` for the byte `label`; 0 (the root) if there is none.
   std::uint32_t child(std::uint32_t node, std::uint8_t label) const {
     const std::uint32_t first = nodes_[node].children;
     if (nodes_[node].wide != kNotWide) {
@@ -74,8 +74,8 @@ class PrefixTrie {
     return 0;
   }
 
-  std::vector<Node> nodes_;           // level by level, then an end mark
-  std::vector<std::uint8_t> labels_;  // the byte that leads to each node
+  std::vector<Node> nodes_;           // nodes level by level, then an end mark
+  std::vector<std::uint8_t> labels_;  // byte that leads to each node, by node
   std::vector<Wide> wide_;
 };
 

@@ -26,12 +26,12 @@ class TokenModel {
   TokenModel& operator=(const TokenModel&) = delete;
   virtual ~TokenModel() = default;
 
-  /// Appends the tokens of one normalised, pre-tokenized piece.
+  /// Appends the tokens of one normalised, pre-tokenized piece to `ids`.
   virtual void encode(std::string_view piece, ModelScratch& scratch,
                       std::vector<std::int32_t>& ids) const = 0;
 
-  /// Whether tokens always cover a piece exactly: no character is dropped, and no token stands for
-  /// a run of unknown characters.
+  /// Returns whether tokens always cover a piece exactly: the model drops no character, and no
+  /// token stands for a run of unknown characters.
   virtual bool is_complete() const = 0;
 };
 

@@ -23,17 +23,17 @@ namespace ingot {
 /// Options of encoding. By default no text becomes a special token.
 struct EncodeOptions {
   bool add_special = false;         ///< adds BOS, EOS, CLS and SEP as the tokenizer's file says
-  bool parse_special = false;       ///< text of control and user-defined tokens becomes tokens
-  bool parse_user_defined = false;  ///< text of user-defined tokens (`<think>`) becomes tokens
-  /// Ranges of the text, ascending and disjoint, in which added tokens may occur; absent means
-  /// everywhere. A token that does not lie inside one range is ordinary text.
+  bool parse_special = false;       ///< turns names of control and user-defined tokens into tokens
+  bool parse_user_defined = false;  ///< turns names of user-defined tokens (`<think>`) into tokens
+  /// Ascending, disjoint ranges of the text in which encoding finds added tokens; absent:
+  /// everywhere. The name of an added token that does not lie inside one range is ordinary text.
   std::optional<std::span<const TextSpan>> added_within = std::nullopt;
 };
 
-/// A tokenizer. Immutable: all functions may be called from several threads at once.
+/// A model's tokenizer. Immutable: any number of threads can use it.
 ///
-/// Steps of encoding: cut the text at added tokens, normalise the parts, cut at added tokens that
-/// are searched for in normalised text, pre-tokenize, and pass each piece to the model.
+/// Encoding cuts the text at added tokens and normalises the parts. It cuts the normalised parts at
+/// other added tokens, pre-tokenizes them, and passes each piece to the token model.
 class Tokenizer {
  public:
   /// Works as `make_tokenizer`, but does not copy the warnings of `data`.
@@ -41,19 +41,19 @@ class Tokenizer {
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  /// The tokens of `text`, which may hold any bytes. NUL is a character. Invalid UTF-8 becomes byte
-  /// tokens if the vocabulary has them.
+  /// Returns the tokens of `text`, which may hold any bytes, including NUL. Invalid UTF-8 becomes
+  /// byte tokens if the vocabulary has byte tokens.
   ///
   /// Cost:    O(n log n) time, about 20 bytes of memory per byte of text; no recursion.
   /// Errors:  Error{kInvalid} for a text of 2 GiB or more, or if a pattern or step exceeds a limit.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
-  /// The decoded bytes of a token, perhaps a part of a character: a space for U+2581, the byte of a
-  /// byte token, the text of a control token. Empty for an id outside the vocabulary.
+  /// Returns a token's decoded bytes, perhaps a part of a character: a space for U+2581, the byte
+  /// of a byte token, the text of a control token. Empty for an id outside the vocabulary.
   std::string_view piece(std::int32_t id) const;
-  /// As `piece`, for the first token of a text: some tokenizers drop its leading space.
+  /// Works as `piece`, for a text's first token: some tokenizers drop the token's leading space.
   std::string_view first_piece(std::int32_t id) const;
-  /// The type of a token; kUnused for an id outside the vocabulary.
+  /// Returns the type of a token; kUnused for an id outside the vocabulary.
   TokenType type(std::int32_t id) const;
 
   std::int32_t size() const { return static_cast<std::int32_t>(types_.size()); }
@@ -62,35 +62,35 @@ class Tokenizer {
   std::optional<std::int32_t> eot() const { return eot_; }
   std::optional<std::int32_t> unknown() const { return unknown_; }
   std::optional<std::int32_t> padding() const { return padding_; }
-  /// Whether `add_special` adds a BOS in front (adds_bos) or an EOS at the end (adds_eos).
+  /// Returns whether `add_special` adds a BOS in front (for adds_eos: an EOS at the end).
   bool adds_bos() const;
   bool adds_eos() const;
 
-  /// Limit on the bytes of text that one token can stand for; nothing if there is no limit. A text
-  /// of more than n times this size has more than n tokens, so it can be refused without encoding.
+  /// Returns the most bytes of text that one token can stand for; nothing if there is no limit. A
+  /// text with more than n times these bytes has more than n tokens: a caller can refuse it early.
   std::optional<std::size_t> text_bytes_per_token_max() const;
 
-  /// The prefix (a space) that decoding removes from a text.
+  /// Returns the prefix (a space) that decoding removes from a text.
   std::string_view stripped_prefix() const { return decoded_.strip; }
-  /// Limit on how many times decoding removes `stripped_prefix()` from a text.
+  /// Returns the most times that decoding removes `stripped_prefix()` from a text.
   std::int32_t stripped_prefix_count() const { return decoded_.strip_count; }
-  /// Whether each ill-formed byte decodes to its own U+FFFD (SentencePiece). Otherwise each maximal
-  /// ill-formed part decodes to one U+FFFD (byte-level BPE).
+  /// Returns whether each ill-formed byte decodes to its own U+FFFD (SentencePiece). If not, each
+  /// maximal ill-formed part decodes to one U+FFFD (byte-level BPE).
   bool replaces_every_byte() const { return decoded_.replace_every_byte; }
 
  private:
-  /// The added tokens to search for, with one combination of options.
+  /// The added tokens that encoding searches for with one combination of options.
   struct Search {
-    AddedTokens raw;         ///< searched for in the original text
-    AddedTokens normalized;  ///< searched for in the normalised text
+    AddedTokens raw;         ///< tokens to find in the original text
+    AddedTokens normalized;  ///< tokens to find in the normalised text
   };
-  /// A Search per combination of parse_special and parse_user_defined.
+  /// The Search for neither option, for parse_user_defined only, and for parse_special.
   struct Searches {
     Search plain, user_defined, special;
   };
   struct Scratch;
-  /// With `all_raw`, added tokens marked `normalized` are searched for in the original text, too,
-  /// except tokens marked `always`.
+  /// Makes the Searches. With `all_raw`, encoding searches the original text also for tokens marked
+  /// `normalized`, unless they are marked `always`.
   Searches make_searches(const TokenizerData& data, bool all_raw) const;
   Search make_search(const TokenizerData& data, bool special, bool user_defined,
                      bool all_raw) const;
@@ -109,12 +109,12 @@ class Tokenizer {
   std::unique_ptr<const TokenModel> model_;
   DecodedPieces decoded_;
   Searches searches_;
-  std::optional<Searches> searches_within_;  // used with added_within; absent if equal to searches_
+  std::optional<Searches> searches_within_;  // for added_within; absent if equal to searches_
   std::size_t longest_piece_ = 0;            // bytes of the longest decoded token
   bool strips_ = false;                      // whether an added token strips white space
 };
 
-/// Makes the tokenizer that `data` describes. Appends lines for the user to `warnings`.
+/// Makes the tokenizer that `data` describes. Appends warnings, one line each, to `warnings`.
 ///
 /// Errors:  model_error(file, "tokenizer", 0, reason) for unknown, missing or contradictory data.
 std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerData& data,

@@ -15,7 +15,7 @@
 
 namespace ingot::testing {
 
-/// Runs `work`, which may throw nothing except an Error with a one-line message.
+/// Runs `work`. It may throw only an Error, with a one-line message and code kModel or kInvalid.
 template <class Work>
 void expect_errors_only(Work&& work) {
   try {
@@ -28,7 +28,7 @@ void expect_errors_only(Work&& work) {
   }
 }
 
-/// A text of characters that tokenizers treat specially, and pieces of the vocabulary.
+/// Returns a text of characters that tokenizers treat specially, and of the vocabulary's pieces.
 inline std::string sample_text(const TokenizerData& data) {
   std::string text = "ab \xE2\x96\x81  1234\n\n<s><0x0A>\xFF e\xCC\x81'll \xF0\x9F\x98\x80";
   for (std::size_t i = 0; i < data.tokens.size() && text.size() < 1024; ++i) {
@@ -37,7 +37,7 @@ inline std::string sample_text(const TokenizerData& data) {
   return text;
 }
 
-/// Makes the tokenizer that `data` describes, and encodes and decodes with it.
+/// Makes the tokenizer that `data` describes. Encodes and decodes a sample text with it.
 inline void use_tokenizer(const TokenizerData& data) {
   std::vector<std::string> warnings;
   const auto tokenizer = make_tokenizer(data, warnings);

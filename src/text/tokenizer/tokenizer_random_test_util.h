@@ -10,7 +10,7 @@
 
 namespace ingot::testing {
 
-/// A random text of up to about 60 bytes, with invalid UTF-8 and what tokenizers treat specially.
+/// Returns a random text of up to about 60 bytes: letters, spaces, special tokens, invalid UTF-8.
 inline std::string random_text(Random& random) {
   static const std::vector<std::string> kParts = {"a",
                                                   "b",
@@ -43,7 +43,7 @@ inline std::string random_text(Random& random) {
   return text;
 }
 
-/// The joined bytes of the tokens.
+/// Returns the decoded bytes of all tokens, joined.
 inline std::string joined(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
   std::string bytes;
   for (const std::int32_t id : ids) bytes += tokenizer.piece(id);

@@ -20,7 +20,7 @@ struct TestPiece {
   float score = 0;
 };
 
-/// A vocabulary of `pieces`, without other settings.
+/// Returns a vocabulary of `pieces`, without other settings.
 inline TokenizerData make_pieces(const std::vector<TestPiece>& pieces) {
   TokenizerData data;
   data.file = "test.gguf";
@@ -31,21 +31,21 @@ inline TokenizerData make_pieces(const std::vector<TestPiece>& pieces) {
   return data;
 }
 
-/// A byte-level vocabulary with the pre-tokenizer `pre`. The caller adds merges.
+/// Returns a byte-level vocabulary with the pre-tokenizer `pre`. The caller adds merges.
 inline TokenizerData byte_level_pieces(std::string_view pre, const std::vector<TestPiece>& pieces) {
   TokenizerData data = make_pieces(pieces);
   describe_byte_level(data, pre);
   return data;
 }
 
-/// `bytes` in GPT-2's byte alphabet.
+/// Returns `bytes` in GPT-2's byte alphabet.
 inline std::string to_letters(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) append_utf8(text, byte_to_letter(static_cast<std::uint8_t>(c)));
   return text;
 }
 
-/// The 256 bytes as byte-level tokens: token b stands for byte b.
+/// Returns the byte-level tokens of all 256 bytes: token b stands for byte b.
 inline std::vector<TestPiece> byte_letters() {
   std::vector<TestPiece> pieces;
   for (int b = 0; b < 256; ++b)
@@ -53,8 +53,8 @@ inline std::vector<TestPiece> byte_letters() {
   return pieces;
 }
 
-/// A byte-level vocabulary. Token b is byte b. Tokens from 256 are the joined pieces of `merges`
-/// ("a b" joins a and b), then `added`.
+/// Returns a byte-level vocabulary. Token b stands for byte b. From 256, the tokens are the joined
+/// pairs of `merges`, then the pieces of `added`.
 inline TokenizerData byte_level_data(std::string_view pre,
                                      const std::vector<std::pair<std::string, std::string>>& merges,
                                      const std::vector<TestPiece>& added = {}) {
@@ -67,8 +67,8 @@ inline TokenizerData byte_level_data(std::string_view pre,
   return data;
 }
 
-/// A SentencePiece vocabulary: 0 <unk>, 1 <s>, 2 </s>, byte tokens from 3 (if `bytes`), `normal`
-/// with scores 0, -1, -2, ..., then `added`. With add_special, texts begin with <s>.
+/// Returns a SentencePiece vocabulary: 0 <unk>, 1 <s>, 2 </s>, byte tokens from 3 (if `bytes`),
+/// `normal` with scores 0, -1, -2, ..., then `added`. With add_special, texts begin with <s>.
 inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
                                         const std::vector<TestPiece>& added = {}, bool bytes = true,
                                         const SentencePieceSettings& settings = {}) {
@@ -92,8 +92,8 @@ inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
   return data;
 }
 
-/// A BPE over characters, as in Llama 2's tokenizer.json: 0 <unk>, 1 <s>, 2 </s>, byte tokens
-/// from 3, then `characters`, then the results of `merges`.
+/// Returns a BPE over characters, as in Llama 2's tokenizer.json: 0 <unk>, 1 <s>, 2 </s>, byte
+/// tokens from 3, then `characters`, then the results of `merges`.
 inline TokenizerData char_bpe_data(const std::vector<std::string>& characters,
                                    const std::vector<std::pair<std::string, std::string>>& merges) {
   std::vector<std::string> normal = characters;
@@ -114,7 +114,7 @@ inline TokenizerData char_bpe_data(const std::vector<std::string>& characters,
   return data;
 }
 
-/// As `sentencepiece_data`, for a Unigram model.
+/// Returns the vocabulary of `sentencepiece_data` for a Unigram model.
 inline TokenizerData unigram_data(const std::vector<std::string>& normal,
                                   const std::vector<TestPiece>& added = {}, bool bytes = true) {
   TokenizerData data = sentencepiece_data(normal, added, bytes);
@@ -122,7 +122,7 @@ inline TokenizerData unigram_data(const std::vector<std::string>& normal,
   return data;
 }
 
-/// BERT's vocabulary: [PAD], [UNK], [CLS], [SEP], [MASK], then `normal`.
+/// Returns a BERT vocabulary: [PAD], [UNK], [CLS], [SEP], [MASK], then `normal`.
 inline TokenizerData wordpiece_data(const std::vector<std::string>& normal,
                                     const BertSettings& settings = {}) {
   std::vector<TestPiece> pieces;

@@ -15,13 +15,13 @@
 
 namespace ingot {
 
-/// Limit on the bytes of a piece. A byte of text costs at most this many steps. Pieces of
-/// SentencePiece have up to 64 bytes.
+/// Limit on the bytes of a piece. It also limits the steps per byte of text. SentencePiece makes
+/// pieces of up to 64 bytes.
 constexpr std::size_t kUnigramPieceBytesMax = 512;
-/// Largest magnitude of a score, so that no sum overflows. Real scores are below 100.
+/// Limit on a score's absolute value, so that no sum overflows. Real values are below 100.
 constexpr double kUnigramScoreMax = 1e30;
 
-/// A vocabulary of scored pieces. Immutable.
+/// A token model that cuts a text into the pieces with the best sum of scores. Immutable.
 ///
 /// Source:  Kudo, arXiv:1804.10959. Ties and the penalty of unknown characters: Hugging Face's
 ///          tokenizers and SentencePiece's EncodeOptimized.
@@ -29,26 +29,26 @@ class Unigram final : public TokenModel {
  public:
   struct Settings {
     std::optional<std::int32_t> unknown = std::nullopt;
-    /// Byte tokens for characters without a piece. If absent, a run of them becomes one `unknown`.
+    /// Byte tokens for unknown characters. If absent, a run of unknown characters is one `unknown`.
     std::optional<std::array<std::int32_t, 256>> byte_ids = std::nullopt;
   };
-  /// `pieces` are spelled as in normalised text. If `types` is not empty, only pieces of type
-  /// kNormal or kUserDefined are used; a user-defined piece is preferred to its parts.
+  /// `pieces` are spelled as in normalised text. If `types` is not empty, the model uses only
+  /// pieces of type kNormal or kUserDefined. It prefers a user-defined piece to that piece's parts.
   ///
   /// Errors:  model_error(file, ...) for scores that are not finite or too large, unequal numbers
-  ///          of scores and pieces, too long pieces, an unknown id outside the vocabulary, or
-  ///          neither an unknown token nor byte tokens.
+  ///          of scores and pieces, pieces that are too long, an unknown id outside the vocabulary,
+  ///          or neither an unknown token nor byte tokens.
   Unigram(const StringTable& pieces, std::span<const double> scores,
           std::span<const TokenType> types, const Settings& settings, std::string_view file);
 
-  /// Appends the tokens of a normalised text. An ill-formed byte is an unknown character.
+  /// Appends the tokens of a normalised text to `ids`. An ill-formed byte is an unknown character.
   ///
-  /// Cost:    O(n) for n bytes; 20 bytes of memory per byte.
+  /// Cost:    O(n) for n bytes of text; 20 bytes of memory per byte.
   void encode(std::string_view text, ModelScratch&, std::vector<std::int32_t>& ids) const override;
   bool is_complete() const override { return settings_.byte_ids.has_value(); }
 
  private:
-  /// The best segmentation of a text's first bytes: its score and its last piece.
+  /// The best segmentation of the text up to one place: its score and its last piece.
   struct Node {
     double score = 0;
     std::int32_t id = kUnreached;

@@ -11,16 +11,16 @@
 
 namespace ingot {
 
-/// A vocabulary of pieces that begin a word, and of pieces that continue a word. Immutable.
+/// A token model with pieces that begin a word, and pieces that continue a word. Immutable.
 ///
 /// Source:  BERT's tokenization.py.
 class WordPiece final : public TokenModel {
  public:
   struct Settings {
     std::int32_t unknown = -1;
-    std::size_t word_chars_max = 100;  ///< a longer word becomes `unknown`
+    std::size_t word_chars_max = 100;  ///< limit on a word's characters; a longer word is `unknown`
   };
-  /// `continuing` holds pieces without the prefix ("##") that they have in the vocabulary.
+  /// `continuing` holds pieces without the prefix ("##") that the vocabulary gives them.
   WordPiece(std::vector<TrieEntry> beginning, std::vector<TrieEntry> continuing,
             const Settings& settings);
 

@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// Classes of a code point as bits. At most one of kLetter to kSymbol is set.
+/// Classes of a code point as bits. At most one of the bits kLetter to kSymbol is set.
 enum CharClass : std::uint16_t {
   kOther = 0,
   kLetter = 1,         ///< general category L (\p{L})
@@ -22,17 +22,17 @@ enum CharClass : std::uint16_t {
   kWord = 256,         ///< \w of Unicode Technical Standard 18: Alphabetic, M, Nd, Pc, Join_Control
   kNonspacing = 512,   ///< general category Mn
   kControl = 1024,     ///< general category Cc or Cf
-  kCombines = 2048,    ///< normal forms may move it forward or join it to an earlier character
+  kCombines = 2048,    ///< normal forms may move the character forward or join it to an earlier one
   kDecomposes = 4096,  ///< has a canonical or compatibility decomposition
 };
 
-/// The classes of a code point; kOther above U+10FFFF. The first call builds a table.
+/// Returns the classes of a code point; kOther above U+10FFFF. The first call builds a table.
 ///
 /// Source:  general categories from utf8proc; White_Space and Other_Alphabetic from Unicode's
 ///          PropList.txt.
 CharClass char_class(char32_t code);
 
-/// As `char_class`, for ASCII characters.
+/// Returns the classes of an ASCII character.
 constexpr CharClass ascii_class(char c) {
   const bool upper = c >= 'A' && c <= 'Z';
   const bool lower = c >= 'a' && c <= 'z';

@@ -9,45 +9,45 @@
 
 namespace ingot {
 
-/// Unicode's normal forms.
+/// Unicode's normal forms: C composes, D decomposes, K also replaces compatibility characters.
 enum class NormalForm : std::uint8_t { kNfc, kNfd, kNfkc, kNfkd };
 
-/// `text` in a normal form; invalid bytes stay as they are. The result has at most 11 times the
-/// bytes of `text`, a factor that U+FDFA reaches in NFKC.
+/// Returns `text` in a normal form. Invalid bytes stay unchanged. The result has at most 11 times
+/// the bytes of `text`: U+FDFA reaches this factor in NFKC.
 ///
 /// Cost:    O(n log n), even for long runs of marks; one scan if the text has this form already.
 /// Source:  Unicode Standard Annex 15.
 std::string to_normal_form(std::string_view text, NormalForm form);
 inline std::string to_nfc(std::string_view text) { return to_normal_form(text, NormalForm::kNfc); }
 
-/// `text` with each character in lower case, whatever its neighbours (final sigma is not used).
+/// Returns `text` with each character in lower case, regardless of neighbours (no final sigma).
 std::string to_lower(std::string_view text);
 
-/// Removes combining marks (category M). A composed character keeps its accent, so apply NFD first.
+/// Returns `text` without combining marks (category M). Apply NFD first to strip accents.
 std::string strip_marks(std::string_view text);
 
-/// Removes white space of `text`: at the start if `left`, at the end if `right`.
+/// Returns `text` without white space at the start (if `left`) and at the end (if `right`).
 std::string_view strip(std::string_view text, bool left, bool right);
 
-/// Switches for the steps of BERT's normaliser, in the order in which they run.
+/// Switches for the steps of BERT's normaliser, in the order of the steps.
 struct BertNormalization {
-  bool clean_text = true;     ///< drops NUL, U+FFFD and controls; turns all white space into spaces
-  bool space_cjk = true;      ///< puts a space before and behind each CJK ideograph
+  bool clean_text = true;     ///< drops controls, private use and U+FFFD; white space becomes ' '
+  bool space_cjk = true;      ///< puts a space before and after each CJK ideograph
   bool strip_accents = true;  ///< applies NFD and removes nonspacing marks
   bool lowercase = true;
 };
 
-/// BERT's normaliser. Cost: linear. NFD and lower case get a text of at most 3 times the bytes.
+/// Runs BERT's normaliser. Cost: linear; NFD and lower case read at most 3 times `text`'s bytes.
 /// Source:  BERT's tokenization.py; code point ranges from Hugging Face's tokenizers.
 std::string bert_normalize(std::string_view text, const BertNormalization& options);
 
-/// SentencePiece's "nmt" rules: removes some control characters, and turns all kinds of white space
-/// into spaces.
+/// Applies SentencePiece's "nmt" rules: removes some control characters, and turns all kinds of
+/// white space into spaces.
 ///
 /// Source:  SentencePiece's normalisation rules, as Hugging Face's tokenizers implement them.
 std::string nmt_normalize(std::string_view text);
 
-/// Most bytes that a text of `bytes` bytes may have after Replace and Prepend steps. Without a
+/// Returns the limit in bytes on a text of `bytes` bytes after Replace and Prepend steps. Without a
 /// limit a hostile tokenizer file could make texts of any size.
 constexpr std::size_t normalized_bytes_max(std::size_t bytes) { return 4 * bytes + 1024; }
 

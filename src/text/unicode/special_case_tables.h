@@ -5,7 +5,7 @@
 
 namespace ingot {
 
-/// A character with its upper and title case in UTF-8.
+/// A character, with its upper case and its title case in UTF-8.
 struct SpecialCase {
   char32_t code;
   std::string_view upper;

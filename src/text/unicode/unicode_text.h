@@ -7,22 +7,22 @@
 
 namespace ingot {
 
-/// Python's str.isspace for a character: Unicode's White_Space characters, and the separators
-/// U+001C to U+001F, which Unicode does not count as white space.
+/// Returns the result of Python's str.isspace for a character: true for Unicode's White_Space, and
+/// for the separators U+001C to U+001F, which are not White_Space.
 bool is_python_space(char32_t code);
 
-/// The number of bytes of white space at the start (leading) or the end (trailing) of `text`.
+/// Returns the size in bytes of the white space at the start (trailing_space: end) of `text`.
 std::size_t leading_space(std::string_view text);
 std::size_t trailing_space(std::string_view text);
 
-/// Whether `c` is a byte of a UTF-8 character, but not its first byte.
+/// Returns whether `c` is a continuation byte of UTF-8: not the first byte of a character.
 inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-/// The number of characters of `text`.
+/// Returns the number of characters in `text`: all bytes except continuation bytes.
 std::size_t count_characters(std::string_view text);
-/// The index of the first byte of the character that ends in front of byte `end` (not 0).
+/// Returns where the character in front of byte `end` begins. `end` must not be 0.
 std::size_t character_before(std::string_view text, std::size_t end);
 
-/// Lower, upper and title case; kFold is the form for comparisons that ignore case.
+/// The wanted case of a character; kFold is the form for comparisons that ignore case.
 enum class Case { kLower, kUpper, kTitle, kFold };
 
 /// Appends `code` in the case `wanted`: one character or more, such as SS for ß in upper case.
@@ -31,7 +31,7 @@ enum class Case { kLower, kUpper, kTitle, kFold };
 ///          SpecialCasing.txt.
 void append_cased(std::string& out, char32_t code, Case wanted);
 
-/// Whether the character has case: it is in upper, lower or title case.
+/// Returns whether a character is in upper, lower or title case.
 bool is_cased(char32_t code);
 bool is_lower(char32_t code);
 bool is_upper(char32_t code);

@@ -8,7 +8,7 @@
 #include "base/inline.h"
 
 namespace ingot {
-namespace {  // internal linkage: the linker cannot use this code for other files
+namespace {  // internal linkage: each file has its own copy of this code
 
 /// The operations of ScalarLanes (scalar_lanes.h) in AVX2, FMA and F16C; `kVnni` adds AVX_VNNI.
 template <bool kVnni>
@@ -71,7 +71,7 @@ struct Avx2Lanes {
     const auto low = static_cast<std::uint32_t>(_mm256_movemask_ps(m.a));
     return low | static_cast<std::uint32_t>(_mm256_movemask_ps(m.b)) << 8;
   }
-  /// The larger value, with the rule of the instruction: y if x equals y or one of them is NaN.
+  /// Returns the larger value in each lane, or y if the values are equal or one of them is NaN.
   INGOT_INLINE static F max(F x, F y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
   INGOT_INLINE static I bits(F x) { return {_mm256_castps_si256(x.a), _mm256_castps_si256(x.b)}; }
   INGOT_INLINE static F from_bits(I x) {
@@ -221,16 +221,16 @@ struct Avx2Lanes {
   }
   INGOT_INLINE static V low_nibbles(V x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
   INGOT_INLINE static V high_nibbles(V x) { return low_nibbles(_mm256_srli_epi16(x, 4)); }
-  /// Sum i is w[2 i] * x[2 i] + w[2 i + 1] * x[2 i + 1], in 16 bits. w is unsigned, x is signed.
+  /// Returns 16-bit sums: sum i is w[2 i] * x[2 i] + w[2 i + 1] * x[2 i + 1]; w unsigned, x signed.
   INGOT_INLINE static V pairs_of(V w, V x) { return _mm256_maddubs_epi16(w, x); }
-  /// Adds 16-bit sums. The empty `asm` keeps the order of additions: a tree of additions would
-  /// need more registers than there are.
+  /// Adds 16-bit sums. The empty `asm` keeps the order of additions. A tree of additions would need
+  /// more registers than the processor has.
   INGOT_INLINE static V add_pairs(V x, V y) {
     V sum = _mm256_add_epi16(x, y);
     __asm__("" : "+x"(sum));
     return sum;
   }
-  /// Multiplies 16-bit sums by kTimes and adds them, two to each lane, to half kHalf of `acc`.
+  /// Multiplies 16-bit sums by kTimes. Adds two products to each lane of half kHalf of `acc`.
   template <int kHalf, int kTimes>
   INGOT_INLINE static void widen(I& acc, V pairs) {
     __m256i& to = kHalf == 0 ? acc.a : acc.b;
@@ -266,7 +266,7 @@ struct Avx2Lanes {
   }
 
  private:
-  /// A mask with all bits set in lanes [0, n).
+  /// Returns a mask with all bits set in lanes [0, n).
   INGOT_INLINE static I first(int n) {
     const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return {_mm256_cmpgt_epi32(_mm256_set1_epi32(n), index),
@@ -291,8 +291,8 @@ struct Avx2Lanes {
     return acc;
 #endif
   }
-  /// The sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are at most
-  /// 2 * 127 * 127, or 2 * 128 * 127 if the sign is moved from the weights to x.
+  /// Returns the sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are
+  /// at most 2 * 127 * 127, or 2 * 128 * 127 with kSigned, which moves the signs from w to x.
   template <bool kSigned>
   INGOT_INLINE static __m256i pairs(__m256i w, __m256i x) {
     if constexpr (kSigned) {

@@ -8,7 +8,7 @@
 #include "base/inline.h"
 
 namespace ingot {
-namespace {  // internal linkage: the linker cannot use this code for other files
+namespace {  // internal linkage: each file has its own copy of this code
 
 /// The operations of ScalarLanes (scalar_lanes.h) in AVX-512 F, BW, DQ, VL; `kVnni` adds VNNI.
 template <bool kVnni>
@@ -18,14 +18,14 @@ struct Avx512Lanes {
   static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 8;
   static constexpr int kLinearRowsTwoScales = 8;
-  /// With VNNI one panel is best: `dot_alone` loads rows for free, so panels need not share loads.
+  /// With VNNI, a pass has one panel: `dot_alone` loads rows for free, so panels share no loads.
   static constexpr int kPassPanels = kVnni ? 1 : 2;
   static constexpr int kPassPanelsTwoScales = kVnni ? 1 : 2;
   static constexpr int kPassRows = 4;
   static constexpr int kFewRowsOfBytes = kVnni ? 64 : 24;
   static constexpr int kFewRowsOfNibbles = kVnni ? 32 : 24;
   static constexpr int kFewRowsOfOthers = 8;
-  /// Prefetch distance in bytes. It is short with VNNI: such processors prefetch far themselves.
+  /// Prefetch distance in bytes; short with VNNI, since these processors prefetch far themselves.
   static constexpr std::int64_t kAheadOfBytes = kVnni ? 2048 : 5120;
   static constexpr int kManyPanels = 8;
   static constexpr int kDenseRows = 28;
@@ -51,7 +51,7 @@ struct Avx512Lanes {
   INGOT_INLINE static M le(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
   INGOT_INLINE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
   INGOT_INLINE static std::uint32_t to_bits(M m) { return m; }
-  /// Stores the lanes that `bits` selects, without gaps, to `values`, and their indices plus
+  /// Stores the lanes that `bits` selects to `values`, without gaps. Stores their indices plus
   /// `first` to `numbers`. Overwrites 16 elements of both arrays.
   INGOT_INLINE static void store_chosen(std::uint32_t bits, F a, std::int32_t first, float* values,
                                         std::int32_t* numbers) {
@@ -61,7 +61,7 @@ struct Avx512Lanes {
     _mm512_storeu_ps(values, _mm512_maskz_compress_ps(mask, a));
     _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(mask, number));
   }
-  /// The larger value, with the rule of the instruction: b if a equals b or one of them is NaN.
+  /// Returns the larger value in each lane, or b if the values are equal or one of them is NaN.
   INGOT_INLINE static F max(F a, F b) { return _mm512_max_ps(a, b); }
   INGOT_INLINE static I bits(F a) { return _mm512_castps_si512(a); }
   INGOT_INLINE static F from_bits(I a) { return _mm512_castsi512_ps(a); }
@@ -106,7 +106,7 @@ struct Avx512Lanes {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
   }
   INGOT_INLINE static void store_int8(std::int8_t* p, const I (&a)[4]) {
-    // Packing works within quarters of a register; this order restores the order of the lanes.
+    // Pack instructions work within quarters of a register; `order` restores the order of lanes.
     const I low = _mm512_packs_epi32(a[0], a[1]);
     const I high = _mm512_packs_epi32(a[2], a[3]);
     const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -164,10 +164,10 @@ struct Avx512Lanes {
       return add_int(acc, pairs<kSigned>(w, xs));
     }
   }
-  /// `dot` of unsigned bytes, with load and product in one instruction. Faster than `dot` if no
-  /// other product uses the same four bytes of x.
+  /// Computes `dot` of unsigned bytes; one instruction both loads and multiplies. Faster than `dot`
+  /// if no other product uses these four bytes of x.
   INGOT_INLINE static I dot_alone(I acc, B w, const std::int8_t* x) requires kVnni {
-    // Inline assembly, because compilers emit two instructions.
+    // Inline assembly, because compilers emit two instructions for the intrinsics.
     __asm__("vpdpbusd %2%{1to16%}, %1, %0"
             : "+v"(acc)
             : "v"(w), "m"(*reinterpret_cast<const std::int8_t(*)[4]>(x)));
@@ -198,11 +198,11 @@ struct Avx512Lanes {
   }
   INGOT_INLINE static I max_int(I a, I b) { return _mm512_max_epi32(a, b); }
   INGOT_INLINE static std::int32_t max_int(I a) { return _mm512_reduce_max_epi32(a); }
-  /// Writes the largest lane of each of four vectors, with half the instructions of four calls.
+  /// Writes the largest lane of each of four vectors, with half the instructions of four `max_int`.
   INGOT_INLINE static void max_int_of_four(const I (&a)[4], std::int32_t (&largest)[4]) {
     of_four(a, largest, [](I x, I y) { return max_int(x, y); });
   }
-  /// Results of max_int_of_four as a vector: lanes i, i + 4, i + 8, i + 12 have the result of a[i].
+  /// Returns the largest lane of each a[i], in lanes i, i + 4, i + 8 and i + 12.
   INGOT_INLINE static I max_lanes_of_four(const I (&a)[4]) {
     return each_of_four(a, [](I x, I y) { return max_int(x, y); });
   }
@@ -248,8 +248,8 @@ struct Avx512Lanes {
     return acc;
 #endif
   }
-  /// The sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are at most
-  /// 2 * 127 * 127, or 2 * 128 * 127 if the sign is moved from the weights to x.
+  /// Returns the sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are
+  /// at most 2 * 127 * 127, or 2 * 128 * 127 with kSigned, which moves the signs from w to x.
   template <bool kSigned>
   INGOT_INLINE static I pairs(B w, I x) {
     if constexpr (kSigned) {

@@ -8,7 +8,7 @@
 #include "base/inline.h"
 
 namespace ingot {
-namespace {  // internal linkage: the linker cannot use this code for other files
+namespace {  // internal linkage: each file has its own copy of this code
 
 /// The operations of ScalarLanes (scalar_lanes.h) in NEON. Dot products need signed bytes.
 struct NeonLanes {
@@ -89,7 +89,7 @@ struct NeonLanes {
     for (int i = 0; i < 4; ++i) out |= vaddvq_u32(vandq_u32(m.v[i], bits)) << (4 * i);
     return out;
   }
-  /// Compares and selects: NEON's own maximum has other rules for zeros and NaN than ScalarLanes.
+  /// Compares and selects, because NEON's maximum treats zeros and NaN unlike ScalarLanes.
   INGOT_INLINE static F max(F a, F b) {
     return each<F>([&](int i) { return larger(a.v[i], b.v[i]); });
   }
@@ -217,7 +217,7 @@ struct NeonLanes {
     return each<B>([&](int i) { return veorq_u8(a.v[i], vdupq_n_u8(0x80)); });
   }
 
-  /// The dot product of ScalarLanes. Unsigned weights are below 128, so signed products are exact.
+  /// Computes `dot` of ScalarLanes. Unsigned weights are below 128, so signed products are exact.
   template <bool kSigned>
   INGOT_INLINE static I dot(I acc, B w, const std::int8_t* x) {
     std::int32_t four;

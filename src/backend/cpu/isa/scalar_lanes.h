@@ -8,38 +8,38 @@
 #include "base/inline.h"
 
 namespace ingot {
-namespace {  // internal linkage: the linker cannot use this code for other files
+namespace {  // internal linkage: each file has its own copy of this code
 
-/// Has the operations of base/lanes.h for 16 lanes, and what kernels need besides: loads and
-/// stores, bytes, dot products, and reductions in a fixed order.
+/// A type with the operations of base/lanes.h for 16 lanes. Adds the other operations of kernels:
+/// loads and stores, bytes, dot products, and reductions in a fixed order.
 struct ScalarLanes {
   static constexpr int kWidth = 16;
   /// Whether weights above 127 must become signed bytes before `dot`.
   static constexpr bool kWideSigned = false;
-  /// Whether linears add pairs of products in 16 bits (kernels/pair_sums.inl). The lanes type then
-  /// also has V, a half of B or of I, and the operations that pair_sums.inl uses.
+  /// Whether linears add pairs of products in 16 bits (kernels/pair_sums.inl). If true, the lanes
+  /// type also has V (half of a B or of an I) and the operations that pair_sums.inl uses.
   static constexpr bool kPairSums = false;
-  /// Number of rows in a pass over one panel, for formats with one and with two scales in a group.
-  /// More rows do not fit in registers.
+  /// Number of rows in a pass over one panel, for one scale in a group. kLinearRowsTwoScales is for
+  /// two scales. The sums of more rows do not fit in registers.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
-  /// Sizes of a pass over several panels: panels with one and with two scales in a group; rows.
+  /// Number of panels in a pass. kPassPanelsTwoScales: for two scales. kPassRows: number of rows.
   static constexpr int kPassPanels = 3;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 2;
-  /// Largest number of rows where each pass unpacks panels: for codes of 8, of 4, of other bits.
+  /// Largest number of rows for which each pass unpacks its panel: for codes of 8, 4 or other bits.
   static constexpr int kFewRowsOfBytes = 5;
   static constexpr int kFewRowsOfNibbles = 5;
   static constexpr int kFewRowsOfOthers = 5;
   /// Prefetch distance in bytes, for one or two rows and 8-bit weights.
   static constexpr std::int64_t kAheadOfBytes = 5120;
-  /// With more rows than kFewRowsOf..., this number of panels is unpacked once for all rows.
+  /// With more rows than kFewRowsOf..., a kernel unpacks this number of panels once for all rows.
   static constexpr int kManyPanels = 7;
-  /// Number of rows in a pass over one panel of floats, and in a pass over two panels.
+  /// Number of rows in a pass over one dense panel. kDenseRowsOfTwo is for a pass over two panels.
   static constexpr int kDenseRows = 4;
   static constexpr int kDenseRowsOfTwo = 2;
-  /// Number of queries in an attention pass over floats, and over 8-bit integers. kScoreBlocks
-  /// limits the blocks of 16 keys in a pass, kAttentionChains the float accumulators.
+  /// Number of queries in an attention pass over floats. kInt8Queries is for 8-bit integers.
+  /// kScoreBlocks limits a pass's blocks of 16 keys, and kAttentionChains its float accumulators.
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;
@@ -95,7 +95,7 @@ struct ScalarLanes {
   static M le(F a, F b) {
     return each<M>([&](int i) { return a.v[i] <= b.v[i]; });
   }
-  /// The mask as an integer: bit i is lane i.
+  /// Returns the mask as an integer: bit i is lane i.
   static std::uint32_t to_bits(M m) {
     std::uint32_t bits = 0;
     for (int i = 0; i < 16; ++i) bits |= std::uint32_t{m.v[i]} << i;
@@ -141,7 +141,7 @@ struct ScalarLanes {
     return each<F>([&](int i) { return static_cast<float>(a.v[i]); });
   }
 
-  /// Loads lanes [0, n) from memory and sets the others to zero; n is in [0, 16].
+  /// Loads lanes [0, n) from memory and sets the other lanes to zero; n is in [0, 16].
   static F load(const float* p, int n = 16) {
     return each<F>([&](int i) { return i < n ? p[i] : 0.0f; });
   }
@@ -196,7 +196,7 @@ struct ScalarLanes {
     for (int i = 0; i < 64; ++i) r.v[i] = static_cast<std::uint8_t>((a.v[i] >> shift) & mask);
     return r;
   }
-  /// Computes low | (s & mask) for each byte. s is `high`, shifted so that bit `from` lies at `to`.
+  /// Computes low | (s & mask) for each byte. s is `high`, shifted to move bit `from` to bit `to`.
   template <int from, int to, int mask>
   static B join(B low, B high) {
     B r;
@@ -217,8 +217,8 @@ struct ScalarLanes {
     for (std::uint8_t& v : a.v) v = static_cast<std::uint8_t>(v ^ 0x80);
     return a;
   }
-  /// acc + sum over k of w[lane][k] * x[k], exactly. With `kSigned`, w is signed and x is
-  /// within [-127, 127]; without, w is unsigned.
+  /// Returns acc + the exact sum over k of w[lane][k] * x[k]. With `kSigned`, w is signed and x is
+  /// in [-127, 127]; without `kSigned`, w is unsigned.
   template <bool kSigned>
   static I dot(I acc, B w, const std::int8_t* x) {
     return each<I>([&](int i) {
@@ -230,17 +230,17 @@ struct ScalarLanes {
       return sum;
     });
   }
-  /// acc + sum over k of v[lane][k] * x[k], exactly. v is signed, x is within [0, 127].
+  /// Returns acc + the exact sum over k of v[lane][k] * x[k]. v is signed, and x is in [0, 127].
   static I dot_signed(I acc, B v, const std::int8_t* x) { return dot<true>(acc, v, x); }
 
-  /// Sum of all lanes in a fixed order: lane i += lane i + 8, then i + 4, i + 2, i + 1.
+  /// Adds all lanes in a fixed order: lane i += lane i + 8, then i + 4, i + 2, i + 1.
   static float tree(F a) {
     for (int half = 8; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) a.v[i] += a.v[i + half];
     }
     return a.v[0];
   }
-  /// The largest lane, by `max` in the order of `tree`. No lane may be NaN.
+  /// Returns the largest lane, by `max` in the order of `tree`. No lane may be NaN.
   static float max_lane(F a) {
     for (int half = 8; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) a.v[i] = a.v[i] > a.v[i + half] ? a.v[i] : a.v[i + half];
