@@ -76,16 +76,17 @@ function(ingot_sources sources_out tests_out)
   set(${tests_out} ${tests} PARENT_SCOPE)
 endfunction()
 
-# ingot_library(NAME [NOT_FUZZED] [HOT] [SOURCES ...] [DEPS folder ...] [LIBS target ...])
+# ingot_library(NAME [NOT_FUZZED] [HOT] [SOURCES ...] [APART source ...] [DEPS folder ...] [LIBS target ...])
 #
 # Makes a folder under src/ the static library ingot_NAME. Its headers are reached as "NAME/x.h", through an include
 # directory that holds only this folder. A library sees only the directories of its dependencies, so an upward include
 # does not build. NOT_FUZZED is for folders that no fuzzer reaches; HOT is for code that runs for each request or
-# weight, because with the presets' -O2 some kinds of sampling take a quarter longer.
+# weight, because with the presets' -O2 some kinds of sampling take a quarter longer. APART as for ingot_test.
 function(ingot_library name)
-  cmake_parse_arguments(ARG "NOT_FUZZED;HOT" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "NOT_FUZZED;HOT" "" "SOURCES;APART;DEPS;LIBS" ${ARGN})
   ingot_headers(${name})
   add_library(ingot_${name} STATIC ${ARG_SOURCES})
+  ingot_unity(ingot_${name} "${ARG_SOURCES}" "${ARG_APART}")
   target_include_directories(ingot_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include/${name}>)
   target_link_libraries(ingot_${name} PUBLIC ingot_flags ${ARG_LIBS})
   if(NOT ARG_NOT_FUZZED)
@@ -100,17 +101,18 @@ function(ingot_library name)
   endforeach()
 endfunction()
 
-# ingot_coroutines(source...)
+# ingot_coroutines(target...)
 #
-# Sets flags for sources of the current folder with Asio's coroutines or io_context. Under sanitizers, Clang 14 cannot
-# put a function's signature in front of a coroutine's parts, and GCC warns of Asio's fences, which the thread sanitizer
-# does not see.
+# Sets flags for targets with Asio's coroutines or io_context. Under sanitizers, Clang 14 cannot put a function's
+# signature in front of a coroutine's parts, and GCC warns of Asio's fences, which the thread sanitizer does not see.
 function(ingot_coroutines)
-  if(INGOT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fno-sanitize=function)
-  elseif(INGOT_SANITIZE STREQUAL "thread")
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Wno-tsan)
-  endif()
+  foreach(target ${ARGN})
+    if(INGOT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      target_compile_options(${target} PRIVATE -fno-sanitize=function)
+    elseif(INGOT_SANITIZE STREQUAL "thread")
+      target_compile_options(${target} PRIVATE -Wno-tsan)
+    endif()
+  endforeach()
 endfunction()
 
 # Compiles tests with little optimisation, in half the time; tested libraries stay optimised. The sanitizer of undefined
@@ -129,7 +131,9 @@ endfunction()
 
 # ingot_unity(TARGET sources apart)
 #
-# With INGOT_UNITY, up to eight sources of a folder are compiled as one; sources in the list `apart` are compiled alone.
+# With INGOT_UNITY, up to eight sources of a folder are compiled as one, in less than half the time. Their anonymous
+# namespaces are joined, so names in them must be unique within a folder. Sources in the list `apart` are compiled alone,
+# and so are sources with flags of their own.
 function(ingot_unity target sources apart)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${INGOT_UNITY} UNITY_BUILD_MODE GROUP)
   list(REMOVE_ITEM sources ${apart})
@@ -147,9 +151,8 @@ endfunction()
 
 # ingot_test(NAME [SOURCES ...] [APART source ...] [LIBS target ...])
 #
-# A GoogleTest binary and its CTest entry. Tests find the shared data through INGOT_SHARED (default ../shared).
-# INGOT_UNITY compiles up to eight sources of a folder as one and so joins their anonymous namespaces: names in them
-# must be unique within a folder. Sources that APART also names are compiled alone.
+# A GoogleTest binary and its CTest entry. Tests find the shared data through INGOT_SHARED (default ../shared). APART
+# lists sources that ingot_unity compiles alone.
 function(ingot_test name)
   if(NOT INGOT_TESTS)
     return()

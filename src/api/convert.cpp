@@ -1,6 +1,7 @@
 // Converts options, requests and results to the engine's types, and back.
 #include "api/convert.h"
 
+#include "base/index.h"
 #include "base/text.h"
 #include "load/config.h"
 #include "quant/formats.h"
@@ -168,7 +169,7 @@ ingot::Request to_request(const Prompt& prompt, const Instance& instance) {
     request.prompt = require_tokenizer(instance).encode(*prompt.text, encode);
   }
   // A length that is not a whole number of rows is refused with the rest of the request.
-  const auto hidden = static_cast<std::size_t>(instance.spec().hidden);
+  const auto hidden = to_size(instance.spec().hidden);
   request.embedding_rows =
       static_cast<std::int64_t>((prompt.embeddings.size() + hidden - 1) / hidden);
   request.embeddings = prompt.embeddings;

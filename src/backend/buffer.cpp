@@ -10,6 +10,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kHugePage = 2 << 20;
 
-void unmap(std::byte* data, std::int64_t bytes) { munmap(data, static_cast<std::size_t>(bytes)); }
+void unmap(std::byte* data, std::int64_t bytes) { munmap(data, to_size(bytes)); }
 
 void free_aligned(std::byte* data, std::int64_t) { ::operator delete (data, std::align_val_t{64}); }
 
@@ -34,7 +35,7 @@ std::byte* try_map_huge(std::int64_t bytes, std::int64_t alignment) {
   if (bytes > std::numeric_limits<std::int64_t>::max() - 2 * alignment) return nullptr;
   const std::int64_t page = sysconf(_SC_PAGESIZE);
   const std::int64_t size = (bytes + page - 1) / page * page;
-  void* data = mmap(nullptr, static_cast<std::size_t>(size + alignment), PROT_READ | PROT_WRITE,
+  void* data = mmap(nullptr, to_size(size + alignment), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) return nullptr;
   auto* first = static_cast<std::byte*>(data);
@@ -44,7 +45,7 @@ std::byte* try_map_huge(std::int64_t bytes, std::int64_t alignment) {
   if (before > 0) unmap(first, before);
   std::byte* start = first + before;
   if (before < alignment) unmap(start + size, alignment - before);
-  madvise(start, static_cast<std::size_t>(size), MADV_HUGEPAGE);
+  madvise(start, to_size(size), MADV_HUGEPAGE);
   return start;
 }
 
@@ -52,7 +53,7 @@ std::byte* try_map_huge(std::int64_t bytes, std::int64_t alignment) {
 
 Buffer allocate_host(std::int64_t bytes) {
   if (bytes <= 0) return {};
-  const auto size = static_cast<std::size_t>(bytes);
+  const auto size = to_size(bytes);
   if (bytes < kHugePage) {
     void* data = ::operator new (size, std::align_val_t{64}, std::nothrow);
     if (data == nullptr) throw no_memory(bytes);

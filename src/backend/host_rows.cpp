@@ -1,5 +1,6 @@
 // HostRows: uses device rows in place, or copies them to host memory.
 #include "backend/host_rows.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -11,8 +12,7 @@ HostRows::HostRows(const Backend& backend, View rows) : rows_(rows) {
 void HostRows::fetch(const Backend& backend, std::int64_t first, std::int64_t count) {
   if (!copy_ || count == 0) return;
   const std::int64_t at = first * rows_.row_bytes;
-  backend.read(rows_.data + at,
-               {copy_.data() + at, static_cast<std::size_t>(count * rows_.row_bytes)});
+  backend.read(rows_.data + at, {copy_.data() + at, to_size(count * rows_.row_bytes)});
 }
 
 }  // namespace ingot

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "backend/backend.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -13,17 +14,17 @@ namespace ingot {
 class HostRows {
  public:
   HostRows() = default;
-  /// Shapes: rows [R, n] in device memory, without gaps. `rows` outlives this object.
+  /// Uses rows [R, n] of device memory, without gaps. Their memory outlives this object.
   /// Errors: Error{kDoesNotFit}.
   HostRows(const Backend& backend, View rows);
 
-  /// Rows [0, count) in device memory, for a step to write.
+  /// Returns rows [0, count) in device memory. The next step writes its results to these rows.
   View device(std::int64_t count) const { return rows_.slice(0, count); }
   /// Makes rows [first, first + count) of the last step available to the host.
   void fetch(const Backend& backend, std::int64_t first, std::int64_t count);
-  /// Row `i`, [n] floats. Call `fetch` for the row first.
+  /// Returns the n floats of row `i`. Call `fetch` for this row first.
   std::span<float> row(std::int64_t i) const {
-    return {host_ + i * rows_.cols, static_cast<std::size_t>(rows_.cols)};
+    return {host_ + i * rows_.cols, to_size(rows_.cols)};
   }
 
  private:

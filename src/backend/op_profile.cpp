@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.h"
+
 namespace ingot {
 
 namespace {
@@ -18,7 +20,7 @@ std::string_view to_string(OpKind kind) {
   constexpr std::array<std::string_view, kOpKinds> kNames{
       "embed",     "norm",     "linear", "rope",   "kv_write",
       "attention", "activate", "moe",    "gather", "logits"};
-  return kNames[static_cast<std::size_t>(kind)];
+  return at(kNames, kind);
 }
 
 StepKind step_kind(const Batch& batch) {

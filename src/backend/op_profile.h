@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "backend/batch.h"
+#include "base/index.h"
 
 namespace ingot {
 
-/// The ops of `Backend` that are measured.
+/// The ops of `Backend` that ProfiledBackend measures.
 enum class OpKind : std::uint8_t {
   kEmbed,
   kNorm,
@@ -25,7 +26,7 @@ enum class OpKind : std::uint8_t {
 };
 inline constexpr std::size_t kOpKinds = 10;
 
-/// The name of an op in `Backend`, such as "kv_write".
+/// Returns the name of an op in `Backend`, such as "kv_write".
 std::string_view to_string(OpKind kind);
 
 /// Seconds of each op, in the order of OpKind.
@@ -39,10 +40,10 @@ enum class StepKind : std::uint8_t {
 };
 inline constexpr std::size_t kStepKinds = 3;
 
-/// The kind of the step that computes `batch`.
+/// Returns the kind of the step that computes `batch`.
 StepKind step_kind(const Batch& batch);
 
-/// Totals of one op: calls, rows and seconds.
+/// Totals of one op over all its calls.
 struct OpTotals {
   std::int64_t calls = 0;
   std::int64_t rows = 0;
@@ -58,19 +59,19 @@ struct LinearTotals {
   OpTotals totals;
 };
 
-/// Sums over steps. Linears inside `moe` and `logits` count as part of these ops.
+/// Totals over steps. Linears inside `moe` and `logits` count as time of these two ops.
 struct StepProfile {
   std::int64_t steps = 0;
   std::int64_t rows = 0;
   double seconds = 0;  ///< time of whole steps, including the time between ops
   std::array<OpTotals, kOpKinds> ops{};
-  std::vector<LinearTotals> linears;  ///< one entry for each shape, in the order of first calls
-  std::vector<OpSeconds> layers;      ///< one entry for each layer, in the order they ran
+  std::vector<LinearTotals> linears;  ///< totals for each weight shape, in the order of first calls
+  std::vector<OpSeconds> layers;      ///< seconds in each layer, in the order of the layers
 
-  const OpTotals& op(OpKind kind) const { return ops[static_cast<std::size_t>(kind)]; }
-  /// Total seconds within ops, at most `seconds`.
+  const OpTotals& op(OpKind kind) const { return at(ops, kind); }
+  /// Returns the total seconds within ops, at most `seconds`.
   double op_seconds() const;
-  /// Seconds of ops that belong to no layer: before the first layer and after the last one.
+  /// Returns the seconds of ops outside layers: before the first layer and after the last layer.
   OpSeconds outside_layers() const;
   /// Adds `linear` to the totals of its shape.
   void add_linear(const LinearTotals& linear);

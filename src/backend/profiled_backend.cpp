@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "base/index.h"
+
 namespace ingot {
 
 namespace {
@@ -49,7 +51,7 @@ double ProfiledBackend::timed(OpKind kind, std::int64_t rows, Call call) {
   call();
   const double seconds = seconds_since(start);
   if (current_ == nullptr) return seconds;
-  const auto k = static_cast<std::size_t>(kind);
+  const auto k = to_size(kind);
   current_->ops[k] += {.calls = 1, .rows = rows, .seconds = seconds};
   step_[k] += seconds;
   layer_[k] += seconds;
@@ -57,7 +59,7 @@ double ProfiledBackend::timed(OpKind kind, std::int64_t rows, Call call) {
 }
 
 void ProfiledBackend::step(const Batch& batch, FunctionRef<void()> body) {
-  current_ = &profiles_[static_cast<std::size_t>(step_kind(batch))];
+  current_ = &at(profiles_, step_kind(batch));
   step_ = {};
   layer_ = {};
   layers_ = 0;

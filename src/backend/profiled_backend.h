@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/op_profile.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -14,9 +15,9 @@ namespace ingot {
 /// backend directly. An op's time ends when the call returns. This is exact for the CPU backend,
 /// which computes during the call.
 ///
-/// Ops do not name their layer, so layers are detected. A layer's feed-forward ends with `moe`, or
-/// with the first `linear` after `activate`; the next `norm` with out != x begins a new layer. A
-/// layer without `attention` is not counted: these ops are the end of the model.
+/// Ops do not name their layer, so this class detects layers. A feed-forward ends with `moe`, or
+/// with the first `linear` after `activate`. Then the next `norm` with out != x begins a new layer.
+/// Ops after the last layer never call `attention`, so they do not count as a layer.
 ///
 /// Only one thread at a time may call ops or read the profile.
 class ProfiledBackend final : public Backend {
@@ -24,13 +25,11 @@ class ProfiledBackend final : public Backend {
   /// `inner` runs the ops, and must outlive this object.
   explicit ProfiledBackend(Backend& inner);
 
-  /// Sums over all steps of `kind` since the last `clear`.
-  const StepProfile& profile(StepKind kind) const {
-    return profiles_[static_cast<std::size_t>(kind)];
-  }
-  /// Sums over all steps since the last `clear`.
+  /// Returns the sums over all steps of `kind` since the last `clear`.
+  const StepProfile& profile(StepKind kind) const { return at(profiles_, kind); }
+  /// Returns the sums over all steps since the last `clear`.
   StepProfile profile() const;
-  /// Seconds of each op in the last step.
+  /// Returns the seconds of each op in the last step.
   const OpSeconds& last_step() const { return step_; }
   /// Resets all sums to zero. Call it between steps only.
   void clear();
@@ -87,7 +86,7 @@ class ProfiledBackend final : public Backend {
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
 
  private:
-  /// Runs `call`, an op on `rows` rows, and adds its time to the sums. Returns its seconds.
+  /// Runs `call`, an op on `rows` rows, and adds its time to the sums. Returns its time in seconds.
   template <class Call>
   double timed(OpKind kind, std::int64_t rows, Call call);
   void end_layer();
@@ -96,9 +95,9 @@ class ProfiledBackend final : public Backend {
   std::array<StepProfile, kStepKinds> profiles_;
 
   // State of the current step.
-  StepProfile* current_ = nullptr;  ///< null between steps: ops outside a step are not counted
+  StepProfile* current_ = nullptr;  ///< sums for this kind of step; null between steps
   OpSeconds step_{};
-  OpSeconds layer_{};  ///< seconds since the current layer began
+  OpSeconds layer_{};  ///< seconds of each op in the current layer
   std::size_t layers_ = 0;
   bool activated_ = false;     ///< true if the next linear ends the feed-forward
   bool feed_forward_ = false;  ///< true if the feed-forward has ended or the step has begun

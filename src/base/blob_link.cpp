@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/index.h"
+
 #include <algorithm>
 #include <array>
 
@@ -21,8 +23,8 @@ constexpr int kLevelsMax = 16;
 std::optional<std::string> link_text(int folder, const std::string& name) {
   std::array<char, 256> text{};
   const auto size = ::readlinkat(folder, name.c_str(), text.data(), text.size());
-  if (size <= 0 || static_cast<std::size_t>(size) == text.size()) return std::nullopt;
-  return std::string(text.data(), static_cast<std::size_t>(size));
+  if (size <= 0 || to_size(size) == text.size()) return std::nullopt;
+  return std::string(text.data(), to_size(size));
 }
 
 /// Whether the relative paths `a` and `b` lead to one folder; `b` must not end in a link.

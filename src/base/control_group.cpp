@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/index.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -29,7 +31,7 @@ std::string read_small(const std::string& path) {
   if (fd < 0) return {};
   const ssize_t n = read(fd, text.data(), text.size());
   close(fd);
-  text.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+  text.resize(n < 0 ? 0 : to_size(n));
   return text;
 }
 

@@ -9,6 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/index.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -158,7 +160,7 @@ void File::read_at(std::uint64_t offset, std::span<std::byte> out) const {
         [&] { return ::pread(fd(), out.data() + done, count, static_cast<off_t>(offset + done)); });
     if (got < 0) fail(name_, cat("cannot read: ", errno_text(errno)));
     if (got == 0) fail(name_, "it became shorter while it was being read");
-    done += static_cast<std::size_t>(got);
+    done += to_size(got);
   }
 }
 

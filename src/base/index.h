@@ -12,11 +12,11 @@
 
 namespace ingot {
 
-/// A type to index containers with: a signed integer or an enumeration.
+/// A type of container indices: a signed integer or an enumeration.
 template <class T>
 concept Index = std::signed_integral<T> || std::is_enum_v<T>;
 
-/// A container with a known size. Pointers do not count, since they have no bounds to check.
+/// A container with a known size. Pointers do not qualify, because they have no bounds to check.
 template <class T>
 concept Sized = requires(T& elements) {
   std::ssize(elements);
@@ -36,14 +36,15 @@ INGOT_INLINE constexpr decltype(auto) at(Elements&& elements, I index) {
   return std::forward<Elements>(elements)[static_cast<std::size_t>(number)];
 }
 
-/// Converts a signed count to std::size_t, for containers.
+/// Converts a signed count or an enumerator to std::size_t, for containers.
 ///
 /// Errors: a negative count is a bug. It is only checked if NDEBUG is not defined.
-INGOT_INLINE constexpr std::size_t to_size(std::signed_integral auto count) {
+INGOT_INLINE constexpr std::size_t to_size(Index auto count) {
+  const auto number = static_cast<std::ptrdiff_t>(count);
 #ifndef NDEBUG
-  INGOT_CHECK(count >= 0, "count ", count);
+  INGOT_CHECK(number >= 0, "count ", number);
 #endif
-  return static_cast<std::size_t>(count);
+  return static_cast<std::size_t>(number);
 }
 
 }  // namespace ingot

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -12,7 +11,9 @@
 #include "backend/buffer.h"
 #include "base/check.h"
 #include "base/function_ref.h"
+#include "base/index.h"
 #include "base/thread_pool.h"
+#include "runtime/schedule/clock.h"
 
 namespace ingot {
 
@@ -35,10 +36,6 @@ constexpr double kAllSeconds = 0.1;
 constexpr double kReadSeconds = 0.2;
 /// Least number of chunks per thread in a pass: about 1 ms of reading.
 constexpr std::size_t kPassChunksMin = 48;
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Operands with which a round adds 1 to every lane: 1 - 1 + 2 - 1 per four bytes, 1 * 1 in floats.
 PeakOperands unit_operands() {
@@ -73,9 +70,9 @@ class Watch {
 template <class Sum>
 double rounds_per_second(const PeakKernel<Sum>& kernel, std::int64_t rounds) {
   const PeakOperands operands = unit_operands();
-  const double start = now_seconds();
+  const double start = steady_seconds();
   const Sum sum = kernel.run(rounds, operands);
-  const double seconds = now_seconds() - start;
+  const double seconds = steady_seconds() - start;
   INGOT_CHECK(sum == static_cast<Sum>(rounds * kernel.chains * kLanes), "a peak kernel of ",
               kernel.chains, " chains gave ", sum, " after ", rounds, " rounds");
   return static_cast<double>(rounds) / seconds;
@@ -84,11 +81,11 @@ double rounds_per_second(const PeakKernel<Sum>& kernel, std::int64_t rounds) {
 /// The rate of the best window, trying windows for `seconds`.
 template <class Sum>
 double best_rounds_per_second(const PeakKernel<Sum>& kernel, std::int64_t rounds, double seconds) {
-  const double end = now_seconds() + seconds;
+  const double end = steady_seconds() + seconds;
   double best = 0;
   do {
     best = std::max(best, rounds_per_second(kernel, rounds));
-  } while (now_seconds() < end);
+  } while (steady_seconds() < end);
   return best;
 }
 
@@ -131,10 +128,9 @@ double find_fastest(Watch& watch, const std::array<PeakKernel<Sum>, n>& kernels,
 /// best window: on a busy machine, no window may give every thread a whole CPU.
 template <class Sum>
 double computed_by_all(Watch& watch, const PeakKernel<Sum>& kernel, double ops_a_lane) {
-  std::vector<double> each(static_cast<std::size_t>(watch.threads()));
+  std::vector<double> each(to_size(watch.threads()));
   watch.run(watch.threads(), [&](std::int64_t thread) {
-    each[static_cast<std::size_t>(thread)] =
-        best_rounds_per_second(kernel, choose_rounds(kernel), kAllSeconds);
+    at(each, thread) = best_rounds_per_second(kernel, choose_rounds(kernel), kAllSeconds);
   });
   return gop(kernel, std::accumulate(each.begin(), each.end(), 0.0), ops_a_lane);
 }
@@ -155,11 +151,11 @@ std::vector<double> read_round(const HostKernels& kernels, std::span<const std::
   std::vector<double> ends;
   ends.reserve(kChunksMax);
   const std::size_t chunks = part.size() / kReadChunk;
-  const double stop = now_seconds() + kReadSeconds;
+  const double stop = steady_seconds() + kReadSeconds;
   for (std::size_t i = 0; i < kChunksMax && (i <= least || ends.back() < stop); ++i) {
     const std::int32_t sum = kernels.peak_read(part.data() + i % chunks * kReadChunk, kReadChunk);
     INGOT_CHECK(sum == kReadChunk / 4, "reading gave ", sum);
-    ends.push_back(now_seconds());
+    ends.push_back(steady_seconds());
   }
   return ends;
 }
@@ -168,13 +164,13 @@ std::vector<double> read_round(const HostKernels& kernels, std::span<const std::
 /// part repeatedly.
 double best_pass(Watch& watch, const HostKernels& kernels, std::span<const std::byte> all,
                  int of_threads) {
-  const auto threads = static_cast<std::size_t>(of_threads);
+  const auto threads = to_size(of_threads);
   const std::size_t chunks = all.size() / kReadChunk;
   const std::size_t pass = std::max(chunks, threads * kPassChunksMin);
   const std::size_t part = std::max<std::size_t>(1, chunks / threads) * kReadChunk;
   std::vector<std::vector<double>> ends(threads);
   watch.run(of_threads, [&](std::int64_t thread) {
-    const auto t = static_cast<std::size_t>(thread);
+    const auto t = to_size(thread);
     ends[t] = read_round(kernels, all.subspan(t * part % all.size(), part), pass / threads);
   });
   for (std::size_t t = 1; t < threads; ++t) {
@@ -190,7 +186,7 @@ Peaks at_least(const Peaks& low, const Peaks& p) {
 }
 
 std::span<const std::byte> bytes_of(const Buffer& buffer) {
-  return {buffer.data(), static_cast<std::size_t>(buffer.bytes())};
+  return {buffer.data(), to_size(buffer.bytes())};
 }
 
 /// The number of threads to use: at most one per CPU.

@@ -2,15 +2,16 @@
 #include "bench/workload.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/philox.h"
 #include "base/text.h"
 #include "runtime/sampling/digest.h"
+#include "runtime/schedule/clock.h"
 
 namespace ingot {
 
@@ -18,10 +19,6 @@ namespace {
 
 /// Rows of the largest step, and so of a chunk of a prefill.
 constexpr std::int64_t kRows = 512;
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::int64_t whole_blocks(std::int64_t tokens) { return tokens / kBlockTokens * kBlockTokens; }
 std::int64_t blocks_up(std::int64_t tokens) { return whole_blocks(tokens + kBlockTokens - 1); }
@@ -81,7 +78,7 @@ WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks
   WorkloadCost total;
   const bool prefill = workload.kind == Workload::Kind::kPrefill;
   const std::int64_t rows = prefill ? workload.tokens : 1;
-  std::vector<SequenceRows> parts(static_cast<std::size_t>(workload.batch));
+  std::vector<SequenceRows> parts(to_size(workload.batch));
   for (std::int64_t end = workload.depth + rows; end <= workload.length(); end += rows) {
     std::fill(parts.begin(), parts.end(), SequenceRows{.rows = rows, .kv_len = end, .outputs = 1});
     const StepCost step = step_cost(model, kv, parts);
@@ -105,7 +102,7 @@ WorkloadRunner::WorkloadRunner(Executor& executor, bool shared_prefix,
       windowed_(has_windows(executor.cache())),
       on_step_(std::move(on_step)),
       profiled_(profiled) {
-  const auto sequences = static_cast<std::size_t>(executor.limits().sequences);
+  const auto sequences = to_size(executor.limits().sequences);
   best_.resize(sequences);
   parts_.reserve(sequences);
 }
@@ -125,7 +122,7 @@ Sequence WorkloadRunner::begin(const Workload& workload, std::int64_t sequence) 
     s.tokens.push_back(token(sequence, i, workload.depth));
   }
   if (prefixes_.empty()) return s;
-  const Sequence& prefix = prefixes_[shared_prefix_ ? 0 : static_cast<std::size_t>(sequence)];
+  const Sequence& prefix = prefixes_[shared_prefix_ ? 0 : to_size(sequence)];
   s.computed = whole_blocks(workload.depth);
   s.blocks.share(prefix.blocks, s.computed);
   return s;
@@ -161,13 +158,13 @@ void WorkloadRunner::close_gaps(Run& run, bool outputs) {
     const std::size_t first = next;
     const std::int64_t out_rows = fill_step(run, next, outputs);
     if (parts_.empty()) return;
-    const double start = now_seconds();
+    const double start = steady_seconds();
     const bool ran = run_next(executor_, parts_);
-    run.seconds += now_seconds() - start;
+    run.seconds += steady_seconds() - start;
     INGOT_CHECK(ran, "the KV pool is smaller than these workloads were planned with");
     for (const StepPart& part : parts_) part.sequence->forget();
     for (std::int64_t i = 0; i < out_rows; ++i) {
-      const std::size_t sequence = first + static_cast<std::size_t>(i);
+      const std::size_t sequence = first + to_size(i);
       best_[sequence] = executor_.best(i);
       run.all.add(executor_.logits(i));
       run.digests[sequence]->add(executor_.logits(i));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -106,8 +107,7 @@ void imatrix(ImatrixValues v) {
   const auto longest = std::ssize(windows.front());
   start(instance, v, longest);
   collector.watch(instance.executor().model());
-  std::vector<float> rows(
-      static_cast<std::size_t>(std::min(kStepRows, longest) * instance.spec().hidden));
+  std::vector<float> rows(to_size(std::min(kStepRows, longest) * instance.spec().hidden));
   {
     ProgressBar bar("measuring");
     for (std::size_t i = 0; i < windows.size(); ++i) {

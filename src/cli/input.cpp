@@ -9,6 +9,7 @@
 #include "base/errno_text.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
 
@@ -28,7 +29,7 @@ bool read_more_stdin(std::string& text) {
     if (n == 0) return false;
     interruption_point();
     if (n > 0) {
-      text.append(buffer, static_cast<std::size_t>(n));
+      text.append(buffer, to_size(n));
       return true;
     }
     if (errno != EINTR) {

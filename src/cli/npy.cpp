@@ -8,6 +8,7 @@
 #include "base/byte_reader.h"
 #include "base/checked.h"
 #include "base/file.h"
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -55,7 +56,7 @@ class HeaderScanner {
       const auto result = std::from_chars(rest.data(), rest.data() + rest.size(), dim);
       if (result.ec != std::errc()) break;
       dims.push_back(dim);
-      rest.remove_prefix(static_cast<std::size_t>(result.ptr - rest.data()));
+      rest.remove_prefix(to_size(result.ptr - rest.data()));
     }
     if (rest.empty() || rest.front() != ')') reader_.fail_at(0, "shape holds no plain numbers");
     return dims;
@@ -114,7 +115,7 @@ NpyWriter::NpyWriter(const std::string& path, std::int64_t rows, std::int64_t co
 }
 
 void NpyWriter::write(const float* values, std::int64_t count) {
-  file_.write(std::as_bytes(std::span(values, static_cast<std::size_t>(count))));
+  file_.write(std::as_bytes(std::span(values, to_size(count))));
 }
 
 void NpyWriter::finish() { file_.commit(); }

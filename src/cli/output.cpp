@@ -9,6 +9,7 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
 
@@ -20,7 +21,7 @@ void write_stdout(std::string_view text) {
     if (n < 0 && errno != EINTR) {
       throw Error(ErrorCode::kIo, cat("stdout: cannot write: ", errno_text(errno)));
     }
-    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    text.remove_prefix(to_size(std::max<ssize_t>(n, 0)));
     // A reader that has stopped must not keep an interrupted command alive.
     if (!text.empty()) interruption_point();
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "cli/log.h"
 
@@ -41,7 +42,7 @@ void ProgressBar::show(std::uint64_t done, std::uint64_t total, const std::strin
   if (percent == percent_ && note == note_) return;
   percent_ = percent;
   note_ = note;
-  const auto filled = static_cast<std::size_t>(percent * kWidth / 100);
+  const auto filled = to_size(percent * kWidth / 100);
   std::string line = cat(label_, " [", std::string(filled, '#'), std::string(kWidth - filled, ' '),
                          "] ", percent, " %");
   if (!note.empty()) line += " " + note;

@@ -7,6 +7,7 @@
 
 #include "base/byte_reader.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "load/gguf/gguf_writer.h"
@@ -32,7 +33,7 @@ std::vector<float> read_values(const GgufFile& file, const TensorInfo& tensor) {
     throw refusal(file.name, tensor.offset,
                   cat(tensor.name, " is ", tensor.type_name, ", not F32"));
   }
-  std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
+  std::vector<float> values(to_size(tensor.elements()));
   std::memcpy(values.data(), tensor.data, tensor.bytes);
   return values;
 }

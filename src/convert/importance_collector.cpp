@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "model/names.h"
 
 namespace ingot {
@@ -25,7 +26,7 @@ ImportanceCollector::Place ImportanceCollector::add_input(std::vector<std::strin
                                                           std::int64_t cols, std::size_t experts) {
   Input input{.tensors = std::move(tensors), .sums = {}};
   input.sums.cols = cols;
-  input.sums.squares.resize(experts * static_cast<std::size_t>(cols));
+  input.sums.squares.resize(experts * to_size(cols));
   input.sums.rows.resize(experts);
   inputs_.push_back(std::move(input));
   return {.input = inputs_.size() - 1, .expert = 0};
@@ -73,7 +74,7 @@ void ImportanceCollector::add_rows(View in, Place place) {
   InputSums& sums = inputs_[place.input].sums;
   INGOT_CHECK(in.cols == sums.cols, "rows of ", in.cols, " columns, expected ", sums.cols);
   sums.rows[place.expert] += static_cast<double>(in.rows);
-  double* squares = sums.squares.data() + place.expert * static_cast<std::size_t>(sums.cols);
+  double* squares = sums.squares.data() + place.expert * to_size(sums.cols);
   pool_.parallel_for((in.cols + kColumns - 1) / kColumns, [&](std::int64_t item, int) {
     const std::int64_t first = item * kColumns;
     const std::int64_t last = std::min(first + kColumns, in.cols);

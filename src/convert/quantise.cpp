@@ -116,16 +116,15 @@ class TensorWork {
 
   Squares encode_row(std::int64_t row, int thread, std::byte* out) {
     const Format format = tensor_.choice.format;
-    const auto cols = static_cast<std::size_t>(cols_);
-    const std::span<float> x =
-        std::span(scratch_).subspan(2 * cols * static_cast<std::size_t>(thread), cols);
+    const auto cols = to_size(cols_);
+    const std::span<float> x = std::span(scratch_).subspan(2 * cols * to_size(thread), cols);
     const std::span<float> y(x.data() + cols, cols);
     if (tensor_.source.sources.empty()) {
       std::copy_n(tensor_.source.values.data() + row * cols_, cols_, x.data());
     } else {
       const SourceRow from = source_row(tensor_.source, row);
       if (*from.tensor->format == format && !format_info(format).dense) {
-        std::memcpy(out, from.data, static_cast<std::size_t>(out_bytes_));
+        std::memcpy(out, from.data, to_size(out_bytes_));
         return {};
       }
       decode_row(*from.tensor->format, from.data, cols_, x.data());
@@ -139,9 +138,9 @@ class TensorWork {
 
   /// The importance for this row's expert, or the one for all experts.
   std::span<const float> importance_of(std::int64_t row) const {
-    const auto cols = static_cast<std::size_t>(cols_);
+    const auto cols = to_size(cols_);
     if (tensor_.importance.size() <= cols) return tensor_.importance;
-    const auto expert = static_cast<std::size_t>(row / tensor_.source.rows_per_expert());
+    const auto expert = to_size(row / tensor_.source.rows_per_expert());
     return tensor_.importance.subspan(expert * cols, cols);
   }
 

@@ -154,9 +154,9 @@ void fill_norm(Stream& stream, std::int64_t cols, std::byte* out) {
 }
 
 /// Lists the tensors of a shape, in the order of common files.
-class Lister {
+class SyntheticTensors {
  public:
-  Lister(const SyntheticShape& shape, std::int64_t layers) : s_(shape), layers_(layers) {}
+  SyntheticTensors(const SyntheticShape& shape, std::int64_t layers) : s_(shape), layers_(layers) {}
 
   std::vector<ListedTensor> list() {
     add(TensorRole::kEmbedding, 0, {s_.vocab, s_.hidden});
@@ -282,7 +282,7 @@ SyntheticPlan plan_synthetic(const SyntheticShape& shape, const Recipe& recipe, 
                              std::uint32_t seed) {
   INGOT_CHECK(layers >= 1, layers, " layers");
   SyntheticPlan plan{.values = values_of(shape, recipe, layers),
-                     .tensors = Lister(shape, layers).list(),
+                     .tensors = SyntheticTensors(shape, layers).list(),
                      .formats = {},
                      .seed = seed};
   const Spec spec = spec_of(shape, layers);

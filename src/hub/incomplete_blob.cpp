@@ -11,6 +11,7 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -58,7 +59,7 @@ void IncompleteBlob::digest_existing(FunctionRef<void()> tick) {
     const auto got = retry([&] { return ::read(fd_.get(), buffer.data(), buffer.size()); });
     if (got < 0) fail(errno);
     if (got == 0) return;
-    const auto count = static_cast<std::size_t>(got);
+    const auto count = to_size(got);
     digest_.update(std::span(buffer).first(count));
     bytes_ += count;
   }
@@ -86,7 +87,7 @@ void IncompleteBlob::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto done = retry([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
     if (done < 0) fail(errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
+    bytes = bytes.subspan(to_size(done));
   }
 }
 

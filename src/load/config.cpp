@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -91,7 +92,7 @@ void check_rope(const Config& c, const Checks& check) {
 }
 
 void check_layer_lists(const Config& c, const Checks& check) {
-  const auto layers = static_cast<std::size_t>(c.layers);
+  const auto layers = to_size(c.layers);
   if (!c.window.empty() && c.window.size() != layers) {
     check.fail(cat(c.window.size(), " sliding windows for ", c.layers, " layers"));
   }

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -110,7 +111,7 @@ void print_double(double d, std::string& out) {
 void break_line(int indent, int level, std::string& out) {
   if (indent <= 0) return;
   out += '\n';
-  out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
+  out.append(to_size(indent) * to_size(level), ' ');
 }
 
 /// `level` is the nesting of `value`. The parser limits it, and our own output nests little.

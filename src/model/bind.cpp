@@ -308,7 +308,7 @@ BoundModel bind_model(const Checkpoint& checkpoint) {
 }
 
 std::vector<float> decode_tensor(const TensorInfo& tensor) {
-  std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
+  std::vector<float> values(to_size(tensor.elements()));
   const std::int64_t cols = tensor.shape.empty() ? 1 : tensor.shape.back();
   const std::int64_t stride = row_bytes(*tensor.format, cols);
   for (std::int64_t r = 0; r < std::ssize(values) / cols; ++r) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/index.h"
 #include "base/order.h"
 #include "base/text.h"
 #include "quant/formats.h"
@@ -38,7 +39,7 @@ ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spe
   {
     const auto lease = pool.acquire();
     pool.parallel_for(std::ssize(tensors), [&](std::int64_t i, int) {
-      const auto at = static_cast<std::size_t>(i);
+      const auto at = to_size(i);
       hashes[at] = hash(tensors[at]->data, tensors[at]->bytes);
     });
   }

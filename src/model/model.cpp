@@ -21,7 +21,7 @@ namespace {
 void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
   const TensorInfo& t = *part.tensor;
   const View view = part.view();
-  std::vector<float> row(static_cast<std::size_t>(part.cols));
+  std::vector<float> row(to_size(part.cols));
   for (std::int64_t r = 0; r < part.rows; ++r) {
     decode_row(view.format, view.row_data(r), part.cols, row.data());
     const auto bad =
@@ -38,8 +38,8 @@ std::vector<std::byte> rounded_rows(const Checkpoint& checkpoint, const BoundPar
                                     Format format, ThreadPool& pool) {
   const View from = part.view();
   const std::int64_t each = row_bytes(format, part.cols);
-  std::vector<std::byte> out(static_cast<std::size_t>(part.rows * each));
-  std::vector<float> rows(static_cast<std::size_t>(part.cols * pool.size()));
+  std::vector<std::byte> out(to_size(part.rows * each));
+  std::vector<float> rows(to_size(part.cols * pool.size()));
   FirstError failure;
   pool.parallel_for(part.rows, [&](std::int64_t r, int thread) {
     float* row = rows.data() + thread * part.cols;
@@ -236,7 +236,7 @@ class Loader {
   void load_layer(std::int64_t i) {
     const BoundLayer& b = at(bound_.layers, i);
     Layer& layer = model_->layers.emplace_back();
-    layer.attention = attention_of(static_cast<std::size_t>(i));
+    layer.attention = attention_of(to_size(i));
     layer.attn_norms.pre = load_norm(b.attn_norm);
     layer.q_norm = load_norm(b.q_norm);
     layer.k_norm = load_norm(b.k_norm);

@@ -57,7 +57,7 @@ constexpr std::array kSpellings{
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < kSpellings.size(); ++i) {
-    if (static_cast<std::size_t>(kSpellings[i].role) != i) return false;
+    if (to_size(kSpellings[i].role) != i) return false;
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "base/math_double.h"
 
 namespace ingot {
@@ -102,7 +103,7 @@ std::int64_t rope_table_bytes(const RopeSpec& rope, std::int64_t positions) {
 RopeTensors make_rope_table(Backend& backend, const RopeSpec& rope, std::int64_t positions) {
   const std::int64_t pairs = rope.dims / 2;
   std::vector<float> cosines, sines;
-  cosines.reserve(static_cast<std::size_t>(positions * pairs));
+  cosines.reserve(to_size(positions * pairs));
   sines.reserve(cosines.capacity());
   for (std::int64_t p = 0; p < positions; ++p) {
     for (const double f : rope.inverse_frequency) {

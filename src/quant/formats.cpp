@@ -7,12 +7,13 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/index.h"
 
 namespace ingot {
 
 namespace {
 
-constexpr std::size_t index(Format format) { return static_cast<std::size_t>(format); }
+constexpr std::size_t index(Format format) { return to_size(format); }
 
 /// One more than the highest type number in the list of formats.
 constexpr std::size_t kTypeNumbers = [] {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/signal_stack.h"
 #include "base/text.h"
 #include "kv/mutant.h"
@@ -53,7 +54,7 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
       errands_(*bell_),
       guard_(options_.now, options_.step_limit_seconds),
       results_(*steps_, reporter_, steps_->limits().sequences) {
-  in_step_.reserve(static_cast<std::size_t>(steps_->limits().sequences));
+  in_step_.reserve(to_size(steps_->limits().sequences));
 }
 
 std::optional<Stream> Engine::submit(Request&& request) {

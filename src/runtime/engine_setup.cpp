@@ -2,15 +2,12 @@
 #include "runtime/engine_setup.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "base/index.h"
 
 namespace ingot {
 
 namespace {
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 RequestLimits request_limits(const ModelParts& parts) {
   const Spec& spec = parts.executor.model().spec;
@@ -51,7 +48,7 @@ SchedulerLimits scheduler_limits(const StepRunner& steps, const EngineOptions& o
 }
 
 std::size_t under_way_max(const StepRunner& steps, const EngineOptions& options) {
-  return options.waiting_max + static_cast<std::size_t>(steps.limits().sequences);
+  return options.waiting_max + to_size(steps.limits().sequences);
 }
 
 }  // namespace ingot

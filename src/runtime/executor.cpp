@@ -21,22 +21,22 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
   backend.plan(step);
   scratch_ = make_scratch(backend, model.spec, step);
   blocks_max_ = static_cast<std::int32_t>(blocks_of(limits.context));
-  const auto rows = static_cast<std::size_t>(limits.rows);
-  const auto sequences = static_cast<std::size_t>(limits.sequences);
-  const auto out_rows = static_cast<std::size_t>(limits.out_rows);
+  const auto rows = to_size(limits.rows);
+  const auto sequences = to_size(limits.sequences);
+  const auto out_rows = to_size(limits.out_rows);
   tokens_.reserve(rows);
   positions_.reserve(rows);
   out_rows_.reserve(out_rows);
   q_start_.reserve(sequences + 1);
   kv_len_.reserve(sequences);
   embeddings_.reserve(sequences);
-  const auto groups = static_cast<std::size_t>(cache.groups());
+  const auto groups = to_size(cache.groups());
   slots_.resize(groups);
   tables_.resize(groups);
   groups_.resize(groups);
   for (std::size_t g = 0; g < groups; ++g) {
     slots_[g].reserve(rows);
-    tables_[g].resize(sequences * static_cast<std::size_t>(blocks_max_), -1);
+    tables_[g].resize(sequences * to_size(blocks_max_), -1);
   }
   if (limits.logits_rows > 0) {
     const std::int64_t vocab = model.spec.vocab;
@@ -52,7 +52,7 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
                                           limits.ids > 0 ? limits.ids : model.spec.vocab}));
   score_ids_.resize(out_rows);
   score_logprobs_.resize(out_rows);
-  score_tops_.resize(out_rows * static_cast<std::size_t>(score_top_));
+  score_tops_.resize(out_rows * to_size(score_top_));
 }
 
 std::int64_t Executor::result_bytes(const Spec& spec, const ExecutorLimits& limits) {
@@ -206,9 +206,9 @@ std::int32_t Executor::best(std::int64_t i) const {
 }
 
 RowScore Executor::score(std::int64_t i) const {
-  const auto row = static_cast<std::size_t>(outputs_ + i);
+  const auto row = to_size(outputs_ + i);
   INGOT_CHECK(i >= 0 && outputs_ + i < reduced_, "scored row ", i, " of ", reduced_ - outputs_);
-  const auto top = static_cast<std::size_t>(score_top_);
+  const auto top = to_size(score_top_);
   return {.id = score_ids_[row],
           .logprob = score_logprobs_[row],
           .top = std::span(score_tops_).subspan(row * top, top)};

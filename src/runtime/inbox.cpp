@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "runtime/engine_errors.h"
 
@@ -44,7 +45,7 @@ std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices) {
     reporter_.rejected(Rejection::kInvalid, 1);
     throw;
   }
-  const auto count = static_cast<std::size_t>(choices);
+  const auto count = to_size(choices);
   Submission submission;
   submission.id = last_id_.fetch_add(count) + 1;
   submission.time = (*now_)();
@@ -116,9 +117,9 @@ void Inbox::publish_queue_state(double now) {
   const std::int64_t admissions = scheduler_.admissions();
   const std::int64_t queued = scheduler_.queued();
   pace_.add(admissions - std::exchange(admissions_, admissions), queued, now);
-  plan_.queued.store(static_cast<std::size_t>(queued));
-  plan_.under_way.store(static_cast<std::size_t>(scheduler_.running() + scheduler_.waiting()));
-  plan_.tenants.store(static_cast<std::size_t>(scheduler_.tenants()));
+  plan_.queued.store(to_size(queued));
+  plan_.under_way.store(to_size(scheduler_.running() + scheduler_.waiting()));
+  plan_.tenants.store(to_size(scheduler_.tenants()));
   plan_.seconds_each.store(pace_.seconds_each(now));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "kv/mutant.h"
 
@@ -45,8 +46,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
   // Reserved here, because running out of memory here ends only this request.
-  sequence_.tokens.reserve(sequence_.tokens.size() +
-                           static_cast<std::size_t>(std::max<std::int64_t>(0, limit_)));
+  sequence_.tokens.reserve(sequence_.tokens.size() + to_size(std::max<std::int64_t>(0, limit_)));
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
   sequence_.prefix = {
       .domain = request_.domain, .adapter = request_.adapter, .tenant = request_.tenant};
@@ -76,7 +76,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
 /// last `continued` tokens and delivered all their text, even text that could begin a stop string.
 void RunningRequest::replay_history() {
   const std::span<const std::int32_t> prompt = sequence_.tokens;
-  const auto drawn = prompt.last(static_cast<std::size_t>(request_.continued));
+  const auto drawn = prompt.last(to_size(request_.continued));
   if (needs_counts_) {
     for (const std::int32_t id : prompt.first(prompt.size() - drawn.size())) {
       counts_.add_prompt(id);
@@ -102,7 +102,7 @@ void RunningRequest::want_hidden(std::int64_t hidden_size) {
   sequence_.hidden_end = sequence_.length();
   sequence_.hidden_next = request_.hidden == HiddenRows::kAll ? 0 : sequence_.hidden_end - 1;
   const std::int64_t rows = sequence_.hidden_end - sequence_.hidden_next;
-  outcome_.hidden.reserve(static_cast<std::size_t>(rows * hidden_size));
+  outcome_.hidden.reserve(to_size(rows * hidden_size));
 }
 
 /// The least number of tokens to draw: all up to the limit without end tokens and stop strings.

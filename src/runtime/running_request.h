@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.h"
 #include "runtime/executor.h"
 #include "runtime/observe/step_trace.h"
 #include "runtime/request.h"
@@ -25,55 +26,53 @@ namespace ingot {
 /// The state of one choice of a request, from its submission to its end.
 class RunningRequest {
  public:
-  /// `check_request` must have accepted `request`, and its end_ids must include the model's end
-  /// tokens. `time` is the time of submission. `tokenizer` may be null.
+  /// `check_request` must have accepted `request`. Its end_ids must include the model's end tokens.
+  /// `time` is the time of submission. `tokenizer` may be null.
   RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
                  KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
   bool is_cancelled() const;
-  /// Time at which the reader cancelled the request; kNever if it was not cancelled.
+  /// Returns the time at which the reader cancelled the request; kNever if it was not cancelled.
   double cancelled_at() const { return channel_->cancelled_at.load(); }
-  /// Pauses the sequence if its reader's queue is full. A paused sequence that was preempted has to
-  /// be computed again, so it resumes only when half of the queue is read.
+  /// Pauses the sequence if its reader's queue is full, else resumes it. After a preemption,
+  /// resumes it only once the queue is half empty, because its rows must be computed again.
   void poll_reader(double now);
-  /// Time of a paused request's last progress (its pause or a read delta); kNever if not paused.
+  /// Returns the time of the pause, or of the last delta read during it; kNever if not paused.
   double paused_since() const { return paused_since_; }
-  /// Name of the parameter that limits the time to the request's end, for errors.
+  /// Returns the name of the parameter that limits the time to the request's end, for errors.
   std::string_view end_limit() const { return request_.end_limit; }
-  /// Whether a request that draws no tokens is complete: all scores and hidden states are computed.
+  /// Returns whether the request draws no tokens and already has all its scores and hidden states.
   bool is_done() const {
     return limit_ == 0 && sequence_.score_next >= sequence_.score_end &&
            sequence_.hidden_next >= sequence_.hidden_end;
   }
 
-  /// Records that a step has rows of this request. The first call sets its start time.
+  /// Records that a step has rows of this request. The first call sets the request's start time.
   void started(double now);
   void accept_score(const RowScore& score);
-  /// Adds a row of hidden states to the outcome. A value that is not finite ends the request.
+  /// Adds a row of hidden states to the outcome. Ends the request if a value is not finite.
   void accept_hidden(std::span<const float> row);
-  /// Adds a row of logits to the digest, before sampling changes the row.
+  /// Adds a row of logits to the digest. Call it before sampling changes the row.
   void add_to_digest(std::span<const float> logits);
-  /// Number of likeliest tokens that are reported with each drawn token.
-  std::size_t best_tokens() const {
-    return static_cast<std::size_t>(std::max(0, request_.sampling.logprobs));
-  }
+  /// Returns the number of likeliest tokens to report with each drawn token.
+  std::size_t best_tokens() const { return to_size(std::max(0, request_.sampling.logprobs)); }
   SampleRow row(std::span<float> logits) const;
   /// Delivers a drawn token to the reader. Returns the token to append to the sequence, or -1 if
   /// the request ended.
   std::int32_t accept_token(Drawn&& drawn, double now);
   bool ended() const { return finish_.has_value(); }
-  /// Seconds between the last two delivered tokens; 0 after the first.
+  /// Returns the seconds between the last two delivered tokens; 0 after the first token.
   double last_gap() const { return last_gap_; }
-  /// Number of delivered tokens.
+  /// Returns the number of delivered tokens.
   std::int64_t generated() const { return generated_; }
-  /// Sets the number of choices of the prompt. Call it only on the first choice.
+  /// Sets the number of choices of the prompt, for `record`. Call it only on the first choice.
   void set_choices(std::size_t choices) { choices_ = static_cast<std::int32_t>(choices); }
-  /// Makes the record for observers, with times in seconds since `origin`.
+  /// Makes the request's record for observers, with times in seconds since `origin`.
   RequestRecord record(double origin, double now) const;
 
-  /// Ends the request. Text that was held back is not delivered. Allocates nothing.
+  /// Ends the request. Does not deliver text that was held back. Allocates nothing.
   void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
   /// Tells the reader that the request has ended. Call it after the request's blocks are released.
   void tell_end() {
@@ -91,7 +90,7 @@ class RunningRequest {
   void flush_text(std::string& text);
   void push(Delta&& delta);
 
-  Request request_;  ///< `prompt` is empty; the tokens were moved to `sequence_`
+  Request request_;  ///< the request without its prompt: `sequence_` has the tokens
   std::shared_ptr<Channel> channel_;
   Sequence sequence_;
   std::int64_t prompt_tokens_ = 0;
@@ -105,15 +104,15 @@ class RunningRequest {
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
-  std::size_t replayed_bytes_ = 0;  ///< bytes of text that an earlier request delivered, to skip
+  std::size_t replayed_bytes_ = 0;  ///< bytes of text to skip, which an earlier request delivered
   Outcome outcome_;
   double queued_ = 0;
   std::optional<double> started_;
   std::optional<double> first_token_;
-  std::optional<double> since_;  ///< time of the last drawn token, or of the start
+  std::optional<double> since_;  ///< time of the last drawn token, or else of the start
   double last_gap_ = 0;
   double paused_since_ = kNever;
-  std::size_t behind_ = 0;  ///< length of its reader's queue at the last poll
+  std::size_t behind_ = 0;  ///< number of deltas in its reader's queue at the last poll
 };
 
 /// All choices under way, by id.

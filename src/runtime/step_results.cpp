@@ -27,7 +27,7 @@ RunningRequest* request_of(const StepPart& part) {
 }  // namespace
 
 StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences)
-    : runner_(runner), reporter_(reporter), drawn_(static_cast<std::size_t>(sequences)) {
+    : runner_(runner), reporter_(reporter), drawn_(to_size(sequences)) {
   outputs_.reserve(drawn_.size());
   sampled_.reserve(drawn_.size());
   rows_.reserve(drawn_.size());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/index.h"
+
 namespace ingot {
 
 namespace {
@@ -42,7 +44,7 @@ void ModelSteps::warm_up() {
                        [&](std::int64_t i, int) { cache().touch(i, kTouchedBytes); });
   }
   Sequence sequence(cache());
-  sequence.tokens.assign(static_cast<std::size_t>(rows), 0);
+  sequence.tokens.assign(to_size(rows), 0);
   if (!sequence.blocks.reserve(rows)) return;
   const auto count = static_cast<std::int32_t>(rows);
   run({.parts = {{.sequence = &sequence, .rows = count, .outputs = 1}},

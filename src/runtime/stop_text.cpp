@@ -96,11 +96,10 @@ std::string StopText::finish() {
 /// Releases the text up to byte `end`. Erases released text only when it is more than half of
 /// `held_`, so that each byte moves at most about once.
 std::string StopText::release(std::int64_t end) {
-  std::string released = held_.substr(static_cast<std::size_t>(released_ - base_),
-                                      static_cast<std::size_t>(end - released_));
+  std::string released = held_.substr(to_size(released_ - base_), to_size(end - released_));
   released_ = end;
   if (2 * (released_ - base_) > std::ssize(held_)) {
-    held_.erase(0, static_cast<std::size_t>(released_ - base_));
+    held_.erase(0, to_size(released_ - base_));
     base_ = released_;
   }
   return released;

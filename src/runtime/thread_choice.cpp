@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backend/buffer.h"
+#include "base/index.h"
 #include "base/processors.h"
 #include "base/thread_pool.h"
 

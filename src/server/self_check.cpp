@@ -8,7 +8,7 @@ namespace ingot {
 
 namespace {
 
-constexpr std::string_view kText = "The quick brown fox jumps over the lazy dog.";
+constexpr std::string_view kSampleText = "The quick brown fox jumps over the lazy dog.";
 constexpr std::int64_t kTokens = 4;
 
 [[noreturn]] void fail(const std::string& what) {
@@ -17,7 +17,7 @@ constexpr std::int64_t kTokens = 4;
 
 void check_tokenizer(const Service& service) {
   std::string text;
-  for (const std::int32_t id : service.tokenizer().encode(kText)) text += service.piece(id);
+  for (const std::int32_t id : service.tokenizer().encode(kSampleText)) text += service.piece(id);
   if (text.find("quick") == std::string::npos) {
     fail("encoding and decoding changed a text");
   }
@@ -26,7 +26,7 @@ void check_tokenizer(const Service& service) {
 void check_chat(const Service& service) {
   Json message = Json::object();
   message.set("role", "user");
-  message.set("content", kText);
+  message.set("content", kSampleText);
   ChatInput input;
   input.messages.push(std::move(message));
   if (service.chat().encode(input).empty()) fail("the chat template writes nothing");

@@ -234,6 +234,7 @@ TEST(LongSequences, AWideModelAndAThousandKeys) {
     options.table = table;
     options.threads = 2;
     const bool is_scalar = table == &scalar_kernels();
+    if (is_scalar && !is_full_run()) continue;  // it made `expected`
     const Schedule cut = is_scalar ? Schedule{{{0, 1023}}, {{0, 97}}}
                                    : Schedule{{{0, 700}}, {{0, 1}}, {{0, 323}}, {{0, 96}}};
     EXPECT_TRUE(same_bits(ModelRunner(*checkpoint, options).run(prompts, cut)[0], expected[0]))

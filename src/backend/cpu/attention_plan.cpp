@@ -52,8 +52,8 @@ HeadTile HeadTiles::at(std::int64_t tile) const {
 
 AttentionPlan::AttentionPlan(std::int32_t rows, int threads, std::int64_t state_floats)
     : threads_(threads), state_floats_max_(state_floats) {
-  row_tiles_.reserve(static_cast<std::size_t>(rows));
-  sequences_.reserve(static_cast<std::size_t>(rows));
+  row_tiles_.reserve(to_size(rows));
+  sequences_.reserve(to_size(rows));
 }
 
 std::int64_t AttentionPlan::counters_max(int threads) {

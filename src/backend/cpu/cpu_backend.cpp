@@ -87,7 +87,7 @@ class SegmentRows {
     View rows = parts_.front();
     rows.row_bytes = row_bytes(rows.format, rows.cols);
     rows.rows = count;
-    std::vector<std::byte> copy(static_cast<std::size_t>(count * rows.row_bytes));
+    std::vector<std::byte> copy(to_size(count * rows.row_bytes));
     rows.data = copy.data();
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t row = first + i;
@@ -175,7 +175,7 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
   };
   const auto array = [&]<class T>(std::int64_t count) {
     auto* data = reinterpret_cast<T*>(take(count * std::int64_t{sizeof(T)}));
-    return std::span<T>(data, static_cast<std::size_t>(data == nullptr ? 0 : count));
+    return std::span<T>(data, to_size(data == nullptr ? 0 : count));
   };
   const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
     return f32_view(array.operator()<float>(rows * cols).data(), rows, cols);
@@ -232,11 +232,11 @@ void CpuBackend::plan(const StepLimits& limits) {
   limits_ = limits;
   scratch_ = lay_out(limits, scratch_buffer_.data());
   quantised_ = {};
-  expert_work_.reserve(static_cast<std::size_t>(limits.moe.experts));
+  expert_work_.reserve(to_size(limits.moe.experts));
   experts_ = ExpertPlan(scratch_.experts, scratch_.cached_rows, rows_together());
   attention_ = AttentionPlan(limits.rows, pool_.size(), scratch_.states_floats);
-  splits_left_ = std::vector<std::atomic<std::int32_t>>(
-      static_cast<std::size_t>(AttentionPlan::counters_max(pool_.size())));
+  splits_left_ =
+      std::vector<std::atomic<std::int32_t>>(to_size(AttentionPlan::counters_max(pool_.size())));
 }
 
 void CpuBackend::step(const Batch&, FunctionRef<void()> body) {

@@ -5,6 +5,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/page_layout.h"
 #include "backend/kv_rows.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -45,15 +46,13 @@ std::byte shifted(std::byte q, bool value) { return value ? q : q ^ std::byte{0x
 
 void read_pieces(const Pieces& p, const std::byte* page, std::byte* rows) {
   for (std::int64_t i = 0; i < p.count; ++i) {
-    std::memcpy(rows + i * p.bytes, page + p.page_at + i * p.stride,
-                static_cast<std::size_t>(p.bytes));
+    std::memcpy(rows + i * p.bytes, page + p.page_at + i * p.stride, to_size(p.bytes));
   }
 }
 
 void load_pieces(const Pieces& p, const std::byte* rows, std::byte* page) {
   for (std::int64_t i = 0; i < p.count; ++i) {
-    std::memcpy(page + p.page_at + i * p.stride, rows + i * p.bytes,
-                static_cast<std::size_t>(p.bytes));
+    std::memcpy(page + p.page_at + i * p.stride, rows + i * p.bytes, to_size(p.bytes));
   }
 }
 

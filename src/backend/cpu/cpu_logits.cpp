@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/index.h"
 #include "base/math.h"
 
 namespace ingot {
@@ -25,20 +26,20 @@ void best_tokens(const float* x, std::int64_t n, std::span<TokenScore> top) {
 void CpuBackend::reduce_rows(View rows, std::int64_t first, const LogitsReduce& reduce) {
   pool_.parallel_for(rows.rows, [&](std::int64_t i, int) {
     const float* x = rows.row<const float>(i);
-    const auto r = static_cast<std::size_t>(first + i);
+    const auto r = to_size(first + i);
     if (!reduce.argmax.empty()) reduce.argmax[r] = table_.argmax(x, rows.cols);
     if (reduce.ids_per_row == 0 && reduce.top_k == 0) return;
     float largest = 0;
     float sum = 0;
     table_.log_sum(x, rows.cols, &largest, &sum);
     const float log_sum = math::log(sum);
-    const auto ids = static_cast<std::size_t>(reduce.ids_per_row);
+    const auto ids = to_size(reduce.ids_per_row);
     for (std::size_t k = r * ids; k < (r + 1) * ids; ++k) {
       INGOT_CHECK(reduce.ids[k] >= 0 && reduce.ids[k] < rows.cols, "token ", reduce.ids[k], " of ",
                   rows.cols);
       reduce.id_logprobs[k] = (x[reduce.ids[k]] - largest) - log_sum;
     }
-    const auto top_k = static_cast<std::size_t>(reduce.top_k);
+    const auto top_k = to_size(reduce.top_k);
     const std::span<TokenScore> top = reduce.top.subspan(r * top_k, top_k);
     const std::int64_t ranked = reduce.ranked == 0 ? rows.cols : reduce.ranked;
     INGOT_CHECK(ranked <= rows.cols && reduce.top_k <= ranked, "the best ", reduce.top_k, " of ",

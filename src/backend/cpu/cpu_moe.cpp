@@ -118,7 +118,7 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
   const View logits = scratch_.router.slice(0, in.rows);
   linear(in, *w.router, logits);
   route(logits, m);
-  const auto pairs = static_cast<std::size_t>(in.rows * m.used);
+  const auto pairs = to_size(in.rows * m.used);
   experts_.sort({scratch_.pair_expert, pairs}, m.experts);
   const bool blocks = std::any_of(w.gate_up.begin(), w.gate_up.end(),
                                   [](const Weight& gate_up) { return gate_up.has_blocks(); });

@@ -9,7 +9,7 @@ namespace ingot {
 
 void ExpertPlan::sort(std::span<const std::int32_t> chosen, std::int32_t experts) {
   experts_ = experts;
-  const std::span<ExpertRows> all = memory_.experts.first(static_cast<std::size_t>(experts));
+  const std::span<ExpertRows> all = memory_.experts.first(to_size(experts));
   std::fill(all.begin(), all.end(), ExpertRows{});
   for (const std::int32_t e : chosen) ++at(all, e).count;
   std::int32_t first = 0;

@@ -2,6 +2,7 @@
 #include "backend/cpu/panel.h"
 
 #include "base/check.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -106,7 +107,7 @@ GroupCodes get_group(const Byte* header, const Byte* group, int c) {
 template <BlockFormat F>
 void pack_blocks(View rows, std::int64_t first, Byte* panel) {
   using P = Panel<F>;
-  __builtin_memset(panel, 0, static_cast<std::size_t>(P::bytes(rows.cols)));
+  __builtin_memset(panel, 0, to_size(P::bytes(rows.cols)));
   const std::int64_t blocks = rows.cols / F::kBlock;
   for (int c = 0; c < kPanelCols && first + c < rows.rows; ++c) {
     const Byte* source = bytes_of(rows.row_data(first + c));
@@ -127,7 +128,7 @@ void pack_blocks(View rows, std::int64_t first, Byte* panel) {
 template <DenseFormat F>
 void pack_dense(View rows, std::int64_t first, Byte* panel) {
   using Element = typename F::Element;
-  __builtin_memset(panel, 0, static_cast<std::size_t>(DensePanel<F>::bytes(rows.cols)));
+  __builtin_memset(panel, 0, to_size(DensePanel<F>::bytes(rows.cols)));
   for (int c = 0; c < kPanelCols && first + c < rows.rows; ++c) {
     const Byte* source = bytes_of(rows.row_data(first + c));
     for (std::int64_t k = 0; k < rows.cols; ++k) {

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/panel.h"
 #include "base/check.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -63,7 +64,7 @@ void PanelWork::cut_rows(int threads) {
 }
 
 const LinearKernel& PanelWork::kernel_of(const Segment& s) const {
-  return table_->linear[static_cast<std::size_t>(s.format)];
+  return at(table_->linear, s.format);
 }
 
 std::int64_t PanelWork::kernel_panels(const Segment& s) const {

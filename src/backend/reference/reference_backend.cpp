@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/half.h"
+#include "base/index.h"
 #include "quant/formats.h"
 
 namespace ingot {
@@ -34,12 +35,12 @@ const float* weight_row(const Weight& w, std::int64_t r) {
 Row multiply(const Weight& w, const Row& x) {
   INGOT_CHECK(w.cols == static_cast<std::int64_t>(x.size()), "weight has ", w.cols,
               " columns, input ", x.size());
-  Row y(static_cast<std::size_t>(w.rows));
+  Row y(to_size(w.rows));
   for (std::int64_t r = 0; r < w.rows; ++r) {
     const float* weights = weight_row(w, r);
     double sum = w.bias ? double{w.bias.view.row<float>(0)[r]} : 0.0;
     for (std::size_t k = 0; k < x.size(); ++k) sum += double{weights[k]} * x[k];
-    y[static_cast<std::size_t>(r)] = sum;
+    at(y, r) = sum;
   }
   return y;
 }
@@ -62,7 +63,7 @@ Row normalised(const Row& x, const Norm& n) {
 void rotate(Row& head, const RopeTable& table, std::int32_t position) {
   INGOT_CHECK(position >= 0 && position < table.cos.rows, "position ", position, " of ",
               table.cos.rows);
-  const auto pairs = static_cast<std::size_t>(table.dims / 2);
+  const auto pairs = to_size(table.dims / 2);
   for (std::size_t i = 0; i < pairs; ++i) {
     double& a = head[table.adjacent_pairs ? 2 * i : i];
     double& b = head[table.adjacent_pairs ? 2 * i + 1 : i + pairs];
@@ -106,9 +107,8 @@ Row softmax(Row x) {
 std::vector<std::int32_t> ranking(const Row& x) {
   std::vector<std::int32_t> order(x.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t i, std::int32_t j) {
-    return x[static_cast<std::size_t>(i)] > x[static_cast<std::size_t>(j)];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int32_t i, std::int32_t j) { return at(x, i) > at(x, j); });
   return order;
 }
 
@@ -164,7 +164,7 @@ void store_int8(std::span<const float> head, std::byte* to) {
 }
 
 void store_head(const float* from, std::int32_t n, KvType type, std::byte* to) {
-  if (type == KvType::kInt8) return store_int8({from, static_cast<std::size_t>(n)}, to);
+  if (type == KvType::kInt8) return store_int8({from, to_size(n)}, to);
   for (std::int32_t d = 0; d < n; ++d) {
     const float x = from[d];
     if (type == KvType::kF32) {
@@ -193,9 +193,9 @@ float load_element(const std::byte* head, std::int32_t n, KvType type, std::int3
 }
 
 Row load_head(const std::byte* from, std::int32_t n, KvType type) {
-  Row head(static_cast<std::size_t>(n));
+  Row head(to_size(n));
   for (std::int32_t d = 0; d < n; ++d) {
-    head[static_cast<std::size_t>(d)] = load_element(from, n, type, d);
+    at(head, d) = load_element(from, n, type, d);
   }
   return head;
 }
@@ -230,19 +230,19 @@ Row attend(const Attention& a, const KvLayer& kv, const std::int32_t* table, std
 
 void reduce_row(const Row& x, std::int64_t r, const LogitsReduce& reduce) {
   if (reduce.full && r < reduce.full.rows) write_row(x, reduce.full.row<float>(r));
-  const auto row = static_cast<std::size_t>(r);
+  const auto row = to_size(r);
   if (!reduce.argmax.empty()) reduce.argmax[row] = largest(x);
   const double max = *std::max_element(x.begin(), x.end());
   double sum = 0;
   for (double v : x) sum += std::exp(v - max);
   const auto logprob = [&](std::int32_t id) {
-    return static_cast<float>(x[static_cast<std::size_t>(id)] - max - std::log(sum));
+    return static_cast<float>(at(x, id) - max - std::log(sum));
   };
-  const auto ids = static_cast<std::size_t>(reduce.ids_per_row);
+  const auto ids = to_size(reduce.ids_per_row);
   for (std::size_t i = row * ids; i < (row + 1) * ids; ++i) {
     reduce.id_logprobs[i] = logprob(reduce.ids[i]);
   }
-  const auto top_k = static_cast<std::size_t>(reduce.top_k);
+  const auto top_k = to_size(reduce.top_k);
   if (top_k == 0) return;
   std::vector<std::int32_t> order = any_nan(x) ? std::vector<std::int32_t>{} : ranking(x);
   std::erase_if(order, [&](std::int32_t id) { return reduce.ranked != 0 && id >= reduce.ranked; });
@@ -324,13 +324,13 @@ void ReferenceBackend::step(const Batch&, FunctionRef<void()> body) {
 }
 
 void ReferenceBackend::embed(const Batch& batch, const Weight* table, View x) {
-  const auto bytes = static_cast<std::size_t>(x.cols) * 4;
+  const auto bytes = to_size(x.cols) * 4;
   for (std::int32_t t = 0; t < batch.rows(); ++t) {
     if (const std::byte* given = batch.embedding(t)) {
       std::memcpy(x.row_data(t), given, bytes);
       continue;
     }
-    const std::int32_t token = batch.tokens[static_cast<std::size_t>(t)];
+    const std::int32_t token = at(batch.tokens, t);
     INGOT_CHECK(token >= 0 && token < table->rows, "token ", token, " of ", table->rows);
     std::memcpy(x.row_data(t), weight_row(*table, token), bytes);
   }
@@ -357,16 +357,16 @@ void ReferenceBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const 
       Row head = read_row(data, a.head_dim);
       const Norm& n = h < a.heads ? q_norm : k_norm;
       if (n) head = normalised(head, n);
-      if (a.rope != nullptr) rotate(head, *a.rope, b.positions[static_cast<std::size_t>(t)]);
+      if (a.rope != nullptr) rotate(head, *a.rope, at(b.positions, t));
       write_row(head, data);
     }
   }
 }
 
 void ReferenceBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) {
-  const KvBlocks& blocks = b.groups[static_cast<std::size_t>(kv.group)];
+  const KvBlocks& blocks = at(b.groups, kv.group);
   for (std::int32_t t = 0; t < b.rows(); ++t) {
-    const std::int32_t slot = blocks.slots[static_cast<std::size_t>(t)];
+    const std::int32_t slot = at(blocks.slots, t);
     if (slot == -1) continue;
     const float* k = qkv.row<float>(t) + a.q_cols();
     const float* v = k + a.kv_cols();
@@ -380,9 +380,9 @@ void ReferenceBackend::kv_write(View qkv, const Batch& b, const Attention& a, Kv
 
 void ReferenceBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                                  Next) {
-  const KvBlocks& blocks = b.groups[static_cast<std::size_t>(kv.group)];
+  const KvBlocks& blocks = at(b.groups, kv.group);
   for (std::int32_t s = 0; s < b.sequences(); ++s) {
-    const auto seq = static_cast<std::size_t>(s);
+    const auto seq = to_size(s);
     const std::int32_t* table = blocks.tables.data() + std::int64_t{s} * blocks.blocks_max;
     for (std::int32_t t = b.q_start[seq]; t < b.q_start[seq + 1]; ++t) {
       const std::int32_t row = b.kv_len[seq] - b.q_start[seq + 1] + t;
@@ -407,12 +407,12 @@ void ReferenceBackend::moe(View in, const MoeWeights& w, const Moe& m, View out)
     const Row x = read_row(in.row<float>(t), in.cols);
     const Row p = softmax(multiply(*w.router, x));
     std::vector<std::int32_t> chosen = ranking(p);
-    chosen.resize(static_cast<std::size_t>(m.used));
+    chosen.resize(to_size(m.used));
     double sum = 0;
-    for (std::int32_t e : chosen) sum += p[static_cast<std::size_t>(e)];
+    for (std::int32_t e : chosen) sum += at(p, e);
     Row y(x.size(), 0.0);
     for (std::int32_t e : chosen) {
-      const auto expert = static_cast<std::size_t>(e);
+      const auto expert = to_size(e);
       const Row inner = activated(m.act, true, multiply(w.gate_up[expert], x));
       const Row part = multiply(w.down[expert], inner);
       const double share = m.renormalise ? p[expert] / sum : p[expert];
@@ -425,7 +425,7 @@ void ReferenceBackend::moe(View in, const MoeWeights& w, const Moe& m, View out)
 void ReferenceBackend::gather(View x, std::span<const std::int32_t> rows, View out) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::memcpy(out.row_data(static_cast<std::int64_t>(i)), x.row_data(rows[i]),
-                static_cast<std::size_t>(x.cols) * 4);
+                to_size(x.cols) * 4);
   }
 }
 

@@ -11,12 +11,12 @@ namespace ingot {
 
 namespace {
 
-constexpr JsonLimits kLimits{.bytes_max = 4 << 20, .depth_max = 32, .nodes_max = 200'000};
+constexpr JsonLimits kEventLimits{.bytes_max = 4 << 20, .depth_max = 32, .nodes_max = 200'000};
 constexpr std::int64_t kTokensMax = std::int64_t{1} << 40;
 
 std::optional<Json> parse(std::string_view text) {
   try {
-    return parse_json(text, "answer", "json", kLimits);
+    return parse_json(text, "answer", "json", kEventLimits);
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -12,7 +12,7 @@ namespace ingot {
 
 namespace {
 
-constexpr JsonLimits kLimits{
+constexpr JsonLimits kConversationLimits{
     .bytes_max = kConversationsBytesMax, .depth_max = 16, .nodes_max = 32'000'000};
 
 const std::string* text_of(const Json& turn) {
@@ -46,7 +46,7 @@ std::optional<Conversation> read_turns(const Json::Array& turns) {
 }  // namespace
 
 std::vector<Conversation> parse_conversations(std::string_view text, const std::string& file) {
-  const Json json = parse_json(text, file, "conversations", kLimits);
+  const Json json = parse_json(text, file, "conversations", kConversationLimits);
   if (json.as_array() == nullptr) {
     throw model_error(file, "conversations", 0, cat("expected an array, got ", json.kind()));
   }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -53,7 +54,7 @@ void set_totals(Json& j, const StepProfile& profile, const OpTotals& totals) {
 Json layer_json(const StepProfile& profile, const OpSeconds& layer) {
   Json ops = Json::object();
   for (const OpKind kind : called(profile)) {
-    const double seconds = layer[static_cast<std::size_t>(kind)];
+    const double seconds = at(layer, kind);
     if (seconds > 0) ops.set(std::string(to_string(kind)), per_step(profile, seconds));
   }
   Json j = Json::object();
@@ -77,7 +78,7 @@ std::vector<std::string> layer_line(const StepProfile& profile, std::string name
   const auto microseconds = [&](double s) { return to_fixed(per_step(profile, s) * 1e6, 1); };
   std::vector<std::string> line{std::move(name), microseconds(sum(seconds))};
   for (const OpKind kind : called(profile)) {
-    line.push_back(microseconds(seconds[static_cast<std::size_t>(kind)]));
+    line.push_back(microseconds(at(seconds, kind)));
   }
   return line;
 }

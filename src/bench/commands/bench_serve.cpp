@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "bench/commands/bench_commands.h"
 #include "bench/commands/bench_serve_options.h"
@@ -81,8 +82,8 @@ class ServeBench {
                                           instance.stop_ids()),
                           .seed = values.traffic.seed,
                           .temperature = static_cast<float>(values.traffic.temperature)}),
-        checked_(draw_sample(traffic.requests.size(), static_cast<std::size_t>(values.check),
-                             values.traffic.seed)) {}
+        checked_(draw_sample(traffic.requests.size(), to_size(values.check), values.traffic.seed)) {
+  }
 
   void run(ServeReport& report) {
     serve(report);
@@ -104,7 +105,7 @@ class ServeBench {
     ProgressBar bar("serving");
     EngineMetrics metrics;
     TraceFile trace(values_.step_trace, &metrics);
-    auto engine = instance_.make_engine({.waiting_max = static_cast<std::size_t>(values_.queue),
+    auto engine = instance_.make_engine({.waiting_max = to_size(values_.queue),
                                          .prefix_cache = !values_.no_prefix_cache,
                                          .step_seconds = values_.target_itl_ms / 1000,
                                          .observer = trace.observer()});

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "bench/client/load_client.h"
 #include "bench/client/metrics_text.h"
@@ -114,8 +115,7 @@ class ServerBench {
                                 .seed = seed,
                                 .temperature = values_.traffic.temperature,
                                 .ignore_eos = !values_.no_ignore_eos});
-    const auto checked =
-        draw_sample(traffic.requests.size(), static_cast<std::size_t>(values_.check), seed);
+    const auto checked = draw_sample(traffic.requests.size(), to_size(values_.check), seed);
     const std::optional<double> before = preemptions_of(client_);
     const std::int64_t reconnects = client_.reconnects();
     const std::vector<LoadedCall> calls = serve(traffic, bodies, checked, load);
@@ -159,7 +159,7 @@ class ServerBench {
     const std::size_t total = traffic.requests.size();
     LoadPlan plan{.path = bodies.path(),
                   .arrivals = {},
-                  .concurrency = static_cast<std::size_t>(load.concurrency),
+                  .concurrency = to_size(load.concurrency),
                   .body = [&](std::size_t number) { return bodies.write(number); },
                   .keeps_text =
                       [&](std::size_t number) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "bench/traffic/traffic_trace.h"
 #include "cli/options/options.h"
@@ -138,7 +139,7 @@ std::vector<std::int32_t> parse_prompt_ids(const ServerBenchValues& v) {
   const std::int32_t low = bound(v.prompt_ids.substr(0, colon));
   const std::int32_t high = bound(v.prompt_ids.substr(colon + 1));
   if (low > high) throw bad_option("--prompt-ids", v.prompt_ids, "expected the lower id first");
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(high - low) + 1);
+  std::vector<std::int32_t> ids(to_size(high - low) + 1);
   std::iota(ids.begin(), ids.end(), low);
   return ids;
 }

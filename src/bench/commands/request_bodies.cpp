@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "load/json.h"
 
@@ -34,7 +35,7 @@ std::vector<std::int32_t> word_numbers() {
 std::string words(const std::vector<std::int32_t>& numbers) {
   std::string text;
   for (const std::int32_t number : numbers) {
-    text += cat(text.empty() ? "" : " ", kWords[static_cast<std::size_t>(number)]);
+    text += cat(text.empty() ? "" : " ", at(kWords, number));
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "base/math_double.h"
 #include "bench/traffic/traffic_draws.h"
 
@@ -124,7 +125,7 @@ std::vector<std::int32_t> text_ids(const Tokenizer* tokenizer, std::int64_t ids,
     if (is_text(id)) found.push_back(id);
   }
   if (found.empty()) {
-    found.resize(static_cast<std::size_t>(ids));
+    found.resize(to_size(ids));
     std::iota(found.begin(), found.end(), 0);
   }
   return found;
@@ -149,7 +150,7 @@ std::vector<std::int32_t> RequestWriter::prompt(std::size_t number) const {
   const PlannedRequest& planned = traffic_.requests[number];
   const std::int64_t length = planned.prompt_tokens;
   std::vector<std::int32_t> ids;
-  ids.reserve(static_cast<std::size_t>(length));
+  ids.reserve(to_size(length));
   const auto append = [&](DrawPurpose purpose, std::uint64_t index, std::int64_t count) {
     append_tokens(Draws(recipe_.seed, purpose, index), count, recipe_.ids, ids);
   };

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "load/config.h"
 #include "load/json.h"
@@ -212,7 +213,7 @@ class TraceReader {
                " tokens in blocks of ", kTraceBlockTokens));
     }
     std::vector<std::uint32_t> found;
-    found.reserve(static_cast<std::size_t>(count));
+    found.reserve(to_size(count));
     for (const Json& id : *ids.as_array()) {
       const auto number = id.as_uint();
       if (!number || *number > 0xFFFFFFFF) {

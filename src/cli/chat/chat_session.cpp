@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/interrupt.h"
@@ -77,7 +78,7 @@ std::vector<std::int32_t> ChatSession::encode(const std::vector<ChatMessage>& me
 std::int64_t ChatSession::drop_oldest() {
   std::vector<std::int64_t> turns;  // the first message of each turn
   for (std::int64_t i = first_turn(); i < std::ssize(messages_); ++i) {
-    if (messages_[static_cast<std::size_t>(i)].role == "user") turns.push_back(i);
+    if (at(messages_, i).role == "user") turns.push_back(i);
   }
   if (turns.size() < 2) return 0;
   // Drops the fewest turns that make the rest short enough.

@@ -10,6 +10,7 @@
 #include <cwchar>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "cli/interrupt.h"
 
 namespace ingot {
@@ -87,7 +88,7 @@ TypedLine LineEditor::read(const std::string& prompt) {
   if (stopped_) return {.end = LineEnd::kInterrupt, .text = {}, .was_empty = was_empty_};
   if (line == nullptr || count <= 0)
     return {.end = LineEnd::kClosed, .text = {}, .was_empty = true};
-  std::string text(line, static_cast<std::size_t>(count));
+  std::string text(line, to_size(count));
   if (text.ends_with('\n')) text.pop_back();
   const bool was_empty = text.empty();
   return {.end = LineEnd::kEnter, .text = std::move(text), .was_empty = was_empty};

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "cli/command.h"
@@ -100,7 +101,7 @@ class ServingEngine {
   ServingEngine(const ServerConfig& config, std::map<std::uint64_t, double> weights,
                 Instance& instance, StopSignal& stop)
       : engine_(instance.make_engine(
-            {.waiting_max = static_cast<std::size_t>(config.requests.queue),
+            {.waiting_max = to_size(config.requests.queue),
              .stall_seconds = std::chrono::duration<double>(config.times.write_stall).count(),
              .prefix_cache = config.prefix_cache,
              .step_seconds = config.target_itl_ms / 1000,

@@ -9,7 +9,8 @@ namespace {
 // bash also splits words at ':', which model names contain. So the line is split at blanks only,
 // and the part that bash does not replace is cut off at the end. Names come from strangers: they
 // are quoted, and never passed to compgen -W, which would expand them.
-constexpr std::string_view kBegin = R"sh(# bash completion for ingot, made by: ingot completion bash
+constexpr std::string_view kBashBegin =
+    R"sh(# bash completion for ingot, made by: ingot completion bash
 _ingot() {
   local line=${COMP_LINE:0:COMP_POINT} command='' options='' choices='' names='' files='' i
   local -a words
@@ -20,7 +21,7 @@ _ingot() {
     case "$command ${words[i]}" in
 )sh";
 
-constexpr std::string_view kEnd = R"sh(  esac
+constexpr std::string_view kBashEnd = R"sh(  esac
   if [[ $current == -* && -n $options ]]; then
     choices=$options names='' files=''
   fi
@@ -88,13 +89,13 @@ std::string command_case(const CommandInfo& command) {
 }  // namespace
 
 std::string bash_completion(std::span<const CommandInfo> commands) {
-  std::string text(kBegin);
+  std::string text(kBashBegin);
   for (const CommandInfo& command : commands.subspan(1)) {
     text += cat("      ", shell_quoted(command.path(' ')), ") command+=\" ${words[i]}\" ;;\n");
   }
   text += "      *) break ;;\n    esac\n  done\n  case $command in\n";
   for (const CommandInfo& command : commands) text += command_case(command);
-  return text + std::string(kEnd);
+  return text + std::string(kBashEnd);
 }
 
 }  // namespace ingot

@@ -6,7 +6,8 @@ namespace ingot {
 
 namespace {
 
-constexpr std::string_view kBegin = R"sh(# fish completion for ingot, made by: ingot completion fish
+constexpr std::string_view kFishBegin =
+    R"sh(# fish completion for ingot, made by: ingot completion fish
 function __ingot_names
   ingot models --names 2>/dev/null
 end
@@ -66,7 +67,7 @@ std::string positional_flags(const OptionInfo& positional) {
 }  // namespace
 
 std::string fish_completion(std::span<const CommandInfo> commands) {
-  std::string text(kBegin);
+  std::string text(kFishBegin);
   for (const CommandInfo& command : commands) {
     const std::string begin = cat("complete -c ingot -n ", in_quotes(condition(command)));
     for (const OptionInfo& option : command.options) {

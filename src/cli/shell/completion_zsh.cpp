@@ -6,7 +6,7 @@ namespace ingot {
 
 namespace {
 
-constexpr std::string_view kBegin = R"sh(#compdef ingot
+constexpr std::string_view kZshBegin = R"sh(#compdef ingot
 # zsh completion for ingot, made by: ingot completion zsh
 _ingot_names() {
   local -a names
@@ -19,7 +19,7 @@ _ingot_models() {
 }
 )sh";
 
-constexpr std::string_view kEnd = R"sh(if [[ $funcstack[1] == _ingot ]]; then
+constexpr std::string_view kZshEnd = R"sh(if [[ $funcstack[1] == _ingot ]]; then
   _ingot "$@"
 elif (( $+functions[compdef] )); then
   compdef _ingot ingot
@@ -99,9 +99,9 @@ std::string command_function(const CommandInfo& command, std::span<const Command
 }  // namespace
 
 std::string zsh_completion(std::span<const CommandInfo> commands) {
-  std::string text(kBegin);
+  std::string text(kZshBegin);
   for (const CommandInfo& command : commands) text += command_function(command, commands);
-  return text + std::string(kEnd);
+  return text + std::string(kZshEnd);
 }
 
 }  // namespace ingot

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "base/math_double.h"
 #include "base/text.h"
 
@@ -133,7 +134,7 @@ class ConfigReader {
       // For a Qwen model, the file does not say which layers have a window.
       if (!architecture_.windowed)
         keys_.refuse(key("attention.sliding_window"), "is not supported");
-      config_.window.assign(static_cast<std::size_t>(config_.layers), window);
+      config_.window.assign(to_size(config_.layers), window);
     }
   }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "quant/formats.h"
 
@@ -24,7 +25,7 @@ constexpr std::uint64_t kElementsMax = std::uint64_t{1} << 62;
 /// Bytes of a value of this type; 0 for strings and arrays, which store their size.
 std::uint64_t width(GgufType type) {
   constexpr std::array<std::uint8_t, 13> kWidths{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-  return kWidths[static_cast<std::size_t>(type)];
+  return at(kWidths, type);
 }
 
 /// Parses one file, and limits everything before the data section.

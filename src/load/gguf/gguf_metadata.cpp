@@ -5,6 +5,7 @@
 #include <cmath>
 #include <concepts>
 
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -61,7 +62,7 @@ constexpr TypeFacts kTypes[] = {{"uint8", shown_number<std::uint8_t>},
                                 {"int64", shown_number<std::int64_t>},
                                 {"float64", shown_number<double>}};
 
-const TypeFacts& facts_of(GgufType type) { return kTypes[static_cast<std::size_t>(type)]; }
+const TypeFacts& facts_of(GgufType type) { return at(kTypes, type); }
 
 /// A short form of a value for a message, on one line.
 std::string brief(const GgufEntry& entry) {
@@ -96,7 +97,7 @@ Json gguf_json(const GgufEntry& entry) {
 
 const GgufEntry* GgufKeys::any(std::string_view key) {
   const GgufEntry* entry = file_->find(key);
-  if (entry != nullptr) asked_[static_cast<std::size_t>(entry - file_->entries.data())] = true;
+  if (entry != nullptr) at(asked_, entry - file_->entries.data()) = true;
   return entry;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "load/config.h"
 #include "load/tokenizer/tokenizer_kinds.h"
@@ -118,10 +119,10 @@ class Reader {
   /// Token types for a file without types: by the tokens' roles, and byte tokens for text pieces.
   void guess_types() {
     for (const auto id : {out_->bos, out_->eos, out_->eot, out_->padding}) {
-      if (id) out_->types[static_cast<std::size_t>(*id)] = TokenType::kControl;
+      if (id) at(out_->types, *id) = TokenType::kControl;
     }
     if (!out_->space_marks) return;
-    if (out_->unknown) out_->types[static_cast<std::size_t>(*out_->unknown)] = TokenType::kUnknown;
+    if (out_->unknown) at(out_->types, *out_->unknown) = TokenType::kUnknown;
     for (std::size_t i = 0; i < size(); ++i) {
       if (out_->types[i] == TokenType::kNormal && byte_of_token(out_->tokens[i])) {
         out_->types[i] = TokenType::kByte;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -203,8 +204,7 @@ void read_windows(const JsonKeys& keys, const Family& family, Config& c,
   }
   if (window.tokens == 0 || (!listed && window.first_layer >= c.layers)) return;
   for (std::int64_t layer = 0; layer < c.layers; ++layer) {
-    const bool slides =
-        listed ? (*listed)[static_cast<std::size_t>(layer)] : layer >= window.first_layer;
+    const bool slides = listed ? at(*listed, layer) : layer >= window.first_layer;
     c.window.push_back(slides ? window.tokens : 0);
   }
 }
@@ -212,9 +212,9 @@ void read_windows(const JsonKeys& keys, const Family& family, Config& c,
 /// Sets which layers are dense: listed layers, and layers that decoder_sparse_step skips.
 void read_dense_layers(const JsonKeys& keys, Config& c) {
   const std::int64_t step = keys.integer("decoder_sparse_step", 1, kLayersMax).value_or(1);
-  std::vector<bool> dense(static_cast<std::size_t>(c.layers));
+  std::vector<bool> dense(to_size(c.layers));
   for (std::int64_t layer = 0; layer < c.layers; ++layer) {
-    dense[static_cast<std::size_t>(layer)] = (layer + 1) % step != 0;
+    at(dense, layer) = (layer + 1) % step != 0;
   }
   if (const Json::Array* list = keys.array("mlp_only_layers")) {
     for (const Json& entry : *list) {
@@ -222,7 +222,7 @@ void read_dense_layers(const JsonKeys& keys, Config& c) {
       if (layer == nullptr || *layer < 0 || *layer >= c.layers) {
         keys.refuse("an entry of mlp_only_layers", entry, cat("expected a layer below ", c.layers));
       }
-      dense[static_cast<std::size_t>(*layer)] = true;
+      at(dense, *layer) = true;
     }
   }
   if (std::find(dense.begin(), dense.end(), true) != dense.end()) c.dense_layer = std::move(dense);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/index.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "load/gguf/gguf.h"
@@ -132,14 +133,14 @@ class HfCheckpoint final : public Checkpoint {
                           cat("tensor '", printable(tensor.name), "' is here, but ", kIndexFile,
                               " does not say so"));
       }
-      seen[static_cast<std::size_t>(at - index.tensors.begin())] = true;
+      seen[to_size(at - index.tensors.begin())] = true;
     }
     const auto missing = std::find(seen.begin(), seen.end(), false);
     if (missing == seen.end()) return;
-    const auto& [name, file] = index.tensors[static_cast<std::size_t>(missing - seen.begin())];
-    throw model_error(index_name, "index", 0,
-                      cat("tensor '", printable(name), "' is not in ",
-                          printable(index.files[static_cast<std::size_t>(file)])));
+    const auto& [name, file] = at(index.tensors, missing - seen.begin());
+    throw model_error(
+        index_name, "index", 0,
+        cat("tensor '", printable(name), "' is not in ", printable(at(index.files, file))));
   }
 
   void warn_of_bystanders(const Names& names, const Names& read) {

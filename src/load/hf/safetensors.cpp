@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kDimsMax = 8;
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr JsonLimits kLimits = {.bytes_max = kSafetensorsHeaderMax, .nodes_max = 2'000'000};
+constexpr JsonLimits kHeaderLimits = {.bytes_max = kSafetensorsHeaderMax, .nodes_max = 2'000'000};
 
 struct DType {
   std::string_view name;
@@ -208,7 +208,7 @@ Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::strin
                               std::int32_t file_index) {
   ByteReader reader(bytes, file);
   const std::string_view text = header_text(reader);
-  const Json header = parse_json(text, file, "header", kLimits, kLengthBytes);
+  const Json header = parse_json(text, file, "header", kHeaderLimits, kLengthBytes);
   if (header.as_object() == nullptr) {
     reader.fail_at(kLengthBytes, cat("the header is ", header.kind(), ", expected an object"));
   }

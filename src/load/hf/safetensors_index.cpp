@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kShardNameMax = 255;
 constexpr std::size_t kShardsMax = 4096;
-constexpr JsonLimits kLimits = {.nodes_max = 2'000'000};
+constexpr JsonLimits kIndexLimits = {.nodes_max = 2'000'000};
 
 [[noreturn]] void fail(const std::string& file, std::string_view reason) {
   throw model_error(file, "index", 0, reason);
@@ -55,7 +55,7 @@ bool is_shard_name(std::string_view name) {
 }
 
 SafetensorsIndex parse_safetensors_index(std::string_view text, const std::string& file) {
-  const Json root = parse_json(text, file, "index", kLimits);
+  const Json root = parse_json(text, file, "index", kIndexLimits);
   const Json* map = root.find("weight_map");
   if (map == nullptr || map->as_object() == nullptr) {
     fail(file,

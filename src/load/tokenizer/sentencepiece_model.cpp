@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/byte_reader.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "load/config.h"
 #include "load/tokenizer/tokenizer_kinds.h"
@@ -133,7 +134,7 @@ class ModelReader {
       if (field->number == 3 && field->type == WireType::kVarint) type = field->varint;
     }
     const std::size_t id = data_.tokens.size();
-    if (id == static_cast<std::size_t>(kVocabMax)) {
+    if (id == to_size(kVocabMax)) {
       in.fail(offset, cat("there are more than ", kVocabMax, " pieces"));
     }
     if (type < 1 || type > 6) in.fail(offset, cat("piece ", id, " has the type ", type));
@@ -200,7 +201,7 @@ class ModelReader {
     if (id >= static_cast<std::int64_t>(data_.tokens.size())) {
       root_.fail(0, cat(name, "_id is ", id, ", there are ", data_.tokens.size(), " pieces"));
     }
-    const auto at = static_cast<std::size_t>(id);
+    const auto at = to_size(id);
     if (data_.types[at] != TokenType::kControl) return std::nullopt;
     return static_cast<std::int32_t>(id);
   }

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "load/config.h"
 
@@ -62,7 +63,7 @@ void TokenIds::fill(TokenizerData& data) const {
   const std::size_t known = data.tokens.size();
   std::vector<TokenType> types;
   for (const Entry& entry : entries_) {
-    const auto id = static_cast<std::size_t>(entry.id);
+    const auto id = to_size(entry.id);
     while (tokens.size() < id) {
       tokens.add({});
       types.push_back(TokenType::kUnused);
@@ -82,8 +83,7 @@ std::optional<std::string> place_added_tokens(TokenizerData& data) {
   if (auto wrong = ids.index()) return wrong;
   ids.fill(data);
   for (const AddedToken& token : data.added) {
-    data.types[static_cast<std::size_t>(token.id)] =
-        token.special ? TokenType::kControl : TokenType::kUserDefined;
+    at(data.types, token.id) = token.special ? TokenType::kControl : TokenType::kUserDefined;
   }
   return std::nullopt;
 }

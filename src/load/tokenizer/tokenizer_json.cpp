@@ -18,9 +18,9 @@ namespace {
 constexpr std::int64_t kWordCharsMax = 65'536;
 
 /// Reads the member `model`.
-class ModelReader {
+class ModelSection {
  public:
-  ModelReader(const Json& model, const std::string& file, TokenizerData& data)
+  ModelSection(const Json& model, const std::string& file, TokenizerData& data)
       : keys_(model, file, "model.", "tokenizer"), data_(data) {}
 
   void read() {
@@ -209,7 +209,7 @@ TokenizerData read_tokenizer_json(const Json& root, const std::string& file) {
   const Json& model = keys.required_object("model");
   TokenizerData data;
   data.file = file;
-  ModelReader(model, file, data).read();
+  ModelSection(model, file, data).read();
   read_added_tokens(keys, data);
   read_tokenizer_steps(keys, data);
   return data;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "load/config.h"
@@ -86,7 +87,7 @@ TokenizerData read_vocab_txt(const NamedText& vocab, const TokenizerSettings& se
   data.model = TokenizerModel::kWordPiece;
   for_each_line(vocab.text, [&](std::string_view line) { data.tokens.add(line); });
   if (data.tokens.size() == 0) fail(vocab.file, "there are no tokens");
-  if (data.tokens.size() > static_cast<std::size_t>(kVocabMax)) {
+  if (data.tokens.size() > to_size(kVocabMax)) {
     fail(vocab.file, cat("more than ", kVocabMax, " lines"));
   }
   data.types.resize(data.tokens.size(), TokenType::kNormal);

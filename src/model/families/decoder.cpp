@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/index.h"
 #include "model/rope.h"
 
 namespace ingot {
@@ -22,7 +23,7 @@ Act act_of(Activation activation) {
 }
 
 void set_experts(const Config& c, Spec& s) {
-  const auto layers = static_cast<std::size_t>(c.layers);
+  const auto layers = to_size(c.layers);
   s.sparse.assign(layers, c.experts != 0);
   if (c.experts == 0) return;
   s.moe = {.experts = static_cast<std::int32_t>(c.experts),
@@ -38,7 +39,7 @@ void set_experts(const Config& c, Spec& s) {
 }  // namespace
 
 Spec decoder_spec(const Config& c) {
-  const auto layers = static_cast<std::size_t>(c.layers);
+  const auto layers = to_size(c.layers);
   Spec s;
   s.architecture = c.architecture;
   s.layers = c.layers;

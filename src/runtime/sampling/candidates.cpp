@@ -38,7 +38,7 @@ Candidates::Candidates(const HostKernels& kernels, std::int64_t room)
     : kernels_(kernels), memory_(allocate_host(bytes(room))) {
   auto* next = reinterpret_cast<float*>(memory_.data());
   const auto take = [&](std::int64_t n) {
-    const std::span<float> part(next, static_cast<std::size_t>(n));
+    const std::span<float> part(next, to_size(n));
     next += n;
     return part;
   };
@@ -105,7 +105,7 @@ void Candidates::best(const ScannedRow& row, std::int64_t count, std::vector<Tok
                       const float y = at(logits_, b);
                       return x != y ? x > y : a < b;
                     });
-  top.resize(static_cast<std::size_t>(kept));
+  top.resize(to_size(kept));
   for (std::size_t i = 0; i < top.size(); ++i) {
     top[i] = {.id = at(ids_, places_[i]), .logprob = at(logits_, places_[i])};
   }
@@ -114,10 +114,10 @@ void Candidates::best(const ScannedRow& row, std::int64_t count, std::vector<Tok
 /// A logit that at least `count` tokens reach, but few more do: the count-th largest of the tops,
 /// or of the tops' own tops if these are enough. Each top is the logit of a different token.
 float Candidates::bound_of_best(std::int64_t count) {
-  std::span<const float> tops(row_.tops, static_cast<std::size_t>(tops_of(row_.n)));
+  std::span<const float> tops(row_.tops, to_size(tops_of(row_.n)));
   if (4 * count <= tops_of(std::ssize(tops))) {
     kernels_.scan(tops.data(), std::ssize(tops), coarse_.data());
-    tops = coarse_.first(static_cast<std::size_t>(tops_of(std::ssize(tops))));
+    tops = coarse_.first(to_size(tops_of(std::ssize(tops))));
   }
   if (count >= std::ssize(tops)) return -std::numeric_limits<float>::infinity();
   return find_cut(tops, {}, static_cast<double>(count), places_).key;
@@ -193,7 +193,7 @@ void Candidates::keep_likely(float share) {
 void Candidates::keep(std::span<const float> keys, Cut cut) {
   std::int64_t kept = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto to = static_cast<std::size_t>(kept);
+    const auto to = to_size(kept);
     // The key is read first: it may lie where the logit is written.
     const bool stays = cut.keeps(keys[i], static_cast<std::int64_t>(i));
     logits_[to] = logits_[i];

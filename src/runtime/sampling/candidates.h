@@ -1,4 +1,4 @@
-// Candidates: finds the tokens that the filters of a row keep, without sorting the row.
+// Candidates: finds the tokens of a row that pass the sampling filters, without sorting the row.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "backend/buffer.h"
 #include "backend/host_kernels.h"
 #include "backend/ops.h"
+#include "base/index.h"
 #include "runtime/sampling/cut.h"
 #include "runtime/sampling/sampling_params.h"
 
@@ -15,11 +16,11 @@ namespace ingot {
 
 /// A row of logits, and the results of HostKernels::scan for this row.
 struct ScannedRow {
-  const float* logits = nullptr;  ///< [n], no NaN, no +Inf
-  const float* tops = nullptr;    ///< [spans, 16]: largest logits of each span of the row
+  const float* logits = nullptr;  ///< [n] logits, without NaN or +Inf
+  const float* tops = nullptr;    ///< [spans, 16]: 16 top logits of each span of 256 tokens
   std::int64_t n = 0;
   float largest = 0;  ///< the largest logit
-  float scale = 1;    ///< a token's weight is exp((logit - largest) * scale)
+  float scale = 1;    ///< factor in a token's weight, exp((logit - largest) * scale)
 };
 
 /// A list of tokens by ascending id, with their logits and weights. Only the constructor allocates.
@@ -30,16 +31,16 @@ class Candidates {
   /// Errors: Error{kDoesNotFit} if there is no memory.
   Candidates(const HostKernels& kernels, std::int64_t room);
 
-  /// Whether these parameters may drop tokens from a row of n tokens.
+  /// Returns whether these parameters may drop tokens from a row of n tokens.
   static bool truncates(const SamplingParams& params, std::int64_t n);
-  /// Whether `truncate` needs the sum of all weights of the row.
+  /// Returns whether `truncate` needs `row_weight`, the sum of all weights of the row.
   static bool needs_weight(const SamplingParams& params, std::int64_t n);
 
-  /// Fills the list with the tokens that all filters of `params` keep. The list may
-  /// include tokens of weight 0.
+  /// Fills the list with the tokens that pass all filters of `params`. The list may include tokens
+  /// of weight 0.
   void truncate(const ScannedRow& row, const SamplingParams& params, double row_weight);
 
-  /// The token with the largest logit; of equal logits, the lowest id.
+  /// Returns the token with the largest logit. If several logits are equal, returns the lowest id.
   std::int32_t best(const ScannedRow& row);
   /// Writes the `count` tokens with the largest logits to `top`, or all tokens if there are fewer.
   /// Sorts them by descending logit, then by id. Stores logits as TokenScore::logprob.
@@ -48,7 +49,7 @@ class Candidates {
   std::int64_t size() const { return size_; }
   const float* logits() const { return logits_.data(); }
   const std::int32_t* ids() const { return ids_.data(); }
-  const float* sums() const { return sums_.data(); }  ///< sum of weights for each span
+  const float* sums() const { return sums_.data(); }  ///< each span's sum of weights
 
   static std::int64_t bytes(std::int64_t room);
 
@@ -66,7 +67,7 @@ class Candidates {
 
   std::span<const float> logits_now() const { return logits_.first(count()); }
   std::span<const float> weights_now() const { return weights_.first(count()); }
-  std::size_t count() const { return static_cast<std::size_t>(size_); }
+  std::size_t count() const { return to_size(size_); }
 
   const HostKernels& kernels_;
   Buffer memory_;
@@ -74,9 +75,9 @@ class Candidates {
   std::span<float> weights_;
   std::span<float> keys_;
   std::span<float> sums_;
-  std::span<float> coarse_;  ///< result of HostKernels::scan for the row's `tops`
+  std::span<float> coarse_;  ///< tops of the row's `tops`, from HostKernels::scan
   std::span<std::int32_t> ids_;
-  std::span<std::int32_t> places_;  ///< scratch of find_cut and of sorting
+  std::span<std::int32_t> places_;  ///< scratch for find_cut and for sorting
   ScannedRow row_;
   std::int64_t size_ = 0;
 };

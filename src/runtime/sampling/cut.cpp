@@ -90,13 +90,13 @@ std::span<std::int32_t> Search::refine(std::span<std::int32_t> members) {
   shift_ = std::max(0, shift_ - kBinBits);
   mass_.fill(0);
   for (const std::int32_t place : members) {
-    const auto i = static_cast<std::size_t>(place);
+    const auto i = to_size(place);
     mass_[bin(i)] += weight(i);
   }
   static_cast<void>(find_bin());
   std::size_t count = 0;
   for (const std::int32_t place : members) {
-    if (bin(static_cast<std::size_t>(place)) == found_) members[count++] = place;
+    if (bin(to_size(place)) == found_) members[count++] = place;
   }
   return members.first(count);
 }
@@ -109,7 +109,7 @@ Cut Search::sorted_cut(std::span<std::int32_t> members) {
   });
   std::int32_t last = members.back();
   for (const std::int32_t place : members) {
-    before_ += weight(static_cast<std::size_t>(place));
+    before_ += weight(to_size(place));
     if (before_ < target_) continue;
     last = place;
     break;

@@ -47,7 +47,7 @@ RowSampler::RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int6
       tops_(reinterpret_cast<float*>(memory_.data())),
       sums_(tops_ + 16 * spans_of_parts(vocab, ids)),
       candidates_(kernels, ids) {
-  originals_.reserve(static_cast<std::size_t>(2 * vocab));
+  originals_.reserve(to_size(2 * vocab));
 }
 
 std::int64_t RowSampler::bytes(std::int64_t vocab) {
@@ -211,7 +211,7 @@ std::int32_t RowSampler::pick(double noise) {
 
 std::vector<TokenProbability> RowSampler::distribution() {
   if (greedy_ >= 0) return {{.id = greedy_, .probability = 1}};
-  std::vector<float> weights(static_cast<std::size_t>(source_.n));
+  std::vector<float> weights(to_size(source_.n));
   kernels_.weigh(source_.logits, source_.n, row_.largest, row_.scale, weights.data(), nullptr);
   std::vector<TokenProbability> tokens;
   for (std::size_t i = 0; i < weights.size(); ++i) {

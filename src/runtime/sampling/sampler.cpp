@@ -22,7 +22,7 @@ void Sampler::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn) {
   INGOT_CHECK(rows.size() == drawn.size() && std::ssize(rows) <= rows_max_, rows.size(),
               " rows into ", drawn.size(), ", planned for ", rows_max_);
   pool_.parallel_for(std::ssize(rows), [&](std::int64_t r, int thread) {
-    const auto i = static_cast<std::size_t>(r);
+    const auto i = to_size(r);
     at(by_thread_, thread)->draw(rows[i], drawn[i]);
   });
 }

@@ -13,7 +13,7 @@ GuaranteedBlocks::GuaranteedBlocks(const KvCache& cache, std::int32_t rows,
     : cache_(cache),
       rows_(rows),
       preemptions_max_(preemptions_max),
-      withheld_(static_cast<std::size_t>(cache.groups())) {}
+      withheld_(to_size(cache.groups())) {}
 
 void GuaranteedBlocks::grant(Sequence& s) {
   s.guaranteed = is_due(s);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "kv/mutant.h"
 #include "runtime/schedule/sequence_start.h"
 
@@ -31,11 +32,11 @@ Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
   INGOT_CHECK(limits.pipeline_depth == 1 || limits.pipeline_depth == 2, limits.pipeline_depth,
               " steps under way");
   if (limits.prefix_cache) prefixes_.emplace(cache, limits.sequences, limits.prefix);
-  const auto sequences = static_cast<std::size_t>(limits.sequences);
+  const auto sequences = to_size(limits.sequences);
   running_.reserve(sequences);
   order_.reserve(sequences);
   dropped_.reserve(sequences);
-  steps_.resize(static_cast<std::size_t>(limits.pipeline_depth));
+  steps_.resize(to_size(limits.pipeline_depth));
   for (Step& step : steps_) step.parts.reserve(sequences);
 }
 
@@ -395,7 +396,7 @@ bool Scheduler::can_truncate(const Sequence& s, std::int64_t rows) {
 void Scheduler::truncate(Sequence& s, std::int64_t rows) {
   INGOT_CHECK(s.in_flight == 0 && s.pending == 0 && can_truncate(s, rows), "sequence ", s.id,
               " of ", s.length(), " rows truncated to ", rows);
-  s.tokens.resize(static_cast<std::size_t>(rows - s.given_rows()));
+  s.tokens.resize(to_size(rows - s.given_rows()));
   s.computed = std::min(s.computed, rows - 1);
   if (prefixes_ && !INGOT_MUTANT(18)) prefixes_->truncate(s.place, rows);
   s.blocks.truncate(rows);

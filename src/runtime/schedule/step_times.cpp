@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/index.h"
+
 namespace ingot {
 
 namespace {
@@ -44,7 +46,7 @@ void StepTimes::learn(Means& means, std::int32_t rows, double seconds) {
 std::size_t StepTimes::size_of(std::int64_t rows) {
   const auto width =
       std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(1, rows) - 1));
-  return static_cast<std::size_t>(std::min(static_cast<int>(width), kSizes - 1));
+  return to_size(std::min(static_cast<int>(width), kSizes - 1));
 }
 
 /// Interpolates between the nearest measured sizes. A size below all of them takes as long as the

@@ -31,7 +31,7 @@ SessionModel session_model(const KvCache& cache, const ModelFingerprint& weights
     model.kv_heads = group.kv_heads;
     model.head_dim = group.head_dim;
     for (const std::int32_t layer : group.layers) {
-      const auto at = static_cast<std::size_t>(layer);
+      const auto at = to_size(layer);
       model.windows.resize(std::max(model.windows.size(), at + 1));
       model.windows[at] = group.window;
     }

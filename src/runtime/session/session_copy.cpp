@@ -33,7 +33,7 @@ bool SessionReader::prepare(std::int64_t bytes) {
   rows_.resize(cell(last_, 0));
   for (std::int64_t i = first_; i < last_; ++i) {
     for (std::int32_t g = 0; g < cache_.groups(); ++g) {
-      rows_[cell(i, g)].resize(static_cast<std::size_t>(cache_.row_bytes(g)));
+      rows_[cell(i, g)].resize(to_size(cache_.row_bytes(g)));
     }
   }
   return true;
@@ -114,7 +114,7 @@ std::int64_t SessionLoader::blocks_max() const {
     const std::int64_t total = cache_.pool(g).total();
     blocks = std::min(blocks, cache_.group(g).window > 0 ? 4 * total : total);
   }
-  std::vector<bool> possible(static_cast<std::size_t>(blocks) + 1, true);
+  std::vector<bool> possible(to_size(blocks) + 1, true);
   for (std::int32_t g = 0; g < cache_.groups(); ++g) rule_out(g, possible);
   while (!at(possible, blocks)) --blocks;
   return blocks;
@@ -135,7 +135,7 @@ bool SessionLoader::prepare(std::int64_t bytes) {
   first_ = last_;
   last_ = std::min(target_, first_ + blocks_at_once(bytes, offsets_.back()));
   if (first_ >= last_) return false;
-  staged_.resize(static_cast<std::size_t>((last_ - first_) * offsets_.back()));
+  staged_.resize(to_size((last_ - first_) * offsets_.back()));
   for (std::int64_t i = first_; i < last_; ++i) {
     for (std::int32_t g = 0; g < cache_.groups(); ++g) {
       const std::span<const std::byte> rows = file_.block(i, g);
@@ -147,10 +147,9 @@ bool SessionLoader::prepare(std::int64_t bytes) {
 }
 
 std::span<std::byte> SessionLoader::staged(std::int64_t i, std::int32_t g) {
-  const auto group = static_cast<std::size_t>(g);
-  return std::span(staged_).subspan(
-      static_cast<std::size_t>((i - first_) * offsets_.back() + offsets_[group]),
-      static_cast<std::size_t>(offsets_[group + 1] - offsets_[group]));
+  const auto group = to_size(g);
+  return std::span(staged_).subspan(to_size((i - first_) * offsets_.back() + offsets_[group]),
+                                    to_size(offsets_[group + 1] - offsets_[group]));
 }
 
 /// Whether the loaded blocks are still cached, and the pools have room for the next visible blocks.

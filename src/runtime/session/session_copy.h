@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.h"
 #include "kv/prefix_index.h"
 #include "runtime/session/session_file.h"
 
@@ -28,16 +29,16 @@ class SessionReader {
   [[nodiscard]] bool prepare(std::int64_t bytes);
   void read();
 
-  /// Returns which of the first blocks were read. A sequence can begin with these blocks.
+  /// Returns which blocks were read. A sequence can begin with these blocks.
   SessionBlocks blocks() const;
-  /// Block i of group g in KvRows format; empty if the block was not read.
+  /// Returns block i of group g in KvRows format; empty if the block was not read.
   std::span<const std::byte> rows(std::int64_t i, std::int32_t g) const {
     return rows_[cell(i, g)];
   }
 
  private:
   std::size_t cell(std::int64_t i, std::int32_t g) const {
-    return static_cast<std::size_t>(i * cache_.groups() + g);
+    return to_size(i * cache_.groups() + g);
   }
 
   std::span<const std::int32_t> tokens_;
@@ -49,9 +50,9 @@ class SessionReader {
   std::vector<std::vector<std::byte>> rows_;  ///< [blocks, groups]: copied KvRows
 };
 
-/// Loads a file's blocks into the pools in order, as cached blocks without
-/// references. Holds no block between two calls. Loading ends early if a loaded block is evicted
-/// meanwhile, or if a pool has no block available.
+/// Loads a file's blocks into the pools, in order, as cached blocks that no sequence holds. Holds
+/// no block between two calls. Loading ends early if a loaded block is evicted meanwhile, or if a
+/// pool has no block available.
 ///
 /// Call `find`, then `load` while `prepare` returns true. `find` and `load` run between steps, the
 /// other functions in any thread.
@@ -67,7 +68,7 @@ class SessionLoader {
   [[nodiscard]] bool prepare(std::int64_t bytes);
   void load();
 
-  /// Number of first tokens that were cached when `find` or `load` last returned.
+  /// Returns how many first tokens were cached when `find` or `load` last returned.
   std::int64_t tokens() const { return known_ * kBlockTokens; }
 
  private:
@@ -87,10 +88,10 @@ class SessionLoader {
   PrefixKey key_;
   KvCache& cache_;
   PrefixIndex& index_;
-  std::int64_t target_ = 0;              ///< number of blocks that are to be cached at the end
+  std::int64_t target_ = 0;              ///< number of first blocks to have cached at the end
   std::int64_t known_ = 0;               ///< number of cached blocks that a sequence can begin with
   std::int64_t first_ = 0, last_ = 0;    ///< blocks [first_, last_) are loaded next
-  std::vector<std::int64_t> seen_left_;  ///< per group: blocks to load that the next row sees
+  std::vector<std::int64_t> seen_left_;  ///< per group: blocks still to load for the next row
   std::vector<std::int64_t>
       offsets_;                    ///< byte offset of each group in a block, then the block's size
   std::vector<std::byte> staged_;  ///< bytes of blocks [first_, last_)

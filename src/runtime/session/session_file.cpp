@@ -5,6 +5,7 @@
 
 #include "base/byte_reader.h"
 #include "base/checksum.h"
+#include "base/index.h"
 #include "base/output_file.h"
 
 namespace ingot {
@@ -42,7 +43,7 @@ void write_session(
   for (std::size_t i = 0; i < blocks.there.size(); ++i) {
     if (blocks.there[i] == 0) continue;
     const std::size_t g = i % groups.size();
-    rows.resize(static_cast<std::size_t>(groups[g].block_bytes));
+    rows.resize(to_size(groups[g].block_bytes));
     read(static_cast<std::int64_t>(i / groups.size()), static_cast<std::int32_t>(g), rows);
     write(rows);
   }
@@ -83,8 +84,8 @@ void SessionFile::parse(std::span<const std::byte> bytes) {
 
 std::span<const std::byte> SessionFile::block(std::int64_t i, std::int32_t g) const {
   if (i >= blocks_) return {};
-  const std::size_t groups = payload_.size() / static_cast<std::size_t>(blocks_);
-  return payload_[static_cast<std::size_t>(i) * groups + static_cast<std::size_t>(g)];
+  const std::size_t groups = payload_.size() / to_size(blocks_);
+  return payload_[to_size(i) * groups + to_size(g)];
 }
 
 void SessionFile::expect_unchanged() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "load/json.h"
 #include "load/json_object.h"
@@ -18,7 +19,7 @@ std::string param_of(std::string_view message) {
   const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
   const auto end = std::find_if_not(message.begin(), message.end(), is_name);
   if (end == message.begin() || end == message.end()) return {};
-  const auto length = static_cast<std::size_t>(end - message.begin());
+  const auto length = to_size(end - message.begin());
   const std::string_view rest = message.substr(length);
   const bool is_param = rest.starts_with(": ") || rest.starts_with(" is ") ||
                         rest.starts_with(" has ") || rest.starts_with(" holds ") ||

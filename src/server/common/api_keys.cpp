@@ -11,6 +11,7 @@
 #include "base/errno_text.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -42,7 +43,7 @@ std::string read_all(int fd, const std::string& path) {
     const ssize_t count = ::read(fd, text.data() + size, text.size() - size);
     if (count < 0) refuse(path, cat("cannot be read: ", errno_text(errno)));
     if (count == 0) break;
-    size += static_cast<std::size_t>(count);
+    size += to_size(count);
   }
   if (size > kFileBytesMax) refuse(path, cat("has more than ", kFileBytesMax, " bytes"));
   text.resize(size);

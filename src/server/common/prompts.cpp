@@ -1,6 +1,7 @@
 // Reads prompts: strings, lists of token ids, and lists of either.
 #include "server/common/prompts.h"
 
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -51,7 +52,7 @@ std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std:
     one.push_back(read_prompt(*prompt, name, service));
     return one;
   }
-  if (list->size() > static_cast<std::size_t>(most)) {
+  if (list->size() > to_size(most)) {
     throw invalid_request(std::string(name),
                           cat(name, " has ", list->size(), " entries, possible are ", most));
   }

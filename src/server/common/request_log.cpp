@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/utf8.h"
 #include "load/json_object.h"
 
@@ -86,7 +87,7 @@ void ServerLog::write(std::string_view event, const Json& fields) {
       dropped_.fetch_add(1);
       return;
     }
-    rest.remove_prefix(static_cast<std::size_t>(count));
+    rest.remove_prefix(to_size(count));
   }
 }
 

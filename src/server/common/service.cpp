@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "runtime/request_fields.h"
 #include "server/common/params.h"
@@ -79,7 +80,7 @@ void Service::check_text_room(std::size_t bytes, std::string_view param) const {
   const auto bytes_per_token = tokenizer().text_bytes_per_token_max();
   if (!bytes_per_token) return;
   const std::size_t tokens_min = bytes / *bytes_per_token;
-  if (tokens_min <= static_cast<std::size_t>(limits_.context)) return;
+  if (tokens_min <= to_size(limits_.context)) return;
   ApiError error(
       400, "context_length_exceeded",
       cat("the prompt has more than ", tokens_min, " tokens, the context is ", limits_.context),
@@ -131,7 +132,7 @@ namespace {
 std::size_t choices_of(const Generation& generation) {
   std::size_t choices = 0;
   for (const GenerationPrompt& prompt : generation.prompts) {
-    choices += static_cast<std::size_t>(prompt.choices);
+    choices += to_size(prompt.choices);
   }
   return choices;
 }

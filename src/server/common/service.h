@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.h"
 #include "runtime/engine.h"
 #include "runtime/instance.h"
 #include "runtime/observe/engine_metrics.h"
@@ -36,12 +37,12 @@ struct ServiceLimits {
   double max_ttft_ms = 0;         ///< limit on the time from submission to the first token; 0: none
   double queue_seconds = 120;     ///< limit on the time from submission to the first step
   double request_seconds = 3600;  ///< limit on the time from submission to the end
-  double drain_seconds = 30;      ///< time for running requests after `begin_drain`
+  double drain_seconds = 30;      ///< time that running requests get after `begin_drain`
 
   double first_token_seconds() const { return max_ttft_ms > 0 ? max_ttft_ms / 1000 : kNever; }
   /// Number of choices of one API key that may wait or run: half of the queue, so that other keys
   /// have room.
-  std::size_t waiting_per_key() const { return static_cast<std::size_t>(std::max(1, queue / 2)); }
+  std::size_t waiting_per_key() const { return to_size(std::max(1, queue / 2)); }
 };
 
 /// Settings of a Service: the model's name, the API keys, the limits.
@@ -56,7 +57,7 @@ struct ServiceOptions {
   std::function<void()> stop{};       ///< begins an orderly stop of the process
 };
 
-/// Maximum number of log-probabilities in a response: some 50 MB, at 100 bytes each.
+/// Maximum number of log-probabilities in a response: about 50 MB, at 100 bytes each.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
 /// Seconds after which a step or tick counts as stuck. Long, because steps of the largest models
@@ -74,7 +75,7 @@ struct ServedChat {
 /// Gives endpoints access to the model and the engine. Thread-safe.
 class Service {
  public:
-  /// The instance must have been started. All referenced objects must outlive the service.
+  /// `instance` must have been started. All referenced objects must outlive the service.
   Service(ServiceOptions options, const Instance& instance, Engine& engine,
           const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
           std::optional<ServedChat> chat);
@@ -82,61 +83,61 @@ class Service {
   const ServiceOptions& options() const { return options_; }
   Engine& engine() { return engine_; }
   EngineCounts counts() const { return metrics_.snapshot(); }
-  /// Records of the engine's last steps, the oldest first.
+  /// Returns the records of the engine's last steps, the oldest first.
   std::vector<StepRecord> steps() const { return steps_.snapshot(); }
   HttpMetrics& http_metrics() { return http_metrics_; }
   std::int64_t context() const { return limits_.context; }
   const RequestLimits& limits() const { return limits_; }
   const std::vector<std::int32_t>& end_ids() const { return end_ids_; }
-  /// Defaults of sampling parameters: the values that the model recommends.
+  /// Returns the model's recommended sampling parameters, the defaults of requests.
   const SamplingParams& sampling_defaults() const { return sampling_defaults_; }
-  /// The time now, in seconds since 1970.
+  /// Returns the time now, in seconds since 1970.
   static std::int64_t now();
   std::int64_t started() const { return started_; }
 
-  /// The model's tokenizer. Errors: ApiError if the model has none.
+  /// Returns the model's tokenizer. Errors: ApiError if the model has none.
   const Tokenizer& tokenizer() const;
-  /// The model's chat template. Errors: ApiError if the model has none.
+  /// Returns the model's chat template. Errors: ApiError if the model has none.
   const ChatTemplate& chat() const;
   bool has_chat() const { return chat_.has_value(); }
-  /// The chat template's source; null if the model has no template.
+  /// Returns the chat template's source; null if the model has no template.
   const std::string* chat_source() const { return chat_ ? &chat_->source : nullptr; }
-  /// Whether the chat template's source contains `text`, such as a variable's name.
+  /// Returns whether the chat template's source contains `text`, such as a variable's name.
   bool chat_knows(std::string_view text) const;
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
-  /// The bytes of a token's text; empty if the model has no tokenizer.
+  /// Returns the bytes of a token's text; empty if the model has no tokenizer.
   std::string_view piece(std::int32_t id) const;
-  /// The tokens of a text, with BOS and EOS as the tokenizer adds them. Errors: ApiError, also if
-  /// the tokens leave no room in the context.
+  /// Encodes a text, with BOS and EOS as the tokenizer adds them. Errors: ApiError, also if the
+  /// tokens leave no room in the context.
   std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
   /// Checks that a prompt leaves room for a token. Errors: ApiError{context_length_exceeded}.
   void check_room(std::size_t prompt_tokens, std::string_view param) const;
-  /// Like `check_room`, but before a text is encoded: refuses texts that are surely too long.
+  /// Refuses a text before encoding, if it surely exceeds the context. Errors: as `check_room`.
   void check_text_room(std::size_t bytes, std::string_view param) const;
 
   /// Checks the model that a request names. Errors: ApiError{model_not_found}.
   void check_model(const Json* name) const;
   void check_model(const std::string& name) const;
 
-  /// The cache domain of an API key and a salt. Requests share prefixes only within a domain.
+  /// Returns the cache domain of an API key and a salt. Only requests of one domain share prefixes.
   std::array<std::uint64_t, 2> domain(std::size_t key, std::string_view salt) const;
 
-  /// Whether an API key may see all metrics. With several keys, counts that depend on cached
-  /// prompts reveal prompts of other keys.
+  /// Returns whether an API key may see all metrics. With several keys, counts that depend on
+  /// cached prompts reveal prompts of other keys.
   bool sees_all_counts(std::size_t key) const {
     return key == 0 || options_.keys == 1 || options_.operators.count(key) > 0;
   }
   /// Submits a generation to the engine, under the request's id. Errors: ApiError.
   std::shared_ptr<RunningGeneration> start(Generation&& generation, const std::string& id,
                                            std::size_t key, const Notify& notify);
-  /// Cancels the request `id` of this API key; false if there is none.
+  /// Cancels the request `id` of this API key. Returns false if the key has no request `id`.
   bool cancel(const std::string& id, std::size_t key);
   /// Removes a request that has ended.
   void forget(const std::string& id);
 
-  /// Whether the engine has its maximum number of requests, so that it would refuse another.
+  /// Returns whether the engine has its maximum number of requests, and would refuse another.
   bool is_full() const { return engine_.under_way() >= engine_.under_way_max(); }
-  /// Whether a new request of this key would likely wait for more than half of its time limit.
+  /// Returns whether a new request of this key would likely wait for over half of its time limit.
   bool is_late(std::size_t key);
   /// Begins an orderly stop of the process. Thread-safe.
   void ask_to_stop() const {
@@ -145,13 +146,13 @@ class Service {
   /// Refuses new work from now on, and cancels running requests after `drain_seconds`.
   void begin_drain();
   bool is_draining() const { return draining_.load(); }
-  /// Whether requests are served: the server is not being stopped, and the engine computes.
+  /// Returns whether requests are served: the server does not stop, and the engine computes.
   bool is_serving() const { return !draining_.load() && is_alive(); }
-  /// Whether requests are served and the engine's current tick is not too long.
+  /// Returns whether requests are served and the engine's current tick is not too long.
   bool is_ready() const {
     return is_serving() && engine_.tick_seconds_now() < kReadyTickSecondsMax;
   }
-  /// Whether the engine computes: no step has failed, and its thread is not stuck.
+  /// Returns whether the engine computes: no step has failed, and its thread is not stuck.
   bool is_alive() const {
     return !engine_.has_failed() && engine_.tick_seconds_now() < kStepSecondsMax;
   }

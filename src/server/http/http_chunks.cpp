@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "server/http/http_head.h"
 
@@ -69,8 +70,7 @@ void HttpChunkReader::read_char(char c, std::size_t body_bytes) {
 }
 
 void HttpChunkReader::end_size_line(std::size_t body_bytes) {
-  const auto digits = static_cast<std::size_t>(
-      std::find_if_not(line_.begin(), line_.end(), is_hex) - line_.begin());
+  const auto digits = to_size(std::find_if_not(line_.begin(), line_.end(), is_hex) - line_.begin());
   if (digits == 0 || digits > kSizeDigitsMax) return refuse(400, "a chunk's size is malformed");
   const std::string_view extension = std::string_view(line_).substr(digits);
   const bool is_visible = std::all_of(extension.begin(), extension.end(),

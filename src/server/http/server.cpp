@@ -18,6 +18,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "server/http/connection.h"
@@ -105,7 +106,7 @@ class Server::Impl {
                  .responses = Budget(options.responses_bytes_max)},
         places_(options.connections_max, options.connections_reserved,
                 std::max(kAddressMin, options.connections_max / kAddressPart)),
-        threads_(static_cast<std::size_t>(std::max(1, options.io_threads))) {
+        threads_(to_size(std::max(1, options.io_threads))) {
     asio::io_context& context = threads_.front().context();
     listeners_ = listen_tcp(context, options_.host, static_cast<std::uint16_t>(options_.port));
     address_ = cat(tls_ ? "https://" : "http://", address_of(*listeners_.front()));
@@ -139,8 +140,8 @@ class Server::Impl {
   }
 
   void start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times) {
-    const auto requests = static_cast<std::size_t>(std::max(1, options_.worker_threads));
-    const auto texts = static_cast<std::size_t>(std::max(1, options_.text_threads));
+    const auto requests = to_size(std::max(1, options_.worker_threads));
+    const auto texts = to_size(std::max(1, options_.text_threads));
     // Created only now, since threads inherit the sandbox that the process has entered by now.
     workers_ = std::make_unique<Workers>(requests, texts, 1);
     run(handler, admin, times, *workers_);

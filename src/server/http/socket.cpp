@@ -22,7 +22,7 @@ using asio::awaitable;
 using asio::redirect_error;
 using asio::use_awaitable;
 using boost::system::error_code;
-using Clock = std::chrono::steady_clock;
+using SocketClock = std::chrono::steady_clock;
 
 /// Bytes of one timed write: each gets `ConnectionTimes::write_stall`.
 constexpr std::size_t kTimedBytes = 16 << 10;
@@ -144,7 +144,7 @@ class TlsSocket final : public Socket {
 }  // namespace
 
 /// Closes the socket at `time` unless `stall_` is cancelled before.
-void Socket::close_at(Clock::time_point time) {
+void Socket::close_at(SocketClock::time_point time) {
   stall_.expires_at(time);
   stall_.async_wait([self = shared_from_this()](error_code error) {
     if (!error) self->close();
@@ -152,7 +152,7 @@ void Socket::close_at(Clock::time_point time) {
 }
 
 awaitable<bool> Socket::begin(const ConnectionTimes& times) {
-  close_at(Clock::now() + times.head);
+  close_at(SocketClock::now() + times.head);
   const bool has_begun = co_await handshake();
   stall_.cancel();
   co_return has_begun;
@@ -162,10 +162,10 @@ awaitable<bool> Socket::send(std::string_view bytes, const ConnectionTimes& time
   bytes.remove_prefix(write_now(bytes));
   const auto at_least = std::chrono::milliseconds(
       static_cast<std::int64_t>(bytes.size() * 1000 / times.sent_bytes_per_second));
-  const auto all_by = Clock::now() + times.write_stall + at_least;
+  const auto all_by = SocketClock::now() + times.write_stall + at_least;
   while (!bytes.empty()) {
     const std::string_view part = bytes.substr(0, kTimedBytes);
-    close_at(std::min(Clock::now() + times.write_stall, all_by));
+    close_at(std::min(SocketClock::now() + times.write_stall, all_by));
     const bool sent = co_await write(part);
     stall_.cancel();
     if (!sent) co_return false;
@@ -176,7 +176,7 @@ awaitable<bool> Socket::send(std::string_view bytes, const ConnectionTimes& time
 
 /// TLS waits for the client's reply, which may never come.
 awaitable<void> Socket::end_writing(const ConnectionTimes& times) {
-  close_at(Clock::now() + times.linger);
+  close_at(SocketClock::now() + times.linger);
   co_await shut_down();
   stall_.cancel();
 }

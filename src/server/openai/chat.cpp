@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/chat_prompt.h"
@@ -163,7 +164,7 @@ Reply chat_completions(const Call& call) {
   once += warnings_member(params.warnings());
   Generation generation;
   generation.stream = form.stream.stream;
-  const auto choices = static_cast<std::size_t>(prompt.choices);
+  const auto choices = to_size(prompt.choices);
   generation.prompts.push_back(std::move(prompt));
   std::string head = response_head_json(
       call.service, cat("chatcmpl-", call.id),

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/common_params.h"
@@ -74,7 +75,7 @@ class LogprobLists {
     if (!text_)
       text_.emplace(service.tokenizer(), DetokenizeOptions{.strip_leading_space = is_first});
     const std::string_view bytes = text_->next_bytes(id);
-    return static_cast<std::size_t>(
+    return to_size(
         std::count_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0xC0) != 0x80; }));
   }
 
@@ -195,7 +196,7 @@ Reply completions(const Call& call) {
   form.logprobs = static_cast<std::int32_t>(params.whole("logprobs", 0, kLogprobsMax).value_or(-1));
   common.sampling.logprobs = form.logprobs;
   const auto choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
-  form.choices = static_cast<std::size_t>(choices);
+  form.choices = to_size(choices);
   if (form.echo && form.logprobs >= 0) {
     // The scores need every row of the prompt to be computed.
     common.prompt_logprobs = form.logprobs;

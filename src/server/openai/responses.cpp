@@ -62,7 +62,7 @@ bool read_include(Params& params) {
   return has_logprobs;
 }
 
-std::int32_t read_logprobs(Params& params) {
+std::int32_t read_top_logprobs(Params& params) {
   const bool is_included = read_include(params);
   const auto top = params.whole("top_logprobs", 0, kLogprobsMax);
   if (!is_included && top.value_or(0) == 0) return -1;
@@ -159,7 +159,7 @@ Reply responses(const Call& call) {
   read_fields(params, call, prompt.request, place::kResponses);
   read_text_format(params);
   read_rest(params);
-  prompt.request.sampling.logprobs = read_logprobs(params);
+  prompt.request.sampling.logprobs = read_top_logprobs(params);
   form.logprobs = prompt.request.sampling.logprobs >= 0;
   read_max_tokens(params, call, prompt.request, place::kResponses);
   form.repeated = repeated_members(params, prompt.request);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/strings.h"
@@ -33,7 +34,7 @@ std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
   const bool previous = name == "previtem";
   if (!previous && name != "nextitem") return std::nullopt;
   const std::int64_t at = previous ? index - 1 : index + 1;
-  if (at >= 0 && at < count) return loop.items[static_cast<std::size_t>(at)];
+  if (at >= 0 && at < count) return loop.items[to_size(at)];
   const std::string_view why = previous ? "there is no previous item" : "loop has no nextitem";
   return Value::undefined(Missing::kText, make_string(loop.heap(), why));
 }
@@ -64,7 +65,7 @@ std::optional<Value> find_attribute(Heap& heap, const Value& value, const Value&
 std::optional<std::size_t> place(std::int64_t i, std::size_t size) {
   const auto count = static_cast<std::int64_t>(size);
   if (i < -count || i >= count) return std::nullopt;
-  return static_cast<std::size_t>(i < 0 ? i + count : i);
+  return to_size(i < 0 ? i + count : i);
 }
 
 Value character(const String& string, std::size_t index) {
@@ -155,7 +156,7 @@ Stretch stretch(const Value& start, const Value& stop, const Value& step, std::s
 Value slice_string(Heap& heap, const String& string, const Stretch& s) {
   heap.spend_bytes(string.text.bytes.size());
   if (s.step == 1 && s.count > 0) {
-    const auto start = static_cast<std::size_t>(s.start);
+    const auto start = to_size(s.start);
     return part_of(string, string.offset(start), string.offset(start + s.count));
   }
   TextBuilder out(heap);
@@ -169,7 +170,7 @@ Value slice_string(Heap& heap, const String& string, const Stretch& s) {
   offsets.push_back(static_cast<std::uint32_t>(string.text.bytes.size()));
   std::int64_t at = s.start;
   for (std::size_t i = 0; i < s.count; ++i, at += i < s.count ? s.step : 0) {
-    const auto index = static_cast<std::size_t>(at);
+    const auto index = to_size(at);
     out.append(string.text, offsets[index], offsets[index + 1]);
   }
   return out.take(string.markup);
@@ -191,7 +192,7 @@ Value slice(Heap& heap, const Value& value, const Value& start, const Value& sto
   std::vector<Value> items = room_for(heap, s.count);
   std::int64_t at = s.start;
   for (std::size_t i = 0; i < s.count; ++i, at += i < s.count ? s.step : 0) {
-    items.push_back(sequence.items[static_cast<std::size_t>(at)]);
+    items.push_back(sequence.items[to_size(at)]);
   }
   return make_sequence(heap, sequence.flavor, std::move(items));
 }

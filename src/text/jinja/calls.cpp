@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/interpreter.h"
 
@@ -70,7 +71,7 @@ void Interpreter::loop_return(const Instruction& at) {
 
 void Interpreter::macro(const Instruction& at) {
   capture(scope_);
-  const MacroCode& code = code_.macros[static_cast<std::size_t>(at.a)];
+  const MacroCode& code = code_.macros[to_size(at.a)];
   push(Value(new Macro(heap_, code, pc_ + 1, *scope_)));
 }
 
@@ -102,7 +103,7 @@ void Interpreter::return_text() {
 
 Arguments Interpreter::take_arguments(std::int32_t index) {
   using Passing = CallShape::Passing;
-  const CallShape& shape = code_.shapes[static_cast<std::size_t>(index)];
+  const CallShape& shape = at(code_.shapes, index);
   Arguments all;
   if (shape.arguments.empty()) return all;
   std::vector<Value> values = pop_many(shape.arguments.size());
@@ -112,8 +113,7 @@ Arguments Interpreter::take_arguments(std::int32_t index) {
     if (argument.passing == Passing::kPositional) {
       all.positional.push_back(std::move(value));
     } else if (argument.passing == Passing::kNamed) {
-      all.named.emplace_back(code_.names[static_cast<std::size_t>(argument.name)],
-                             std::move(value));
+      all.named.emplace_back(at(code_.names, argument.name), std::move(value));
     } else if (argument.passing == Passing::kUnpackedList) {
       for (Value& item : iterate(heap_, value)) all.positional.push_back(std::move(item));
     } else {
@@ -130,8 +130,7 @@ Arguments Interpreter::take_arguments(std::int32_t index) {
 }
 
 void Interpreter::bind_extra(const MacroCode& macro, Scope& scope, const Arguments& arguments) {
-  const std::string name =
-      macro.name < 0 ? "caller" : printable(code_.names[static_cast<std::size_t>(macro.name)], 64);
+  const std::string name = macro.name < 0 ? "caller" : printable(at(code_.names, macro.name), 64);
   const std::size_t taken = std::min(arguments.positional.size(), macro.parameters.size());
   if (macro.uses_varargs) {
     std::vector<Value> rest(arguments.positional.begin() + static_cast<std::ptrdiff_t>(taken),
@@ -147,9 +146,9 @@ void Interpreter::bind_extra(const MacroCode& macro, Scope& scope, const Argumen
   Value rest(new Dict(heap_));
   for (const auto& [key, value] : arguments.named) {
     const std::string_view given = key;  // Clang 14 captures no structured binding
-    const bool is_parameter = std::any_of(
-        macro.parameters.begin(), macro.parameters.end(),
-        [&](std::int32_t p) { return code_.names[static_cast<std::size_t>(p)] == given; });
+    const bool is_parameter =
+        std::any_of(macro.parameters.begin(), macro.parameters.end(),
+                    [&](std::int32_t p) { return at(code_.names, p) == given; });
     if (is_parameter) continue;
     if (macro.uses_caller && key == "caller") {
       set(scope, caller_name_, value);
@@ -166,7 +165,7 @@ std::uint64_t Interpreter::bind(const Macro& macro, Scope& scope, const Argument
   std::uint64_t given = 0;
   const std::vector<std::int32_t>& parameters = macro.code.parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::string& name = code_.names[static_cast<std::size_t>(parameters[i])];
+    const std::string& name = at(code_.names, parameters[i]);
     const auto named = std::find_if(arguments.named.begin(), arguments.named.end(),
                                     [&](const auto& n) { return n.first == name; });
     const bool by_name = named != arguments.named.end();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot::jinja {
@@ -13,7 +14,7 @@ namespace {
 /// A token as error messages show it.
 std::string shown(const Token& token) {
   constexpr std::string_view kMarks[] = {"text", "'{%'", "'%}'", "'{{'", "'}}'"};  // by TokenKind
-  const auto kind = static_cast<std::size_t>(token.kind);
+  const auto kind = to_size(token.kind);
   if (kind < std::size(kMarks)) return std::string(kMarks[kind]);
   if (token.kind == TokenKind::kEnd) return "the end of the template";
   return cat("'", printable(token.text, 64), "'");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.h"
 #include "text/jinja/code.h"
 #include "text/jinja/lexer.h"
 #include "text/jinja/value.h"
@@ -60,21 +61,21 @@ class Compiler {
   std::size_t text_constant(std::string_view text);
   std::size_t shape(CallShape value);
   void emit_sequence(std::size_t at, Flavor flavor, std::size_t count) {
-    emit_at(at, Op::kSequence, count, static_cast<std::size_t>(flavor));
+    emit_at(at, Op::kSequence, count, to_size(flavor));
   }
-  /// Emits a failure for an unknown filter or test; notes a SyntaxError if the code always runs.
+  /// Emits a failure for an unknown filter or test; adds to `unknown_` if the code always runs.
   void emit_unknown(std::size_t at, std::string_view what, std::string_view name);
 
   class Level;
 
   // Expressions (expression.cpp). The code of each expression pushes one value.
   void expression(bool conditional = true);
-  /// Compiles the condition of `value if condition`, and moves it in front of the value's code at
-  /// index `chosen`. Returns the index of the jump behind the value's code.
+  /// Compiles the condition of `value if condition`, and moves its code in front of the value's
+  /// code at index `chosen`. Returns the index of the jump behind the value's code.
   std::size_t condition_of(std::size_t chosen);
   /// Compiles operands joined by operators of precedence `level` or higher.
   void binary(int level);
-  /// As `binary`, for one operator and its right operand. Returns false if no operator follows.
+  /// Compiles an operator as in `binary` and its right operand; false if no operator follows.
   bool operation(int level);
   bool comparison();
   bool skip_comparison(Compare& found);
@@ -116,7 +117,7 @@ class Compiler {
   bool ends_with(std::initializer_list<std::string_view> ends) const;
   void statement();
   void end_block();
-  /// Compiles the expression of {{ }} or {% print %}, up to the token `end`; errors call it `mark`.
+  /// Compiles the expression of {{ }} or {% print %}, up to the token `end` (in errors: `mark`).
   void print(TokenKind end, std::string_view mark);
   void if_statement();
   void for_statement();
@@ -128,7 +129,7 @@ class Compiler {
   void macro_statement();
   /// Compiles a macro's parameters and the code that sets their defaults.
   void signature(std::size_t index);
-  /// Compiles a macro's body up to the tag `end`; the jump at `over` then leads behind the body.
+  /// Compiles a macro's body up to the tag `end`, and makes the jump at `over` skip the body.
   void macro_body(std::size_t index, std::size_t over, std::string_view end);
   void call_statement();
   void filter_statement();
@@ -137,13 +138,13 @@ class Compiler {
   void generation_statement();
   /// Compiles a body in its own scope, up to the tag `end`.
   void scoped_body(std::string_view end);
-  /// Moves the instructions [begin, middle) behind all later instructions.
+  /// Moves the instructions [begin, middle) to the end of the code.
   void run_last(std::size_t begin, std::size_t middle);
   Target target(bool with_attributes);
   Target one_target(bool with_attributes);
   void assign(const Target& target);
 
-  /// Calls `compile_part` as if outside of all if statements, so that unknown filters are errors.
+  /// Calls `compile_part` as if no if statement enclosed the part: unknown filters are errors.
   template <class Part>
   void inner(const Part& compile_part) {
     const int around = std::exchange(branches_, 0);
@@ -154,8 +155,8 @@ class Compiler {
   struct LoopPlace {
     std::vector<std::size_t> breaks;
     std::size_t next = 0;  ///< index of the loop's kForNext
-    /// Constructs inside the loop that break and continue have to leave, one letter each: 's' a
-    /// scope, 'b' a buffer, 'f' a buffer with filters.
+    /// Constructs that a break or continue must leave, one letter for each: 's' for a scope, 'b'
+    /// for a buffer, 'f' for a buffer with filters.
     std::string open;
   };
   void open(char what);
@@ -173,7 +174,7 @@ class Compiler {
   std::vector<SyntaxError> unknown_;
 };
 
-/// A level of nesting while the object exists. Errors: SyntaxError beyond kNestingMax levels.
+/// Counts as a level of nesting while it lives. Errors: SyntaxError beyond kNestingMax levels.
 class Compiler::Level {
  public:
   explicit Level(Compiler& compiler);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/compiler.h"
 #include "text/jinja/library.h"
@@ -101,7 +102,7 @@ bool Compiler::operation(int level) {
   const std::size_t at = now().at;
   next();
   binary(found->level + 1);
-  emit_at(at, Op::kBinary, static_cast<std::size_t>(found->binary));
+  emit_at(at, Op::kBinary, to_size(found->binary));
   return true;
 }
 
@@ -134,7 +135,7 @@ bool Compiler::comparison() {
       jumps.push_back(last);
     }
     binary(kSum);
-    last = emit_at(at, Op::kCompare, static_cast<std::size_t>(compare));
+    last = emit_at(at, Op::kCompare, to_size(compare));
   }
   for (const std::size_t jump : jumps) land(jump);
   return last != 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/filters.h"
 #include "text/jinja/format.h"
@@ -144,7 +145,7 @@ std::string indent_of(const Value& indent) {
   if (!indent.is_integer()) fail("tojson(): indent is an int, a str or None");
   constexpr std::int64_t kIndentMax = 1000;
   if (indent.as_int() > kIndentMax) fail(cat("tojson(): indent beyond ", kIndentMax));
-  return std::string(static_cast<std::size_t>(std::max<std::int64_t>(indent.as_int(), 0)), ' ');
+  return std::string(to_size(std::max<std::int64_t>(indent.as_int(), 0)), ' ');
 }
 
 Value to_json(Environment& env, const Value& value, const Arguments& arguments) {
@@ -201,7 +202,7 @@ const std::vector<FilterInfo>& all_filters() {
 std::optional<std::size_t> find_filter(std::string_view name) {
   const auto* at = find_named(all_filters(), name);
   if (at == nullptr) return std::nullopt;
-  return static_cast<std::size_t>(at - all_filters().data());
+  return to_size(at - all_filters().data());
 }
 
 const FilterInfo& filter_at(std::size_t index) { return all_filters()[index]; }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "text/jinja/operators.h"
@@ -38,7 +39,7 @@ struct Spec {
 std::size_t read_number(std::string_view text, std::size_t& at) {
   std::size_t value = 0;
   for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
-    value = std::min<std::size_t>(value * 10 + static_cast<std::size_t>(text[at] - '0'), 1U << 30);
+    value = std::min<std::size_t>(value * 10 + to_size(text[at] - '0'), 1U << 30);
   }
   return value;
 }
@@ -261,7 +262,7 @@ class PercentFormat {
       ++at_;
       const Value width = next_value();
       if (!width.is_integer() || width.as_int() < 0) fail("* wants int");
-      return static_cast<std::size_t>(width.as_int());
+      return to_size(width.as_int());
     }
     return read_number(text_, at_);
   }

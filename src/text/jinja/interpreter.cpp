@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/print.h"
 
@@ -34,7 +35,7 @@ Interpreter::Interpreter(const Code& code, const Limits& limits, const std::tm& 
       names_(code.names.size()),
       constants_(code.constants.size()),
       given_(code.names.size()) {
-  static_assert(std::size(kHandlers) == static_cast<std::size_t>(Op::kEnd) + 1);
+  static_assert(std::size(kHandlers) == to_size(Op::kEnd) + 1);
   loop_name_ = find_name("loop");
   caller_name_ = find_name("caller");
   kwargs_name_ = find_name("kwargs");
@@ -58,7 +59,7 @@ std::int32_t Interpreter::find_name(std::string_view name) const {
 
 void Interpreter::define(std::string_view name, const Value& value) {
   const std::int32_t found = find_name(name);
-  if (found >= 0) given_[static_cast<std::size_t>(found)] = value;
+  if (found >= 0) at(given_, found) = value;
 }
 
 MarkedText Interpreter::run() {
@@ -67,7 +68,7 @@ MarkedText Interpreter::run() {
   while (!done_) {
     const Instruction& at = code_.instructions[pc_++];
     heap_.spend(1);
-    (this->*kHandlers[static_cast<std::size_t>(at.op)])(at);
+    (this->*kHandlers[to_size(at.op)])(at);
   }
   return buffers_.front().take_text();
 }
@@ -86,17 +87,17 @@ std::vector<Value> Interpreter::pop_many(std::size_t count) {
 }
 
 const Value& Interpreter::name_value(std::int32_t name) {
-  Value& value = names_[static_cast<std::size_t>(name)];
+  Value& value = at(names_, name);
   if (value.is_none()) {
-    value = make_string(heap_, code_.names[static_cast<std::size_t>(name)], Origin::kTemplate);
+    value = make_string(heap_, at(code_.names, name), Origin::kTemplate);
   }
   return value;
 }
 
 const Value& Interpreter::constant(std::int32_t index) {
-  Value& value = constants_[static_cast<std::size_t>(index)];
+  Value& value = at(constants_, index);
   if (!value.is_none()) return value;
-  const Constant& literal = code_.constants[static_cast<std::size_t>(index)];
+  const Constant& literal = at(code_.constants, index);
   if (const auto* b = std::get_if<bool>(&literal)) value = Value::boolean(*b);
   if (const auto* i = std::get_if<std::int64_t>(&literal)) value = Value::integer(*i);
   if (const auto* d = std::get_if<double>(&literal)) value = Value::real(*d);
@@ -146,7 +147,7 @@ Value Interpreter::load(std::int32_t name) {
       if (known == name) return value;
     }
   }
-  const auto index = static_cast<std::size_t>(name);
+  const auto index = to_size(name);
   if (given_[index]) return *given_[index];
   if (const FunctionInfo* function = find_function(code_.names[index])) {
     return Value::function(*function);
@@ -190,7 +191,7 @@ void Interpreter::unpack(const Instruction& at) {
   const Value value = pop();
   expect_defined(value);
   std::vector<Value> items = iterate(heap_, value);
-  const auto wanted = static_cast<std::size_t>(at.a);
+  const auto wanted = to_size(at.a);
   if (items.size() > wanted) fail(cat("too many values to unpack (expected ", wanted, ")"));
   if (items.size() < wanted) {
     fail(cat("not enough values to unpack (expected ", wanted, ", got ", items.size(), ")"));
@@ -217,7 +218,7 @@ void Interpreter::binary_top(const Instruction& at) {
 }
 
 void Interpreter::concat(const Instruction& at) {
-  const std::vector<Value> parts = pop_many(static_cast<std::size_t>(at.a));
+  const std::vector<Value> parts = pop_many(to_size(at.a));
   push(concatenate(heap_, parts.data(), parts.data() + parts.size()));
 }
 
@@ -256,11 +257,11 @@ void Interpreter::slice_top(const Instruction&) {
 
 void Interpreter::sequence(const Instruction& at) {
   const auto flavor = static_cast<Flavor>(at.b);
-  push(make_sequence(heap_, flavor, pop_many(static_cast<std::size_t>(at.a))));
+  push(make_sequence(heap_, flavor, pop_many(to_size(at.a))));
 }
 
 void Interpreter::dict(const Instruction& at) {
-  const std::vector<Value> parts = pop_many(static_cast<std::size_t>(at.a) * 2);
+  const std::vector<Value> parts = pop_many(to_size(at.a) * 2);
   Value made(new Dict(heap_));
   for (std::size_t i = 0; i < parts.size(); i += 2) made.as<Dict>().set(parts[i], parts[i + 1]);
   push(std::move(made));
@@ -269,14 +270,13 @@ void Interpreter::dict(const Instruction& at) {
 void Interpreter::filter(const Instruction& at) {
   const Arguments arguments = take_arguments(at.b);
   const Value value = pop();
-  push(filter_at(static_cast<std::size_t>(at.a)).call(environment_, value, arguments));
+  push(filter_at(to_size(at.a)).call(environment_, value, arguments));
 }
 
 void Interpreter::test(const Instruction& at) {
   const Arguments arguments = take_arguments(at.b);
   const Value value = pop();
-  push(
-      Value::boolean(test_at(static_cast<std::size_t>(at.a)).call(environment_, value, arguments)));
+  push(Value::boolean(test_at(to_size(at.a)).call(environment_, value, arguments)));
 }
 
 void Interpreter::fail_with(const Instruction& at) { fail(std::string(constant(at.a).text())); }

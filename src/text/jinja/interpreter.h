@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.h"
 #include "text/jinja/code.h"
 #include "text/jinja/library.h"
 #include "text/jinja/operators.h"
@@ -18,7 +19,7 @@ namespace ingot::jinja {
 /// The variables of one loop iteration, macro call or block.
 struct Scope {
   Scope* parent = nullptr;
-  bool captured = false;  ///< the scope is never reused, because a macro or loop() refers to it
+  bool captured = false;  ///< true: a macro or loop() refers to the scope, so it is never reused
   std::vector<std::pair<std::int32_t, Value>> variables;
 };
 
@@ -36,7 +37,7 @@ class Interpreter {
   /// Whether the template mentions the name.
   bool names(std::string_view name) const { return find_name(name) >= 0; }
 
-  /// Renders the template. Errors: RunError; `place` then returns the error's offset in the source.
+  /// Renders the template. Errors: RunError; then `place` gives the error's offset in the source.
   MarkedText run();
   std::size_t place() const { return code_.instructions[pc_ > 0 ? pc_ - 1 : 0].at; }
 
@@ -49,9 +50,9 @@ class Interpreter {
     std::uint64_t given = 0;  ///< bit i: the call gave parameter i
     bool is_loop = false;
     std::size_t entry = 0;  ///< index of the loop's first instruction
-    int nesting = 0;        ///< number of calls of loop() around the loop
+    int nesting = 0;        ///< number of loop() calls that enclose the loop
   };
-  /// A running for statement, or the running filter of a `for ... if`.
+  /// A for statement that runs, or the filter of a `for ... if` that runs.
   struct Running {
     Value loop;
     std::vector<Value> kept;  ///< items that passed the filter
@@ -59,16 +60,16 @@ class Interpreter {
   using Handler = void (Interpreter::*)(const Instruction&);
   static const Handler kHandlers[];
 
-  /// The index of a name in Code::names; -1 if the template does not mention it.
+  /// Returns a name's index in Code::names; -1 if the template does not mention it.
   std::int32_t find_name(std::string_view name) const;
   void push(Value value) { stack_.push_back(std::move(value)); }
   Value pop();
-  /// Pops `count` values. The last value of the result was on top of the stack.
+  /// Pops `count` values and returns them; the last one was on top of the stack.
   std::vector<Value> pop_many(std::size_t count);
   void jump(std::int32_t by) { pc_ = from_here(by); }
-  /// The index of the current instruction plus `by`.
+  /// Returns the current instruction's index plus `by`.
   std::size_t from_here(std::int32_t by) const {
-    return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(pc_) - 1 + by);
+    return to_size(static_cast<std::ptrdiff_t>(pc_) - 1 + by);
   }
   const Value& name_value(std::int32_t name);
   const Value& constant(std::int32_t index);
@@ -81,7 +82,7 @@ class Interpreter {
 
   Arguments take_arguments(std::int32_t shape);
   void call_macro(const Macro& macro, const Arguments& arguments);
-  /// Sets a macro's parameters in its call's scope. Bit i of the result: parameter i was given.
+  /// Sets a macro's parameters in `scope`. Returns a mask: bit i is set if parameter i was given.
   std::uint64_t bind(const Macro& macro, Scope& scope, const Arguments& arguments);
   /// Sets the variables varargs, kwargs, caller. Fails for arguments that the macro does not take.
   void bind_extra(const MacroCode& macro, Scope& scope, const Arguments& arguments);

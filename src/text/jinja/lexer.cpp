@@ -19,8 +19,6 @@ bool is_name_start(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// The begin of a tag: the kind of bracket, and a '-' or '+' behind it.
 struct TagBegin {
   std::size_t at = 0;

@@ -13,8 +13,6 @@ namespace ingot::jinja {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// The digits from `at` on, with single underscores between them; empty when there is none.
 std::size_t skip_digits(std::string_view text, std::size_t at, std::string& digits) {
   while (at < text.size()) {

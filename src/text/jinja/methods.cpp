@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/library.h"
 #include "text/jinja/operators.h"
@@ -33,7 +34,7 @@ Value sequence_index(Environment& env, const Value& self, const Arguments& argum
   };
   const std::int64_t stop = bounded(p.integer(2, size));
   for (std::int64_t i = bounded(p.integer(1, 0)); i < stop; ++i) {
-    if (is_equal(items[static_cast<std::size_t>(i)], *p[0])) return Value::integer(i);
+    if (is_equal(at(items, i), *p[0])) return Value::integer(i);
   }
   fail("index(): the value is not in the list");
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/format.h"
 #include "text/jinja/print.h"
@@ -150,7 +151,7 @@ Value add(Heap& heap, const Value& a, const Value& b) {
 }
 
 Value repeat(Heap& heap, const Value& value, std::int64_t times) {
-  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(times, 0));
+  const auto count = to_size(std::max<std::int64_t>(times, 0));
   if (value.is_string()) {
     const MarkedText& text = value.string().text;
     heap.expect(count, text.bytes.size() + text.own.size() * sizeof(TextSpan));
@@ -191,7 +192,7 @@ Value binary(Environment& environment, Binary operation, const Value& a, const V
     return repeat(heap, b, a.as_int());
   }
   if (operation == Binary::kMod && a.is_string()) return format_percent(environment, a, b);
-  refuse(kSymbols[static_cast<std::size_t>(operation)], a, b);
+  refuse(at(kSymbols, operation), a, b);
 }
 
 Value negate(const Value& value) {
@@ -242,8 +243,8 @@ bool is_less_for(Heap& heap, Compare asked, const Value& a, const Value& b) {
   }
   expect_defined(a);
   expect_defined(b);
-  fail(cat("'", kComparisons[static_cast<std::size_t>(asked)],
-           "' not supported between instances of '", type_name(a), "' and '", type_name(b), "'"));
+  fail(cat("'", at(kComparisons, asked), "' not supported between instances of '", type_name(a),
+           "' and '", type_name(b), "'"));
 }
 
 bool is_nan(const Value& value) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/library.h"
 
@@ -19,7 +20,7 @@ Parameters::Parameters(std::string_view function, const Arguments& arguments,
   }
   for (const auto& [name, value] : arguments.named) {
     const auto at = std::find(names_.begin(), names_.end(), name);
-    const auto i = static_cast<std::size_t>(at - names_.begin());
+    const auto i = to_size(at - names_.begin());
     if (at == names_.end()) {
       fail(cat(function_, "() got an unexpected keyword argument '", printable(name, 64), "'"));
     }

@@ -82,13 +82,13 @@ Value filter_map(Environment& env, const Value& value, const Arguments& argument
   return make_sequence(env.heap, Flavor::kGenerator, std::move(items));
 }
 
-constexpr FilterInfo kFilters[] = {
+constexpr FilterInfo kSelectFilters[] = {
     {"map", filter_map},       {"reject", keep<false, 0>},    {"rejectattr", keep<false, 1>},
     {"select", keep<true, 0>}, {"selectattr", keep<true, 1>},
 };
 
 }  // namespace
 
-std::span<const FilterInfo> select_filters() { return kFilters; }
+std::span<const FilterInfo> select_filters() { return kSelectFilters; }
 
 }  // namespace ingot::jinja

@@ -1,6 +1,7 @@
 // Jinja filters on sequences and dicts: sort, unique, groupby, batch, dictsort, ...
 #include <algorithm>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/filters.h"
 #include "text/jinja/operators.h"
@@ -91,7 +92,7 @@ Value filter_batch(Environment& env, const Value& value, const Arguments& argume
   const Parameters p("batch", arguments, {"linecount", "fill_with"}, 1);
   const std::int64_t size = p.integer(0, 1);
   if (size <= 0) fail("batch(): the number of items must be at least 1");
-  const auto count = static_cast<std::size_t>(size);
+  const auto count = to_size(size);
   std::vector<Value> all = iterate(env.heap, value);
   std::vector<Value> rows;
   for (std::size_t at = 0; at < all.size(); at += std::min(count, all.size() - at)) {
@@ -112,7 +113,7 @@ Value filter_slice(Environment& env, const Value& value, const Arguments& argume
   const Parameters p("slice", arguments, {"slices", "fill_with"}, 1);
   const std::int64_t wanted = p.integer(0, 1);
   if (wanted <= 0) fail("slice(): the number of slices must be at least 1");
-  const auto slices = static_cast<std::size_t>(wanted);
+  const auto slices = to_size(wanted);
   const std::vector<Value> all = iterate(env.heap, value);
   env.heap.spend(slices);
   env.heap.expect(slices, sizeof(Sequence));
@@ -240,7 +241,7 @@ Value filter_unique(Environment& env, const Value& value, const Arguments& argum
   return make_sequence(env.heap, Flavor::kGenerator, std::move(items));
 }
 
-constexpr FilterInfo kFilters[] = {
+constexpr FilterInfo kSequenceFilters[] = {
     {"batch", filter_batch},   {"count", filter_length},  {"dictsort", filter_dictsort},
     {"first", filter_first},   {"items", filter_items},   {"join", filter_join},
     {"last", filter_last},     {"length", filter_length}, {"list", filter_list},
@@ -251,6 +252,6 @@ constexpr FilterInfo kFilters[] = {
 
 }  // namespace
 
-std::span<const FilterInfo> sequence_filters() { return kFilters; }
+std::span<const FilterInfo> sequence_filters() { return kSequenceFilters; }
 
 }  // namespace ingot::jinja

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/compiler.h"
 
@@ -158,13 +159,13 @@ Target Compiler::target(bool with_attributes) {
 }
 
 void Compiler::assign(const Target& target) {
-  const auto name = static_cast<std::size_t>(target.name);
+  const auto name = to_size(target.name);
   switch (target.kind) {
     case Target::Kind::kName:
       emit(Op::kStore, name);
       return;
     case Target::Kind::kAttribute:
-      emit(Op::kStoreAttribute, name, static_cast<std::size_t>(target.attribute));
+      emit(Op::kStoreAttribute, name, to_size(target.attribute));
       return;
     case Target::Kind::kTuple:
       emit(Op::kUnpack, target.parts.size());
@@ -288,7 +289,7 @@ void Compiler::signature(std::size_t index) {
     if (skip("=")) {
       const std::size_t skip = emit(Op::kDefault, parameters.size() - 1);
       expression();
-      emit(Op::kStore, static_cast<std::size_t>(parameter));
+      emit(Op::kStore, to_size(parameter));
       land(skip);
     } else if (++required != parameters.size()) {
       fail("a parameter without a default behind one that has one");
@@ -344,7 +345,7 @@ void Compiler::call_statement() {
                    {.op = Op::kJump, .at = call.at}});
   end_block();
   macro_body(index, over, "endcall");
-  CallShape arguments = code_.shapes[static_cast<std::size_t>(call.b)];
+  CallShape arguments = code_.shapes[to_size(call.b)];
   arguments.arguments.push_back(
       {CallShape::Passing::kNamed, static_cast<std::int32_t>(name("caller"))});
   emit_at(call.at, Op::kCall, 0, shape(std::move(arguments)));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "text/jinja/format.h"
@@ -78,8 +79,7 @@ TextSpan selected(const String& string, const Parameters& p, std::size_t first) 
   const auto size = static_cast<std::int64_t>(string.length());
   const auto offset = [&](std::size_t i, std::int64_t fallback) {
     const std::int64_t at = p.some(i) == nullptr ? fallback : p.integer(i, fallback);
-    return string.offset(
-        static_cast<std::size_t>(std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size)));
+    return string.offset(to_size(std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size)));
   };
   return {offset(first, 0), offset(first + 1, size)};
 }
@@ -189,7 +189,7 @@ Value zero_fill(Environment& env, const Value& self, const Arguments& arguments)
 
 Value expand_tabs(Environment& env, const Value& self, const Arguments& arguments) {
   const Parameters p("expandtabs", arguments, {"tabsize"});
-  const auto size = static_cast<std::size_t>(std::clamp<std::int64_t>(p.integer(0, 8), 0, 1 << 20));
+  const auto size = to_size(std::clamp<std::int64_t>(p.integer(0, 8), 0, 1 << 20));
   TextBuilder out(env.heap);
   std::size_t column = 0;
   const String& string = self.string();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "text/jinja/print.h"
@@ -136,7 +137,7 @@ Value strip(const String& string, const std::string_view* chars, Side side) {
 
 Value pad(const String& string, std::int64_t width, std::string_view fill, Side side) {
   const auto have = static_cast<std::int64_t>(string.length());
-  const auto missing = static_cast<std::size_t>(std::max<std::int64_t>(width - have, 0));
+  const auto missing = to_size(std::max<std::int64_t>(width - have, 0));
   Heap& heap = string.heap();
   heap.expect(missing, fill.size());
   heap.spend(missing / 8);  // each is appended by itself

@@ -1,6 +1,7 @@
 // Jinja filters on texts: case, indentation, wrapping, replacing.
 #include <algorithm>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "text/jinja/filters.h"
 #include "text/jinja/format.h"
@@ -66,10 +67,9 @@ Value filter_indent(Environment& env, const Value& value, const Arguments& argum
     indent = *p[0];
   } else {
     const std::int64_t width = p.integer(0, 4);
-    env.heap.expect(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)));
-    indent = make_string(
-        env.heap, std::string(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' '),
-        Origin::kTemplate);
+    env.heap.expect(to_size(std::max<std::int64_t>(width, 0)));
+    indent = make_string(env.heap, std::string(to_size(std::max<std::int64_t>(width, 0)), ' '),
+                         Origin::kTemplate);
   }
   TextBuilder whole(env.heap);
   whole.append(value.string().text);
@@ -113,7 +113,7 @@ Value filter_truncate(Environment& env, const Value& value, const Arguments& arg
   if (leeway < 0) fail(cat("truncate(): expected leeway >= 0, got ", leeway));
   const auto have = static_cast<std::int64_t>(string.length());
   if (have - leeway <= wanted) return value;
-  std::size_t cut = string.offset(static_cast<std::size_t>(wanted - end_size));
+  std::size_t cut = string.offset(to_size(wanted - end_size));
   if (!p.flag(1, false)) {
     const std::size_t space = value.text().substr(0, cut).rfind(' ');
     if (space != std::string_view::npos) cut = space;
@@ -177,7 +177,7 @@ Value filter_wordcount(Environment& env, const Value& value, const Arguments& ar
   return Value::integer(words);
 }
 
-constexpr FilterInfo kFilters[] = {
+constexpr FilterInfo kTextFilters[] = {
     {"capitalize", cased_text<Casing::kCapitalize>},
     {"center", filter_center},
     {"format", filter_format},
@@ -194,6 +194,6 @@ constexpr FilterInfo kFilters[] = {
 
 }  // namespace
 
-std::span<const FilterInfo> text_filters() { return kFilters; }
+std::span<const FilterInfo> text_filters() { return kTextFilters; }
 
 }  // namespace ingot::jinja

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "text/unicode/unicode_text.h"
@@ -24,10 +25,9 @@ constexpr std::array<std::string_view, 22> kTypeNames = {
 constexpr std::size_t kFlavorNames = 15;
 
 std::uint8_t type_index(const Value& value) {
-  const auto kind = static_cast<std::size_t>(value.kind());
+  const auto kind = to_size(value.kind());
   if (value.kind() != Kind::kSequence) return static_cast<std::uint8_t>(kind);
-  return static_cast<std::uint8_t>(kFlavorNames +
-                                   static_cast<std::size_t>(value.as<Sequence>().flavor));
+  return static_cast<std::uint8_t>(kFlavorNames + to_size(value.as<Sequence>().flavor));
 }
 
 /// Most entries of a dict that are searched one by one; a larger dict uses hashes.

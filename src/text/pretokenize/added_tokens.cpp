@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.h"
 #include "text/unicode/char_scan.h"
 
 namespace ingot {
@@ -30,7 +31,7 @@ AddedTokenFinder::Match AddedTokenFinder::next() {
     if (found.id < 0) return {-1, text_.size(), text_.size()};
     const std::size_t end = begin + found.size;
     at_ = end;
-    const AddedTokens::Rules& rules = tokens_.rules_[static_cast<std::size_t>(found.id)];
+    const AddedTokens::Rules& rules = at(tokens_.rules_, found.id);
     const bool in_word = char_before(text_, begin).is(kWord) || char_at(text_, end).is(kWord);
     if (rules.single_word && in_word) continue;
     Match match = {rules.id, begin, end};

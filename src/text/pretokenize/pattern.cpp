@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "text/pretokenize/regex_syntax.h"
@@ -31,7 +32,7 @@ std::string pcre2_message(int code) {
   std::string text(128, '\0');
   const int size =
       pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(text.data()), text.size());
-  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  text.resize(size > 0 ? to_size(size) : 0);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "text/tokenizer/keyed_hash.h"
 
 namespace ingot {
@@ -16,15 +17,14 @@ std::size_t PieceMap::slot_of(std::string_view piece, std::uint64_t hash) const 
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
   std::size_t at = hash & (slots_.size() - 1);
   while (slots_[at].id >= 0) {
-    if (slots_[at].tag == tag && (*pieces_)[static_cast<std::size_t>(slots_[at].id)] == piece)
-      break;
+    if (slots_[at].tag == tag && (*pieces_)[to_size(slots_[at].id)] == piece) break;
     at = (at + 1) & (slots_.size() - 1);
   }
   return at;
 }
 
 void PieceMap::insert(std::int32_t id) {
-  const auto index = static_cast<std::size_t>(id);
+  const auto index = to_size(id);
   INGOT_CHECK(id >= 0 && index < pieces_->size(), "piece ", id, " of ", pieces_->size());
   const std::string_view piece = (*pieces_)[index];
   const std::uint64_t hash = hash_text(piece);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "load/tokenizer/tokenizer_kinds.h"
@@ -87,7 +88,7 @@ void SentencePieceBpe::merge(std::string_view text, SymbolMerger& merger) const 
       [&](std::size_t left, std::size_t, std::size_t end) {
         if (end - left > longest_merged_) return SymbolMerger::kNever;
         const std::int32_t id = ids_.find(text.substr(left, end - left));
-        return id < 0 ? SymbolMerger::kNever : ranks_[static_cast<std::size_t>(id)];
+        return id < 0 ? SymbolMerger::kNever : at(ranks_, id);
       },
       [](std::size_t, std::uint32_t) {});
 }

@@ -11,17 +11,18 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/index.h"
 
 namespace ingot {
 
-/// A text of `n` positions, cut into symbols. Merging joins two neighbouring symbols. Reusable.
+/// Merges neighbouring symbols of a text. A symbol is a range of positions. Reusable for new texts.
 ///
-/// One bit per position marks the start of a symbol. The pairs that may merge (candidates) lie in a
-/// sorted list, newer candidates in a heap. There are at most 1.5 candidates per symbol, of 8
-/// bytes each, so memory is a small multiple of the text's size.
+/// One bit per position marks the start of a symbol. A candidate is a pair that may merge. The
+/// first candidates lie in a sorted list, newer candidates in a heap. At most 1.5 candidates of 8
+/// bytes exist per symbol, so memory is a small multiple of the text's size.
 class SymbolMerger {
  public:
-  /// The rank of a pair that is never merged. Smaller ranks are merged first.
+  /// The rank of a pair that never merges. Pairs with smaller ranks merge first.
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
   /// Begins a new text of `positions` positions, without symbols.
@@ -34,28 +35,28 @@ class SymbolMerger {
   /// Marks position `at` as the start of a symbol. The first symbol must start at 0.
   void mark(std::size_t at) { starts_[at / 64] |= std::uint64_t{1} << (at % 64); }
 
-  /// The end of the symbol that starts at `at`, which is the start of the next symbol.
+  /// Returns the end of the symbol that starts at `at`. The next symbol starts there.
   std::size_t end_of(std::size_t at) const {
     std::size_t word = (at + 1) / 64;
     std::uint64_t bits = starts_[word] & (~std::uint64_t{0} << ((at + 1) % 64));
     while (bits == 0) bits = starts_[++word];
-    return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+    return word * 64 + to_size(std::countr_zero(bits));
   }
 
-  /// Merges until no pair can be merged: the smallest rank first, the leftmost if ranks are equal.
+  /// Merges the leftmost pair with the smallest rank, again and again, until no pair can merge.
   ///
   /// `rank(left, right, end)` ranks the symbols [left, right) and [right, end), or returns kNever.
-  /// `merged(left, rank)` is called after each merge; the new symbol starts at `left`.
+  /// `run` calls `merged(left, rank)` after each merge; the new symbol starts at `left`.
   /// Cost:    O(n log n) for n symbols; one call of `rank` per candidate pushed or popped.
   template <class Rank, class Merged>
   void run(const Rank& rank, const Merged& merged) {
     std::size_t symbols = 0;
     for (const std::uint64_t word : starts_) {
-      symbols += static_cast<std::size_t>(std::popcount(word));
+      symbols += to_size(std::popcount(word));
     }
     if (symbols <= kFewSymbols) return run_few(rank, merged);
-    // With more candidates than this, at least a third are outdated, and the list is rebuilt. It is
-    // rebuilt at most four times, because a merge adds at most two candidates.
+    // If there are more candidates, at least a third are outdated, and `collect` rebuilds the list.
+    // This happens at most four times, because a merge adds at most two candidates.
     const std::size_t candidates_max = symbols + symbols / 2;
     sorted_.reserve(candidates_max + 2);
     heap_.reserve(symbols / 2 + 2);
@@ -68,8 +69,8 @@ class SymbolMerger {
       const std::size_t right = end_of(left);
       if (right == size_) continue;
       const std::size_t end = end_of(right);
-      // Symbols of the candidate may have merged meanwhile. The candidate counts only if the pair
-      // at its place still has the same rank.
+      // The candidate's symbols may have merged meanwhile. The candidate counts only if the pair at
+      // `left` still has the candidate's rank.
       if (rank(left, right, end) != best_rank) continue;
       starts_[right / 64] &= ~(std::uint64_t{1} << (right % 64));
       merged(left, best_rank);
@@ -80,14 +81,14 @@ class SymbolMerger {
   }
 
  private:
-  /// Words of at most this many symbols use `run_few`, which is faster. Most words are shorter.
+  /// Texts of at most this many symbols use `run_few`, which is faster. Most words are shorter.
   static constexpr std::size_t kFewSymbols = 32;
 
-  /// Scans all pairs for each merge. For few symbols this is cheaper than a list and a heap.
+  /// Merges as `run` does, but scans all pairs for each merge. This is cheaper for few symbols.
   template <class Rank, class Merged>
   void run_few(const Rank& rank, const Merged& merged) {
     std::array<std::size_t, kFewSymbols + 1> starts;   // start of each symbol, then the end
-    std::array<std::uint32_t, kFewSymbols + 1> ranks;  // rank of each symbol with the next one
+    std::array<std::uint32_t, kFewSymbols + 1> ranks;  // rank of each pair of neighbouring symbols
     std::size_t count = 0;
     for (std::size_t at = 0; at < size_; at = end_of(at)) starts[count++] = at;
     starts[count] = size_;
@@ -99,7 +100,7 @@ class SymbolMerger {
     while (pairs > 0) {
       auto* const best = std::min_element(ranks.data(), ranks.data() + pairs);
       if (*best == kNever) return;
-      const auto left = static_cast<std::size_t>(best - ranks.data());
+      const auto left = to_size(best - ranks.data());
       const std::size_t right = starts[left + 1];
       starts_[right / 64] &= ~(std::uint64_t{1} << (right % 64));
       merged(starts[left], *best);
@@ -117,7 +118,7 @@ class SymbolMerger {
     std::size_t word = (at - 1) / 64;
     std::uint64_t bits = starts_[word] & (~std::uint64_t{0} >> (63 - (at - 1) % 64));
     while (bits == 0) bits = starts_[--word];
-    return word * 64 + 63 - static_cast<std::size_t>(std::countl_zero(bits));
+    return word * 64 + 63 - to_size(std::countl_zero(bits));
   }
 
   static std::uint64_t entry(std::uint32_t rank, std::size_t left) {
@@ -132,7 +133,7 @@ class SymbolMerger {
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
-  /// Removes and returns the candidate of the smallest rank.
+  /// Removes and returns the candidate with the smallest rank.
   std::uint64_t take_best() {
     const bool heap_is_first =
         next_ == sorted_.size() || (!heap_.empty() && heap_.front() < sorted_[next_]);
@@ -148,12 +149,12 @@ class SymbolMerger {
   }
 
   /// Merges the heap into the sorted list. This is cheaper than popping each candidate of a large
-  /// heap, most of all if the candidates arrived in order.
+  /// heap, especially if the candidates arrived in order.
   void sort_heap_in() {
     sort(heap_);
     sorted_.erase(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(next_));
     next_ = 0;
-    // Merges from the end, where there is room: no entry moves twice, and no buffer is needed.
+    // Merges from the end, where sorted_ has room. No entry moves twice, and no buffer is needed.
     std::size_t old = sorted_.size();
     sorted_.resize(old + heap_.size());
     for (std::size_t added = heap_.size(); added > 0;) {

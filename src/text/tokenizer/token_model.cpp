@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "load/tokenizer/tokenizer_kinds.h"
 #include "text/tokenizer/bpe.h"
 #include "text/tokenizer/byte_tokens.h"
@@ -55,8 +56,8 @@ std::unique_ptr<TokenModel> make_wordpiece(const TokenizerData& data) {
     beginning.push_back({token, id});
     if (token.starts_with(prefix)) continuing.push_back({token.substr(prefix.size()), id});
   }
-  const WordPiece::Settings settings = {
-      .unknown = *data.unknown, .word_chars_max = static_cast<std::size_t>(data.word_chars_max)};
+  const WordPiece::Settings settings = {.unknown = *data.unknown,
+                                        .word_chars_max = to_size(data.word_chars_max)};
   return std::make_unique<WordPiece>(std::move(beginning), std::move(continuing), settings);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "text/tokenizer/vocabulary.h"
 
@@ -160,18 +161,18 @@ bool Tokenizer::adds_eos() const {
 
 std::string_view Tokenizer::piece(std::int32_t id) const {
   if (id < 0 || id >= size()) return {};
-  return decoded_.pieces[static_cast<std::size_t>(id)];
+  return at(decoded_.pieces, id);
 }
 
 std::string_view Tokenizer::first_piece(std::int32_t id) const {
   if (id < 0 || id >= size()) return {};
   const StringTable& firsts = decoded_.first_pieces;
-  return firsts.size() == 0 ? piece(id) : firsts[static_cast<std::size_t>(id)];
+  return firsts.size() == 0 ? piece(id) : at(firsts, id);
 }
 
 TokenType Tokenizer::type(std::int32_t id) const {
   if (id < 0 || id >= size()) return TokenType::kUnused;
-  return types_[static_cast<std::size_t>(id)];
+  return at(types_, id);
 }
 
 std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerData& data,

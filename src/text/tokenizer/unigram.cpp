@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "text/unicode/char_scan.h"
 
@@ -66,7 +67,7 @@ void Unigram::check(const StringTable& pieces, std::span<const double> scores,
     }
   }
   const auto& unknown = settings_.unknown;
-  if (unknown && (*unknown < 0 || static_cast<std::size_t>(*unknown) >= pieces.size())) {
+  if (unknown && (*unknown < 0 || to_size(*unknown) >= pieces.size())) {
     refuse(cat("unknown is token ", *unknown, " of ", pieces.size()));
   }
   if (!unknown && !settings_.byte_ids) refuse("neither an unknown token nor byte tokens");
@@ -89,7 +90,7 @@ std::vector<Unigram::Node> Unigram::best_paths(std::string_view text) const {
     const std::size_t char_size = char_at(text, at).size;
     bool has_char = false;
     trie_.prefixes(text.substr(at), [&](std::size_t size, std::int32_t id) {
-      reach(size, id, scores_[static_cast<std::size_t>(id)]);
+      reach(size, id, scores_[to_size(id)]);
       has_char = has_char || size == char_size;
     });
     if (!has_char) reach(char_size, kUnknown, unknown_score_);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -36,7 +37,7 @@ void check_sizes(const TokenizerData& data) {
 }
 
 void check_id(const TokenizerData& data, std::string_view role, std::int32_t id) {
-  if (id >= 0 && static_cast<std::size_t>(id) < data.tokens.size()) return;
+  if (id >= 0 && to_size(id) < data.tokens.size()) return;
   throw vocabulary_error(data, cat(role, " is token ", id, " of ", data.tokens.size()));
 }
 

@@ -8,25 +8,26 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.h"
 #include "text/tokenizer/piece_map.h"
 
 namespace ingot {
 
-/// Caches for each token whether merging its text gives just this token, not several tokens because
-/// other merges come first. Each token is tried at its first use. Thread-safe: threads that try a
-/// token at once get equal results.
+/// Caches for each token whether merging its text gives just this token. If not, other merges come
+/// first and give several tokens. `find` tests a token at its first use. Thread-safe: threads that
+/// test a token at once get equal results.
 class WholePieces {
  public:
-  /// For a vocabulary of `size` tokens. `ids` finds a token by its text; it must outlive the cache.
+  /// Makes a cache for `size` tokens. `ids` finds a token by its text and must outlive the cache.
   WholePieces(const PieceMap& ids, std::size_t size) : ids_(&ids), states_(size) {}
 
-  /// The token with the text `piece`, if merging that text gives just this token; otherwise -1.
-  /// `is_whole(id)` tests a token; the result is cached.
+  /// Returns the token with the text `piece` if merging that text gives just this token, otherwise
+  /// -1. `is_whole(id)` tests a token; the cache keeps the result.
   template <class IsWhole>
   std::int32_t find(std::string_view piece, const IsWhole& is_whole) const {
     const std::int32_t id = ids_->find(piece);
     if (id < 0) return -1;
-    std::atomic<State>& state = states_[static_cast<std::size_t>(id)];
+    std::atomic<State>& state = at(states_, id);
     State known = state.load(std::memory_order_relaxed);
     if (known == State::kUntried) {
       known = is_whole(id) ? State::kWhole : State::kMerged;

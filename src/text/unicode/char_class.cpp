@@ -8,6 +8,8 @@
 #include <map>
 #include <vector>
 
+#include "base/index.h"
+
 namespace ingot {
 namespace {
 
@@ -67,7 +69,7 @@ unsigned normalization_classes(char32_t c, const utf8proc_property_t& property) 
 
 unsigned classify(char32_t c) {
   const utf8proc_property_t& property = *utf8proc_get_property(static_cast<utf8proc_int32_t>(c));
-  unsigned classes = kCategoryClasses[static_cast<std::size_t>(property.category)];
+  unsigned classes = at(kCategoryClasses, property.category);
   if (is_white_space(c)) classes = kSpace | (classes & kControl);
   const bool is_join_control = c == 0x200C || c == 0x200D;
   if (is_alphabetic_symbol(c) || is_join_control) classes |= kWord;

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "text/unicode/char_class.h"
@@ -79,7 +80,7 @@ class FormWriter {
         codes_.data(), static_cast<utf8proc_ssize_t>(codes_.size()),
         static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
     INGOT_CHECK(count >= 0, "composing failed with ", count);
-    codes_.resize(static_cast<std::size_t>(count));
+    codes_.resize(to_size(count));
   }
 
   std::string& out_;

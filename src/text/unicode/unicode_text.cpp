@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/index.h"
 #include "base/utf8.h"
 #include "text/unicode/char_class.h"
 #include "text/unicode/special_case_tables.h"
@@ -39,8 +40,7 @@ std::size_t trailing_space(std::string_view text) {
 }
 
 std::size_t count_characters(std::string_view text) {
-  return text.size() -
-         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_character));
+  return text.size() - to_size(std::count_if(text.begin(), text.end(), continues_character));
 }
 
 std::size_t character_before(std::string_view text, std::size_t end) {
