@@ -34,9 +34,9 @@ Scratch make_scratch(Backend& backend, const Spec& spec, const StepLimits& limit
 struct Outputs {
   /// What to compute from logits. All output rows get logits except the last `hidden_rows` rows.
   LogitsReduce logits;
-  /// Number of output rows, at the end, that stay in Scratch::output as hidden states.
+  /// Number of the last output rows that stay in Scratch::output as hidden states.
   std::int64_t hidden_rows = 0;
-  /// Number of hidden states, at the end, without final norm: the next pipeline stage takes them.
+  /// Number of the last hidden states that skip the final norm, because the next stage takes them.
   std::int64_t raw_rows = 0;
 };
 

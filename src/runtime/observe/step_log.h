@@ -25,7 +25,7 @@ struct StepRecord {
   bool profiled = false;       ///< whether `op_seconds` is set
   OpSeconds op_seconds{};      ///< seconds of each kind of op, part of `forward_seconds`
 
-  std::int32_t decode_rows = 0;   ///< rows of sequences that lacked exactly one row
+  std::int32_t decode_rows = 0;   ///< rows of sequences that had just one row to compute
   std::int32_t prefill_rows = 0;  ///< rows of prompts and of preempted sequences
   std::int32_t verify_rows = 0;   ///< rows of drafts, and of the token before each draft
   std::int32_t output_rows = 0;   ///< rows of logits

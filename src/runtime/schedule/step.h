@@ -47,7 +47,7 @@ struct Step {
   void count_parts();
 };
 
-/// Returns the most rows for a sequence's next part, which has either embeddings or tokens.
+/// Returns the most rows for a sequence's next part. A part never mixes embeddings and tokens.
 std::int64_t next_rows(const Sequence& sequence);
 /// Returns the part with the sequence's next `rows` rows. Changes nothing.
 StepPart next_part(Sequence& sequence, std::int32_t rows);
