@@ -81,7 +81,7 @@ endfunction()
 # Makes a folder under src/ the static library ingot_NAME. Its headers are reached as "NAME/x.h", through an include
 # directory that holds only this folder. A library sees only the directories of its dependencies, so an upward include
 # does not build. NOT_FUZZED is for folders that no fuzzer reaches; HOT is for code that runs for each request or
-# weight, because with the presets' -O2 some kinds of sampling take a quarter longer. APART as for ingot_test.
+# weight, because with the presets' -O2 some kinds of sampling take a quarter longer. APART: see ingot_unity.
 function(ingot_library name)
   cmake_parse_arguments(ARG "NOT_FUZZED;HOT" "" "SOURCES;APART;DEPS;LIBS" ${ARGN})
   ingot_headers(${name})

@@ -19,6 +19,7 @@ import argparse
 import itertools
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -27,6 +28,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = ("_test.cpp", "_novnni.cpp", "neon.cpp")
+OTHERS = ("neon",)  # another processor's compiler builds these
+INCLUDED = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 HEADERS = (".h", ".inl")
 NOT_HERE = ("neon_lanes.h",)  # another processor's compiler reads it
 QUIET = "-Wno-unknown-warning-option"  # flags that only GCC knows
@@ -82,13 +85,27 @@ def changed_files(base):
     return set(changed)
 
 
+def compiled_files(entry):
+    """The files that an entry compiles: CMake's unity sources include several."""
+    file = Path(entry["file"])
+    if not file.name.startswith("unity_"):
+        return [file]
+    return [Path(name) for name in INCLUDED.findall(file.read_text())]
+
+
 def sources_of(build):
-    """The sources to check, each with its flags."""
+    """The sources to check, each with its flags. Every tracked source must have some."""
     sources = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        source = Path(entry["file"])
-        if source.is_relative_to(ROOT / "src") and not source.name.endswith(LEFT_OUT):
-            sources.setdefault(source, flags_of(entry))
+        for source in compiled_files(entry):
+            if source.is_relative_to(ROOT / "src") and not source.name.endswith(LEFT_OUT):
+                sources.setdefault(source, flags_of(entry))
+    names = (git("ls-files", "-z", "src/*.cpp") or "").split("\0")
+    tracked = [ROOT / name for name in names if name]
+    missing = [str(source) for source in tracked if source not in sources and source.exists()
+               and not source.name.endswith(LEFT_OUT) and not source.name.startswith(OTHERS)]
+    if missing:
+        sys.exit(f"tidy: {build}/compile_commands.json lacks {', '.join(missing)}")
     return sources
 
 

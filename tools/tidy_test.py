@@ -99,6 +99,37 @@ class Tidy(unittest.TestCase):
         self.assertEqual(code, 1, said)
         self.assertRegex(said, r"b\.cpp:2:")
 
+    def test_sources_of_a_unity_source_are_checked_one_by_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder).resolve()
+            sources = [root / "src" / "base" / name for name in ("a.cpp", "b.cpp", "b_test.cpp")]
+            unity = root / "build" / "unity_in__0_cxx.cxx"
+            unity.parent.mkdir()
+            unity.write_text("".join(f'/* {s} */\n#include "{s}"\n' for s in sources))
+            entry = {"command": f"c++ -O2 -o u.o -c {unity}", "file": str(unity)}
+            (root / "build" / "compile_commands.json").write_text(json.dumps([entry]))
+            kept, tidy.ROOT = tidy.ROOT, root
+            try:
+                found = tidy.sources_of(root / "build")
+            finally:
+                tidy.ROOT = kept
+            self.assertEqual(found, {sources[0]: ("-O2",), sources[1]: ("-O2",)})
+
+    def test_a_source_without_a_command_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder).resolve()
+            (root / "src").mkdir()
+            (root / "build").mkdir()
+            (root / "src" / "a.cpp").write_text("int a();\n")
+            (root / "build" / "compile_commands.json").write_text("[]")
+            self.commit(root, ())
+            kept, tidy.ROOT = tidy.ROOT, root
+            try:
+                with self.assertRaisesRegex(SystemExit, "lacks .*src/a.cpp"):
+                    tidy.sources_of(root / "build")
+            finally:
+                tidy.ROOT = kept
+
     def test_flags_come_from_the_nearest_source(self):
         base = tidy.ROOT / "src" / "base"
         sources = {base / "a.cpp": "a", base / "avx2.cpp": "2", base / "in" / "b.cpp": "b",

@@ -1,6 +1,7 @@
-// errno_text: messages for system error numbers (errno).
+// errno_text: messages for system error numbers (errno); retry repeats interrupted calls.
 #pragma once
 
+#include <cerrno>
 #include <string>
 
 namespace ingot {
@@ -8,5 +9,13 @@ namespace ingot {
 /// Returns the meaning of an errno value in lower-case English, such as "no space left on device".
 /// The text does not depend on the locale.
 std::string errno_text(int error);
+
+/// Returns the result of a system call, which it repeats while a signal interrupts it (EINTR).
+template <class Call>
+auto retry(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
 
 }  // namespace ingot

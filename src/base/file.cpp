@@ -33,14 +33,6 @@ constexpr std::size_t kReadBytesMax = std::size_t{1} << 30;
   throw model_error(name.empty() ? "(empty path)" : name, "file", 0, reason);
 }
 
-/// Repeats a system call while it is interrupted (EINTR).
-template <class Call>
-auto retry(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
 /// Why a file of this kind is refused, or null for a regular file.
 const char* refusal(mode_t mode) {
   if (S_ISREG(mode)) return nullptr;

@@ -36,14 +36,6 @@ struct Unfinished {
 // Commands write at most four files at once. The temporary file of a fifth would survive a signal.
 constinit std::array<Unfinished, 4> unfinished;
 
-/// Repeats a system call while it is interrupted (EINTR).
-template <class Call>
-auto retry(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
 /// The path with its symbolic links resolved; unchanged if it does not exist.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), ::free);

@@ -34,7 +34,9 @@ struct Line {
   bool is_done() const { return !error.empty() || (stream && stream->finished()); }
 };
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::kInvalid, message); }
+[[noreturn]] void refuse_line(const std::string& message) {
+  throw Error(ErrorCode::kInvalid, message);
+}
 
 /// Reads lines as requests.
 struct LineReader {
@@ -52,22 +54,22 @@ struct LineReader {
   /// Parses a line. Errors: Error{kInvalid} or Error{kModel} with the reason.
   Request parse(std::string_view text, std::size_t number, Request request) {
     const Json j = parse_json(text, "stdin", cat("line ", number), kLineLimits);
-    if (j.as_object() == nullptr) refuse(cat("expected an object, got ", j.kind()));
+    if (j.as_object() == nullptr) refuse_line(cat("expected an object, got ", j.kind()));
     const Json* prompt = j.find("prompt");
     const bool has_messages = j.find("messages") != nullptr;
     const int inputs =
         int{prompt != nullptr} + int{j.find("prompt_ids") != nullptr} + int{has_messages};
-    if (inputs != 1) refuse("expected exactly one of prompt, prompt_ids and messages");
+    if (inputs != 1) refuse_line("expected exactly one of prompt, prompt_ids and messages");
     for (const auto& [name, value] : *j.as_object()) {
       if (name == "prompt" || (has_messages && is_chat_member(name))) continue;
       const RequestField* field = find_field(name, place::kLine);
-      if (field == nullptr) refuse(cat("unknown member ", printable(name)));
+      if (field == nullptr) refuse_line(cat("unknown member ", printable(name)));
       set_field(request, *field, value, place::kLine);
     }
     if (has_messages) request.prompt = encode_messages(j);
     if (prompt != nullptr) {
       if (prompt->as_string() == nullptr)
-        refuse(cat("prompt: is ", prompt->kind(), ", expected a string"));
+        refuse_line(cat("prompt: is ", prompt->kind(), ", expected a string"));
       request.prompt = encode_prompt(instance, *prompt->as_string());
     }
     return request;

@@ -30,7 +30,7 @@ namespace {
 constexpr std::uint64_t kFileBytesMax = std::uint64_t{1} << 30;
 /// Maximum bytes of a line: 8 MiB of text, escaped.
 constexpr std::size_t kLineBytesMax = std::size_t{1} << 26;
-constexpr JsonLimits kLineLimits{.bytes_max = kLineBytesMax,
+constexpr JsonLimits kTextLimits{.bytes_max = kLineBytesMax,
                                  .depth_max = 4,
                                  .nodes_max = 1U << 24,
                                  .string_bytes_max = kLineBytesMax};
@@ -127,7 +127,7 @@ int tokenize(const TokenizeValues& v) {
   for (const std::string& warning : warnings) log_warning(warning);
   if (v.jsonl) {
     const bool all_good = answer_lines(
-        kLineLimits, [&](const Json& line, std::size_t) { return answer(*tokenizer, line); });
+        kTextLimits, [&](const Json& line, std::size_t) { return answer(*tokenizer, line); });
     return all_good ? kDone : kCheckFailed;
   }
   if (v.ids) {

@@ -20,14 +20,6 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-/// Repeats a system call while it is interrupted (EINTR).
-template <class Call>
-auto retry(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
 /// The digest of a file: SHA-256 for a large file; for a small file git's SHA-1, which begins with
 /// the object's kind and size.
 FileDigest digest_of(const HubFile& file) {

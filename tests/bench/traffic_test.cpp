@@ -82,7 +82,7 @@ TEST(TrafficRun, StartsRequestsAtTheirArrival) {
     double time = r.first;
     for (const double gap : r.gaps) time += gap;
     EXPECT_EQ(time, r.last);
-    EXPECT_FALSE(r.digest) << "nobody asked";
+    EXPECT_FALSE(r.digest) << "the request asks for no digest";
     EXPECT_TRUE(r.ids.empty());
   }
 }

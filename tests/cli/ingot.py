@@ -93,12 +93,6 @@ def finish(process, timeout=TIMEOUT_S):
     return Result(process.args, process.returncode, out or b"", err or b"")
 
 
-def allowed(seconds):
-    """How long a promised time of `seconds` may take here: sanitizers make a program some ten
-    times slower, and other processes of this machine take their part."""
-    return seconds * (10 if SANITIZERS else 1) * (1 + os.getloadavg()[0])
-
-
 def eventually(what, holds, limit_s=TIMEOUT_S):
     """Asks until it holds: no sleep decides anything, time only ends a test that would hang."""
     until = time.monotonic() + limit_s

@@ -2,27 +2,21 @@
 """Tests model paths that are no model: ingot refuses them without reading or waiting (K01)."""
 import os
 import subprocess
-import time
 import unittest
 
 import ingot
 import model_files
-from ingot import COMMANDS, MODEL, allowed, arguments, run
-
-# Longer than any of these runs takes, shorter than a person waits.
-LIMIT_S = 1
+from ingot import COMMANDS, MODEL, arguments, run
 
 
 class Paths(ingot.CliTest):
     def refused(self, path, *says, shown=None, **how):
+        """A run that reads or waits does not end by itself: the hang timeout finds it."""
         for command in COMMANDS:
             with self.subTest(command=command, path=path):
-                start = time.monotonic()
                 result = run(*arguments(command, path, self.folder), **how)
-                taken = time.monotonic() - start
                 shown = os.fsdecode(path) if shown is None else shown
                 self.assert_model_error(result, shown, *says)
-                self.assertLess(taken, allowed(LIMIT_S))
                 self.assertFalse(os.path.exists(self.path("out.npy")))
 
     def test_a_file_that_is_missing(self):

@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import struct
-import time
 
 import faults
 import ingot
@@ -15,7 +14,6 @@ from ingot import DONE, IO, MODEL, USAGE
 
 TYPES = ("F32", "BF16", "F16", "Q8_0", "Q6_K", "Q5_K", "Q4_K_M", "Q4_K", "Q4_0")
 CALLS_MAX = 300  # more than any of these runs makes: the loops end by themselves
-LIMIT_S = 2
 TEXT = "the quick brown fox jumps over the lazy dog and runs away again, " * 40
 
 
@@ -353,10 +351,8 @@ class Faults(faults.FaultTest):
                                   call="write") as (process, go_on):
                     self.assertIsNotNone(go_on, "the run had no such call")
                     process.send_signal(sent)
-                    since = time.monotonic()
                     go_on()
                     result = ingot.finish(process)
-                    self.assertLess(time.monotonic() - since, ingot.allowed(LIMIT_S))
                     self.assertEqual(result.code, code, result)
                 self.assert_only([], self.path("out"))
 

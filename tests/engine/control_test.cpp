@@ -227,7 +227,7 @@ TEST_F(EngineControl, HowLongARequestWouldWait) {
   while (step()) continue;
   submit(2, 40);
   step();
-  EXPECT_EQ(engine.expected_wait(2), 0) << "nobody found no room";
+  EXPECT_EQ(engine.expected_wait(2), 0) << "every request found room";
   submit(3, 40);
   EXPECT_EQ(engine.expected_wait(5), 0);
   step();
@@ -237,7 +237,7 @@ TEST_F(EngineControl, HowLongARequestWouldWait) {
   EXPECT_NEAR(engine.expected_wait(1), 1, 0.2) << "a tenant's own";
   for (int i = 0; i < 200; ++i) now_ += 1;
   step();
-  EXPECT_GT(engine.expected_wait(7), 30) << "nobody has begun for long";
+  EXPECT_GT(engine.expected_wait(7), 30) << "no request has begun for long";
 }
 
 TEST_F(EngineControl, WhoWaitsForAPromptIsNoQueue) {

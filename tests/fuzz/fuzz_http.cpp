@@ -100,7 +100,7 @@ class Talk {
     if (chunks_.has_ended()) {
       end_body();
     } else {
-      INGOT_CHECK(input_.empty(), "bytes that nobody used");
+      INGOT_CHECK(input_.empty(), "unused bytes");
     }
     return !in_body_;
   }

@@ -162,9 +162,9 @@ class Operators(KeyTest):
                           wire.send(head("GET", "/metrics")).reply().body)
 
     def test_an_operator_without_a_key_is_refused(self):
-        done = server.ingot.run("serve", "--port", "0", "--operator-key", "nobody")
+        done = server.ingot.run("serve", "--port", "0", "--operator-key", "absent")
         self.assertEqual(done.code, server.ingot.USAGE)
-        self.assertIn("nobody", done.err.splitlines()[-1])
+        self.assertIn("absent", done.err.splitlines()[-1])
 
 
 class KeyWeights(KeyTest):
@@ -204,7 +204,7 @@ class KeyWeights(KeyTest):
         self.assertEqual(keys[:6].count("alice"), 5, keys)
 
     def test_k04_weights_that_mean_nothing_are_refused(self):
-        for weight in ("nobody=2", "alice", "alice=", "alice=0", "alice=nan", "alice=101", "=1"):
+        for weight in ("absent=2", "alice", "alice=", "alice=0", "alice=nan", "alice=101", "=1"):
             done = server.ingot.run("serve", "--port", "0", *self.args[:2], "--key-weight", weight)
             self.assertNotIn(done.code, (0, 70), weight)
             self.assertIn("--key-weight", done.err.splitlines()[-1])

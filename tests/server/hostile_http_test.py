@@ -49,10 +49,14 @@ class Heads(server.ServerTest):
             self.assertEqual(wire.ends(), b"")
 
     def test_h01_at_most_a_line_of_log_a_second(self):
-        before, begin = len(self.server.lines), time.monotonic()
+        before = len(self.server.lines)
         for _ in range(50):
             self.refused(b"garbage\r\n\r\n", 400)
-        self.assertLessEqual(len(self.server.lines) - before, 2 + time.monotonic() - begin)
+        times = [json.loads(line)["time"] for line in self.server.lines[before:]]
+        # The lines' own times say how many seconds there were. A line may come in the part of a
+        # second at either end, and its time is a little later than the server's decision.
+        seconds = max(times, default=0) - min(times, default=0)
+        self.assertLessEqual(len(times), 3 + seconds)
 
     def test_h02_too_many_fields(self):
         many = [(f"X-{i}", "v") for i in range(FIELDS_MAX)]
@@ -560,6 +564,15 @@ class Descriptors(server.ServerTest):
         cls.answer = cls.server.answer()
         cls.base = {"descriptors": cls.server.descriptors(), "threads": cls.server.threads()}
 
+    def assert_rests(self):
+        """A thread that tries again and again runs at nearly every look."""
+        looks = []
+
+        def rests():
+            looks.append(self.server.is_asleep())
+            return len(looks) >= 20 and all(looks[-20:])
+        eventually("the server rests", rests)
+
     def test_h21_no_descriptors_left(self):
         # Fewer than the server counted on when it began.
         limit = self.server.descriptors() + 10
@@ -569,17 +582,13 @@ class Descriptors(server.ServerTest):
         for _ in range(20):
             held.append(Wire(self.server))
         eventually("all are used", lambda: self.server.descriptors() >= limit - 1)
-        used, begin = self.server.cpu_seconds(), time.monotonic()
-        held[0].socket.settimeout(1)
-        with self.assertRaises(TimeoutError):
+        self.assert_rests()
+        held[0].socket.setblocking(False)
+        with self.assertRaises(BlockingIOError):
             held[0].more()
-        part = (self.server.cpu_seconds() - used) / (time.monotonic() - begin)
-        self.assertLess(part, 0.2 * server.SLOWER)
         for wire in held:
             wire.socket.close()
-        begin = time.monotonic()
         self.assertEqual(self.server.get("/health").status, 200)
-        self.assertLess(time.monotonic() - begin, 1 * server.SLOWER)
 
     def test_h21_few_descriptors_leave_room_for_probes(self):
         self.server.line("warning: --connections 1024 needs ")
@@ -605,7 +614,7 @@ class Descriptors(server.ServerTest):
 
 
 class Announced(server.ServerTest):
-    def test_bodies_that_do_not_come_keep_nobody_out(self):
+    def test_bodies_that_do_not_come_keep_no_client_out(self):
         held = [Wire(self.server).send(framed(("Content-Length", BODY_MAX))) for _ in range(40)]
         self.assertEqual(self.server.post(CHAT, BODY).status, 200)
         large = JSON + b" " * (1 << 20)

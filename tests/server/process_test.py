@@ -16,8 +16,8 @@ import faults  # noqa: E402  (found through server)
 DRAINED, FORCED, UNAVAILABLE = 0, 3, 69
 KEY = "a-key-of-16-characters"
 LONG = {"prompt": "x", "max_tokens": 8000, "ignore_eos": True, "stream": True}
-# Within this a process that was asked to end at once has ended.
-SOON_S = 0.5
+# Seconds of a limit that no test comes to: the test's own hang timeout ends before.
+NEVER = "600"
 
 
 def has_ipv6():
@@ -60,7 +60,7 @@ class Addresses(ProcessTest):
             port = held.getsockname()[1]
             self.refuses(UNAVAILABLE, "--port", str(port), says=[f"127.0.0.1:{port}"])
 
-    def test_k03_an_address_of_somebody_else(self):
+    def test_k03_an_address_of_another_machine(self):
         self.refuses(UNAVAILABLE, "--host", "192.0.2.1", "--i-accept-no-auth", says=["192.0.2.1"])
         self.refuses(UNAVAILABLE, "--host", "not an address", "--i-accept-no-auth")
 
@@ -272,11 +272,11 @@ class Stopping(ProcessTest):
         self.assertEqual(served.get("/metrics").status, 200)
         for path, body in ((CHAT, {"messages": [{"role": "user", "content": "x"}]}),
                            (TEXT, {"prompt": "x"}), (TEXT, {"prompt": "x", "stream": True})):
-            begin = time.monotonic()
             reply = served.post(path, body)
-            self.assertLess(time.monotonic() - begin, ingot.allowed(0.1))
             self.assertEqual((reply.status, reply.error()["code"]), (503, "draining"), reply)
             self.assertEqual(reply.field("Retry-After"), "1")
+        # The refusals come before the drain ends: the unread stream still runs.
+        self.assertGreaterEqual(served.metric("ingot:num_requests_paused"), 1)
         for wire in streams:
             wire.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
         # It waits for the unread one.
@@ -291,7 +291,6 @@ class Stopping(ProcessTest):
         for wire in streams:
             wire.until(b'"text"')
         eventually("all run", lambda: served.metric("vllm:num_requests_running") == 5)
-        begin = time.monotonic()
         served.signal(signal.SIGTERM)
         for wire in streams:
             rest = wire.ends()
@@ -299,22 +298,19 @@ class Stopping(ProcessTest):
         reply = whole.reply()
         self.assertEqual((reply.status, reply.error()["code"]), (503, "draining"))
         self.assertEqual(served.wait(), FORCED)
-        self.assertLess(time.monotonic() - begin, 2 * server.SLOWER)
 
     def test_p9_who_reads_a_whole_response_slowly_has_the_drains_time_too(self):
-        for seconds, reads in ((120, True), (1, False)):
-            served = self.serve("--drain-timeout", str(seconds))
+        for seconds, reads in ((NEVER, True), ("1", False)):
+            served = self.serve("--drain-timeout", seconds)
             text = {"prompt": "a word " * 200000, "return_token_strs": True}
             wire = self.wire(served, post("/tokenize", text), narrow=True)
             self.assertEqual(wire.until(b" "), b"HTTP/1.1 ")
             served.signal(signal.SIGTERM)
-            eventually("nobody is let in", lambda: not self.is_listening(served))
-            begin = time.monotonic()
+            eventually("new connections are refused", lambda: not self.is_listening(served))
             if reads:
                 self.assertIsNone(served.process.poll())
                 self.assertTrue(wire.ends().endswith(b"]}"))
             self.assertEqual(served.wait(), DRAINED if reads else FORCED)
-            self.assertLess(time.monotonic() - begin, ingot.allowed(4))
 
     @staticmethod
     def is_listening(served):
@@ -325,26 +321,28 @@ class Stopping(ProcessTest):
         return True
 
     def test_p9_forced_with_readers_that_do_not_read(self):
+        patient = self.serve("--ctx", "8192", "--drain-timeout", NEVER, "--write-stall", NEVER)
         served = self.serve("--ctx", "8192", "--drain-timeout", "1")
-        self.held_stream(served)
+        for each in (patient, served):
+            self.held_stream(each)
+        patient.signal(signal.SIGTERM)
         begin = time.monotonic()
         served.signal(signal.SIGTERM)
         self.assertEqual(served.wait(), FORCED)
-        taken = time.monotonic() - begin
-        self.assertGreater(taken, 0.9)
-        self.assertLess(taken, 3 * server.SLOWER)
+        self.assertGreater(time.monotonic() - begin, 0.9)
+        # The limit decides: the server with a longer one began to drain earlier, and still drains.
+        self.assertTrue(self.is_draining(patient))
 
     def test_k10_a_second_signal(self):
         for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGINT),
                               (signal.SIGINT, signal.SIGTERM)):
-            served = self.serve("--ctx", "8192")
+            # Only the second signal can end it before the hang timeout does.
+            served = self.serve("--ctx", "8192", "--drain-timeout", NEVER)
             self.held_stream(served)
             served.signal(first)
             eventually("it drains", lambda: self.is_draining(served))
-            begin = time.monotonic()
             served.signal(second)
             self.assertEqual(served.wait(), FORCED)
-            self.assertLess(time.monotonic() - begin, ingot.allowed(SOON_S))
 
     def test_k10_a_hundred_signals(self):
         served = self.serve("--ctx", "8192", "--drain-timeout", "1")
@@ -361,7 +359,7 @@ class Stopping(ProcessTest):
         for wire in streams:
             wire.until(b"\r\n\r\n")
         served.signal(signal.SIGSTOP)
-        # The time that passes is what is tested.
+        # The time that passes is what is tested: clocks run while the process is stopped.
         time.sleep(1)
         served.signal(signal.SIGCONT)
         for wire in streams:
@@ -371,14 +369,13 @@ class Stopping(ProcessTest):
 
     def test_k09_idle(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            served = self.serve()
+            # A server that waits for its idle connections does not end before the hang timeout.
+            served = self.serve("--drain-timeout", NEVER, "--idle-timeout", NEVER)
             for sent in (b"", b"GET / HT"):
                 self.wire(served, sent)
             self.wire(served, head()).reply()
-            begin = time.monotonic()
             served.signal(number)
             self.assertEqual(served.wait(), DRAINED)
-            self.assertLess(time.monotonic() - begin, 3 * server.SLOWER)
 
     def test_k09_prefill(self):
         served = self.serve("--ctx", "4096")
@@ -394,7 +391,7 @@ class Stopping(ProcessTest):
         with open("/dev/full", "wb") as full:
             self.loses_lines(full)
 
-    def test_k08_a_log_that_nobody_reads(self):
+    def test_k08_a_log_without_a_reader(self):
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
@@ -449,11 +446,10 @@ class Loading(faults.FaultTest):
                                       call=call) as (process, go_on):
                         self.assertIsNotNone(go_on)
                         process.send_signal(number)
-                        begin = time.monotonic()
+                        # It ends while the call holds it.
                         result = ingot.finish(process)
                         go_on()
                     self.assertEqual(result.code, code, result)
-                    self.assertLess(time.monotonic() - begin, 2 * server.SLOWER)
 
 
 if __name__ == "__main__":

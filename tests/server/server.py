@@ -10,7 +10,6 @@ import socket
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
@@ -274,14 +273,18 @@ class Server:
     def threads(self):
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
+    def is_asleep(self):
+        """Whether every thread waits: none runs, and none waits only for a CPU."""
+        tasks = f"/proc/{self.process.pid}/task"
+        for task in os.listdir(tasks):
+            with open(f"{tasks}/{task}/stat", encoding="ascii") as f:
+                if f.read().rsplit(")", 1)[1].split()[0] == "R":
+                    return False
+        return True
+
     def resident_bytes(self):
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as f:
             return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    def cpu_seconds(self):
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as f:
-            fields = f.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def signal(self, number):
         self.process.send_signal(number)

@@ -110,7 +110,7 @@ void Client::check_reason(const Outcome& outcome, const Circumstances& around) c
     case FinishReason::kCancelled:
       SIM_EXPECT("I13",
                  cancelled_at >= 0 || around.forced || ended_at - read_at >= around.stall_seconds,
-                 "request ", job.id, " was cancelled by nobody");
+                 "request ", job.id, " was cancelled without a cause");
       return;
     case FinishReason::kError:
       SIM_EXPECT("I8", outcome.error.has_value(), "request ", job.id, " has no error");
@@ -144,12 +144,14 @@ void Client::check_cached(const Outcome& outcome, const Circumstances& around,
   SIM_EXPECT("I17", rows > 0 && rows < job.prompt_rows, "request ", job.id, " had ", rows,
              " rows of ", job.prompt_rows);
   const bool may_hit = around.prefix_cache && reads_cache && job.embedding_rows == 0;
-  SIM_EXPECT("I17", is_fork || may_hit, "request ", job.id, " had ", rows, " rows of nobody");
+  SIM_EXPECT("I17", is_fork || may_hit, "request ", job.id, " had ", rows,
+             " cached rows without an owner");
   const bool found = std::any_of(all.begin(), all.end(), [&](const auto& other) {
     return other.get() != this && other->job.length() >= rows &&
            other->job.key(rows - 1) == job.key(rows - 1);
   });
-  SIM_EXPECT("I6", found, "request ", job.id, " had ", rows, " rows that nobody computed for it");
+  SIM_EXPECT("I6", found, "request ", job.id, " had ", rows,
+             " cached rows that no request of its domain computed");
 }
 
 /// Checks that every wanted score and hidden state came once, in order.

@@ -37,7 +37,8 @@ void FakeModel::check_step(const Step& step) {
   in_step_.clear();
   ++steps_;
   for (const StepPart& part : step.parts) {
-    SIM_EXPECT("I12", part.sequence != nullptr, "step ", step.number, " has a part of nobody");
+    SIM_EXPECT("I12", part.sequence != nullptr, "step ", step.number,
+               " has a part without a sequence");
     check_part(part);
     rows += part.rows;
   }

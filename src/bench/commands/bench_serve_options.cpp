@@ -8,8 +8,6 @@ namespace ingot {
 
 namespace {
 
-constexpr double kMillisecondsMax = 1e9;
-
 void add_engine_options(CLI::App& app, ServeValues& v) {
   add_number(app, v.sequences,
              {.name = "--sequences", .help = "Requests that run at once", .low = 1, .high = 1024});

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kSweepMax = 64;
 constexpr std::int64_t kConcurrencyMax = 65536;
-constexpr double kRateMin = 1e-6, kRateMax = 1e6;
 
 void add_target_options(CLI::App& app, ServerBenchValues& v) {
   add_text(app, v.url,

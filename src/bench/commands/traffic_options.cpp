@@ -16,8 +16,6 @@ namespace ingot {
 namespace {
 
 constexpr std::int64_t kSyntheticRequests = 64;
-constexpr double kRateMin = 1e-6, kRateMax = 1e6;
-constexpr double kMillisecondsMax = 1e9;
 
 /// Parses "128", or "64:256" for any length between.
 LengthRange parse_range(const std::string& text, std::string_view option) {

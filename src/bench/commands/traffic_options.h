@@ -16,6 +16,11 @@ class App;
 
 namespace ingot {
 
+/// Bounds of a rate, in requests per second.
+inline constexpr double kRateMin = 1e-6, kRateMax = 1e6;
+/// Limit on a latency bound: about twelve days in milliseconds.
+inline constexpr double kMillisecondsMax = 1e9;
+
 /// Values of the flags that describe traffic.
 struct TrafficValues {
   std::optional<std::string> trace;

@@ -43,7 +43,7 @@ class RowSampler;
 /// The logits change in this order: logit_bias; repetition_penalty; presence and frequency penalty;
 /// -Inf for end_ids until min_tokens are drawn. Temperature 0 takes the largest logit x. Otherwise
 ///   w = exp((x - largest) * min(1 / temperature, FLT_MAX))
-/// is a token's weight. Then top_k, typical_p, top_p and min_p drop tokens, in this order. The draw
+/// is a token's weight. Then the filters drop tokens, in the order of SamplingParams. The draw
 /// adds the remaining weights by id: 256 as a tree of 16 lane sums, then these sums as doubles. It
 /// takes the first token with a running sum above u * total, where u is 53 bits of Philox4x32-10
 /// with key seed and counter (index, choice).

@@ -11,7 +11,7 @@ TEST(QueuePace, IsTheTimeFromOneAdmissionToTheNext) {
   double now = 5;
   pace.add(4, 100, now);
   for (int i = 0; i < 20; ++i) pace.add(1, 100, now += 0.25);
-  EXPECT_DOUBLE_EQ(pace.seconds_each(now), 0.25) << "the first four came when nobody waited";
+  EXPECT_DOUBLE_EQ(pace.seconds_each(now), 0.25) << "the queue was empty when the first four came";
   for (int i = 0; i < 20; ++i) {
     for (int idle = 0; idle < 3; ++idle) pace.add(0, 100, now += 0.25);
     pace.add(4, 100, now += 0.25);

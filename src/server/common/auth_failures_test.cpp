@@ -22,7 +22,8 @@ TEST(AuthFailures, SoManyInAnyMinute) {
   EXPECT_EQ(failures.add("192.0.2.1", kStart + seconds(60)), seconds(0)) << "the first has passed";
   // Were minutes counted one by one, three more would be free here.
   EXPECT_EQ(failures.add("192.0.2.1", kStart + seconds(61)), seconds(49));
-  EXPECT_EQ(failures.add("192.0.2.2", kStart + seconds(61)), seconds(0)) << "of somebody else";
+  EXPECT_EQ(failures.add("192.0.2.2", kStart + seconds(61)), seconds(0))
+      << "failures of another address";
 }
 
 TEST(AuthFailures, ANetworkOfIpv6IsOneGuesser) {
