@@ -49,7 +49,7 @@ typedef enum ingot_weights {
 typedef enum ingot_finish {
   INGOT_STOP = 0,  ///< the request drew an end token, or a stop string appeared
   INGOT_LENGTH,    ///< the request reached max_tokens or the end of the context
-  INGOT_CANCELLED  ///< its reader or callback cancelled the request, or the engine closed
+  INGOT_CANCELLED  ///< the reader or the callback cancelled the request, or the engine closed
 } ingot_finish;
 
 /// One model, ready to run, and its running requests.
@@ -191,7 +191,7 @@ typedef struct ingot_result {
 
 /// The contents of a session file. Free them with ingot_session_free.
 typedef struct ingot_session {
-  ingot_request request;    ///< request that continues the saved one; the session owns its arrays
+  ingot_request request;    ///< continues the saved request; the session owns the request's arrays
   int64_t restored_tokens;  ///< number of prompt tokens with restored keys and values
 } ingot_session;
 
@@ -226,21 +226,21 @@ ingot_status ingot_decode(const ingot_engine* engine, const int32_t* ids, size_t
                           char** text, size_t* text_bytes);
 
 /// Runs a request to its end, in one batch with other requests. `callback` may be null. If it
-/// returns false, it cancels the request, and the result has the deltas that `callback` received.
+/// returns false, the request is cancelled, and the result has the deltas that `callback` received.
 /// Free `*result` with ingot_result_free.
 ingot_status ingot_generate(ingot_engine* engine, const ingot_request* request,
                             ingot_callback callback, void* user, ingot_result** result);
 /// Adds a request to the running batch. Free `*stream` with ingot_stream_free.
 ingot_status ingot_submit(ingot_engine* engine, const ingot_request* request,
                           ingot_stream** stream);
-/// Adds `n` choices of one prompt, which the engine computes once. `streams` has room for `n`
+/// Adds `n` choices of one prompt. The engine computes the prompt once. `streams` has room for `n`
 /// streams. Free each stream with ingot_stream_free. After a failure all streams are null.
 ingot_status ingot_submit_choices(ingot_engine* engine, const ingot_request* request, int32_t n,
                                   ingot_stream** streams);
-/// Runs one step of a threadless engine. Sets `*more` to whether requests remain; null is allowed.
+/// Runs a step of a threadless engine. Sets `*more` to whether requests remain; `more` may be null.
 ingot_status ingot_step(ingot_engine* engine, bool* more);
 /// Computes the hidden states of a prompt's last row or of all rows, after or before the final
-/// norm. `*values` has [rows, cols] floats. Free it with ingot_free.
+/// norm. `*values` has [rows, cols] floats. Free `*values` with ingot_free.
 ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* prompt, bool all_rows,
                                  bool final_norm, float** values, size_t* rows, size_t* cols);
 
@@ -266,7 +266,7 @@ ingot_status ingot_stream_try_next(ingot_stream* stream, const ingot_delta** del
 bool ingot_stream_finished(const ingot_stream* stream);
 /// Cancels the request. Thread-safe.
 void ingot_stream_cancel(ingot_stream* stream);
-/// Reads all deltas and sets `*result` to the whole result, once. Free it with ingot_result_free.
+/// Reads all deltas and sets `*result`. Succeeds only once. Free `*result` with ingot_result_free.
 ingot_status ingot_stream_result(ingot_stream* stream, ingot_result** result);
 /// Cancels the request if it still runs, and frees the stream; null is allowed.
 void ingot_stream_free(ingot_stream* stream);

@@ -45,7 +45,7 @@ enum class KvType { kF16, kF32, kBF16, kInt8 };
 enum class Weights { kStored, kQ8_0, kQ4_K };
 
 /// Which model to open, and how to run it. Only `path`, `kv_type`, `weights` and `context` can
-/// change results. With other options, results stay equal bit for bit.
+/// change results. The other options change no bit of a result.
 struct OpenOptions {
   std::string path{};        ///< a GGUF file or a Hugging Face folder
   std::int32_t threads = 0;  ///< compute threads; 0: one per core, or one per CPU if faster
@@ -59,12 +59,12 @@ struct OpenOptions {
   bool check_tensors = false;     ///< true: refuses weights that are NaN or infinite
   /// Folder for packed weights. The model's next start maps them instead of packing. Empty: none.
   std::string pack_cache{};
-  /// Limit on the requests that wait in addition to the `sequences` that run: new requests, and
-  /// requests paused for a slow reader. Paused requests do not block other requests.
+  /// Limit on the requests that wait: new requests, and requests paused for a slow reader. The
+  /// `sequences` requests that run do not count. Paused requests do not block other requests.
   std::size_t waiting_max = 1024;
-  std::size_t deltas_max = 256;  ///< number of unread deltas that pauses a request
-  /// Limit in seconds on a pause for a slow reader. Then the engine cancels the request. 0: no
-  /// limit. A threadless engine checks this limit in each step.
+  std::size_t deltas_max = 256;  ///< number of unread deltas at which a request is paused
+  /// Seconds for which a request may be paused for a slow reader. Then the engine cancels the
+  /// request. 0: no limit. A threadless engine checks this limit in each step.
   double stall_seconds = 0;
   /// Keeps the keys and values of prompts and results until running requests need the memory. Later
   /// requests with equal beginnings then compute less.
@@ -123,10 +123,10 @@ struct LogitBias {
 struct Sampling {
   float temperature = 0;                ///< divisor of logits, in [0, 100]; 0: the likeliest token
   std::int32_t top_k = 0;               ///< number of likeliest tokens to draw from; 0: all
-  float top_p = 1;                      ///< probability of likely tokens to keep, in [0, 1]; 1: off
-  float min_p = 0;                      ///< least share of the top probability, in [0, 1]; 0: off
-  float typical_p = 1;                  ///< probability of typical tokens to keep, (0, 1]; 1: off
-  float repetition_penalty = 1;         ///< penalty of all earlier tokens, in [0.01, 100]; 1: off
+  float top_p = 1;                      ///< total probability of likely tokens kept, [0, 1]; 1: off
+  float min_p = 0;                      ///< least probability / top probability, in [0, 1]; 0: off
+  float typical_p = 1;                  ///< total probability of typical tokens kept, (0,1]; 1: off
+  float repetition_penalty = 1;         ///< penalty for each earlier token, in [0.01, 100]; 1: off
   float presence_penalty = 0;           ///< logit penalty for tokens in the result, in [-2, 2]
   float frequency_penalty = 0;          ///< logit penalty per occurrence in the result, in [-2, 2]
   std::vector<LogitBias> logit_bias{};  ///< biases of tokens; each id at most once
@@ -147,7 +147,7 @@ struct Request {
   /// Stop strings: the text ends before the first stop string that appears. The result still has
   /// the ids and log-probabilities of the stop string's tokens.
   std::vector<std::string> stop{};
-  std::vector<std::int32_t> stop_token_ids{};  ///< ids that end the text when drawn
+  std::vector<std::int32_t> stop_token_ids{};  ///< ids of tokens that end the text when drawn
   bool ignore_eos = false;                     ///< true: the model's end tokens do not end the text
   std::int32_t logprobs = -1;                  ///< number of likeliest tokens to report; -1: off
   std::int32_t prompt_logprobs = -1;           ///< as `logprobs`, for the prompt's tokens
@@ -185,7 +185,7 @@ struct Delta {
 enum class FinishReason {
   kStop,       ///< the request drew an end token, or a stop string appeared
   kLength,     ///< the request reached max_tokens or the end of the context
-  kCancelled,  ///< its reader or callback cancelled it, or the engine was destroyed
+  kCancelled,  ///< the reader or callback cancelled the request, or the engine was destroyed
 };
 
 /// The result of a whole request.
@@ -237,10 +237,10 @@ class Stream {
   Stream& operator=(Stream&&) noexcept;
   ~Stream();
 
-  /// Waits for the next delta; nothing after the last delta. A threadless engine runs steps here.
+  /// Waits for the next delta; returns nothing after the last. Runs a threadless engine's steps.
   ///
   /// Errors: Error{kBusy} when a threadless engine cannot run this request because other
-  /// requests are paused; read or drop one of their streams first.
+  /// requests are paused; first read or drop the stream of a paused request.
   std::optional<Delta> next();
   /// Returns the next delta if one is available now, else nothing.
   std::optional<Delta> try_next();
@@ -268,7 +268,7 @@ class Stream {
 class Engine {
  public:
   /// Opens a model. If a model file is truncated while the engine reads it, the process ends with
-  /// exit code 74, because a mapped file cannot report a missing page in another way.
+  /// exit code 74, because a mapped file has no other way to report a missing memory page.
   ///
   /// Errors: Error{kInvalid}, also if `progress` returns false; Error{kModel}; Error{kDoesNotFit};
   /// Error{kIo}. Exceptions from `progress` pass through.
@@ -284,9 +284,9 @@ class Engine {
   /// Returns the text of ids, as whole characters. Errors: Error{kInvalid} without a tokenizer.
   std::string decode(std::span<const std::int32_t> ids) const;
 
-  /// Runs a request to its end, in one batch with other requests. If the callback returns false, it
-  /// cancels the request, and the result holds the deltas that the callback received. Exceptions
-  /// from the callback pass through.
+  /// Runs a request to its end, in one batch with other requests. If the callback returns false,
+  /// the request is cancelled, and the result holds the deltas that the callback received.
+  /// Exceptions from the callback pass through.
   ///
   /// Errors: those of `submit`, and Error{kNotFinite}, Error{kDoesNotFit} during the request.
   Result generate(const Request& request, const Callback& callback = {});
@@ -295,13 +295,13 @@ class Engine {
   ///
   /// Errors: Error{kInvalid}, which names the parameter; Error{kBusy} if too many requests wait.
   Stream submit(const Request& request);
-  /// Adds `n` choices of one prompt, which the engine computes once. Choice i gives the result of a
-  /// `submit` whose sampling.choice is larger by i.
+  /// Adds `n` choices of one prompt. The engine computes the prompt once. Choice i gives the result
+  /// of a `submit` with sampling.choice = request.sampling.choice + i.
   ///
   /// Errors: those of `submit`; Error{kInvalid} for n outside [1, 128].
   std::vector<Stream> submit_choices(const Request& request, std::int32_t n);
 
-  /// Computes the hidden states of a prompt's rows in the running batch.
+  /// Adds a prompt to the running batch, and returns the hidden states of the prompt's rows.
   ///
   /// Errors: those of `generate`.
   HiddenStates hidden_states(const Prompt& prompt, const HiddenOptions& options = {});
@@ -310,8 +310,8 @@ class Engine {
   /// request as if the request had not stopped. The file holds the tokens of `result`, their cached
   /// keys and values in the request's domain, and the sampling and stop settings of `request`.
   /// `request` must have given `result`. For a choice, `request.sampling.choice` is the choice's
-  /// number. The file appears completely or not at all. Its keys and values pass through memory.
-  /// Returns how many tokens have keys in the file; the other tokens are computed again.
+  /// number. The file appears completely or not at all. The call first copies the keys and values
+  /// to memory. Returns how many tokens have keys in the file; the others are computed again.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions, for a prompt with embeddings, or for an
   /// invalid request; Error{kIo}; Error{kBusy} (try again later); Error{kDoesNotFit} when memory

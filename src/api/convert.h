@@ -30,7 +30,7 @@ auto guarded(Body&& body) -> decltype(body()) {
 
 /// Returns options for opening a model. Errors: ingot::Error{kInvalid} naming a wrong member.
 InstanceOptions instance_options(const OpenOptions& options);
-/// Returns options for starting a model. The caller checks `options` and sets the KV pool's size.
+/// Returns options for starting a model, except the KV pool's size. The caller checks `options`.
 StartOptions start_options(const OpenOptions& options, const Instance& instance);
 ModelInfo model_info(const Instance& instance, std::int64_t context);
 
@@ -46,7 +46,7 @@ ingot::Request to_request(const Prompt& prompt, const Instance& instance);
 /// Makes an engine's request with all parameters. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Request& request, const Instance& instance);
 
-/// Makes the session that continues a request. Errors: ingot::Error{kInvalid} for embeddings.
+/// Makes a session to continue a request. Errors: ingot::Error{kInvalid} for prompt embeddings.
 ingot::Session to_session(const Request& request, const Result& result, const Instance& instance);
 /// Makes the public request that continues a session.
 Request to_request(const ingot::Session& session);

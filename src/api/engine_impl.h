@@ -31,13 +31,13 @@ struct Engine::Impl {
   std::unique_ptr<ingot::Engine> engine;
 };
 
-/// An engine's stream, and the result that its deltas add up to.
+/// A stream of the engine, and the result that the stream's deltas add up to.
 struct Stream::Impl {
   /// Waits for the next delta. If the engine has no thread, this call runs the engine's ticks.
   ///
-  /// Errors: Error{kBusy} if this request waits for paused requests, so that no tick helps.
+  /// Errors: Error{kBusy} if this request waits for paused requests. More ticks would not help.
   std::optional<ingot::Delta> next();
-  /// Adds a delta, if there is one, to the result. Returns the delta as the public type.
+  /// If `delta` has a value, adds the delta to the result and returns it as the public type.
   std::optional<Delta> taken(std::optional<ingot::Delta>&& delta);
 
   ingot::Stream stream;

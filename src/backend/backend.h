@@ -22,7 +22,7 @@ namespace ingot {
 /// A "chain" is a sequence of fma from +0 in ascending order. "Lanes" are 16 chains: lane l has
 /// elements l, l + 16, ... A "tree" adds lane i + 8 to lane i, then i + 4, i + 2, i + 1.
 /// Activations are float32 Views, maybe with row gaps. Ops do not allocate or throw; INGOT_CHECKs
-/// check shapes. Inputs and outputs overlap only if an op says so. `next`: which ops read `out`.
+/// check shapes. Inputs and outputs overlap only if an op says so. `next` says what ops read `out`.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -49,9 +49,9 @@ class Backend {
   /// Returns the version of the packed layout, which files of packed weights store. 0 means that
   /// files cannot store this backend's weights.
   virtual std::uint32_t packed_layout() const { return 0; }
-  /// Makes a Weight from `packed`: host memory with the bytes of a `Weight::storage` that `prepare`
-  /// packed from equal parts in this layout. `packed` is aligned to 64 bytes and outlives the
-  /// Weight. `parts` may have null data. A wrong size, or a call with `packed_layout` 0, is a bug.
+  /// Makes a Weight from `packed`, a copy of another Weight's `storage` in host memory. `prepare`
+  /// made the other Weight from equal parts in this layout. `packed` is aligned to 64 bytes and
+  /// outlives the result. `parts` may have null data. A wrong size or `packed_layout` 0 is a bug.
   virtual Weight adopt(std::span<const View> /*parts*/, std::span<const float> /*bias*/,
                        std::span<const std::byte> /*packed*/) {
     INGOT_CHECK(false, name(), " does not keep packed weights");
@@ -83,11 +83,11 @@ class Backend {
   /// Allocates scratch memory for steps within `limits`. Errors: Error{kDoesNotFit}.
   virtual void plan(const StepLimits& limits) = 0;
 
-  /// Runs `body`, which only calls ops, so a device may capture or replay a graph. CPU threads
-  /// round to nearest even and keep denormals, whatever floating-point mode the process has.
+  /// Runs `body`. It only calls ops, so a device may capture the ops as a graph or replay a graph.
+  /// CPU threads round to nearest even and keep denormals in every floating-point mode.
   virtual void step(const Batch& batch, FunctionRef<void()> body) = 0;
 
-  /// x[t] = row t's embedding if it has one, else row tokens[t] of `table`, decoded exactly.
+  /// x[t] = the embedding of row t, if there is one, else table[tokens[t]], decoded exactly.
   ///
   /// Shapes: table [V, H] (may be null if all rows have embeddings), x [T, H]. A token
   /// outside [0, V) is a bug.
@@ -179,7 +179,7 @@ class Backend {
   virtual void gather(View x, std::span<const std::int32_t> rows, View out) = 0;
 
   /// Multiplies rows with the output head, and reduces the logits to what `reduce` asks for. Writes
-  /// all logits only for the first rows, to `reduce.full`.
+  /// all logits of the first F rows to `reduce.full` [F, V].
   ///
   /// `linear` defines the logits. The log-probability of id is (x[id] - max) - log(sum); the sum is
   /// the tree of the 16 lane sums of exp(x - max). Shapes: in [R, H], head [V, H].

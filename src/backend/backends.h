@@ -15,7 +15,7 @@ namespace ingot {
 /// Options of make_backend.
 struct BackendOptions {
   std::string_view isa = "auto";       ///< an instruction set's name for find_host_kernels
-  LinearObserver* observer = nullptr;  ///< gets each linear's input; outlives the backend, or null
+  LinearObserver* observer = nullptr;  ///< null, or gets each linear's input; outlives the backend
 };
 
 /// Makes the backend that runs on the host's processors. `pool` must outlive the backend.

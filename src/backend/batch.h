@@ -23,7 +23,7 @@ struct KvBlocks {
   std::int32_t blocks_max = 0;
 };
 
-/// T rows of S sequences. The rows of a sequence are its last positions, and are adjacent.
+/// T rows of S sequences. A sequence's rows are adjacent, and are the sequence's last positions.
 ///
 /// In a sequence with q rows, row i has key number kv_len - q + i. A causal row sees the keys up to
 /// its own; a bidirectional row sees all kv_len keys. A layer's window hides distant keys.

@@ -43,8 +43,8 @@ class Buffer {
 Buffer allocate_host(std::int64_t bytes);
 
 /// Allocates small pieces of host memory that share huge pages. Each piece has its own Buffer. An
-/// extent of 64 MiB holds many pieces; its last piece frees the extent. Only one thread at a time
-/// may allocate; any thread may free.
+/// extent of 64 MiB holds many pieces, and stays allocated while any of them lives. Only one thread
+/// at a time may allocate; any thread may free.
 class HostArena {
  public:
   HostArena() = default;

@@ -7,8 +7,8 @@
 
 namespace ingot {
 
-/// Number of logits in a span. Sampling adds the weights of a span as one tree. Another number
-/// changes the last bits of these sums, and so the sampled tokens.
+/// Number of logits in a span. Sampling adds up the weights of each span by a tree. Another number
+/// changes the last bits of the spans' sums, and so the sampled tokens.
 inline constexpr std::int64_t kSpan = 256;
 
 /// Returns the number of spans in a row of n elements; the last span may be short.

@@ -14,7 +14,7 @@ namespace ingot {
 class HostRows {
  public:
   HostRows() = default;
-  /// Uses rows [R, n] of device memory, without gaps. Their memory outlives this object.
+  /// Uses `rows`, [R, n] without gaps in device memory. This memory outlives this object.
   /// Errors: Error{kDoesNotFit}.
   HostRows(const Backend& backend, View rows);
 

@@ -8,8 +8,8 @@
 
 namespace ingot {
 
-/// Sizes in the layout [token][key, value][kv head][element] of one layer, little-endian. A head is
-/// D elements of the KV type; for KvType::kInt8, a float scale for each 32 elements, then D bytes.
+/// Sizes in one layer's layout: [token][key, value][kv head][element], little-endian. A head has D
+/// elements of the KV type. With kInt8, a head begins with a float scale for each 32 elements.
 struct KvRows {
   std::int64_t scale_bytes = 0;    ///< bytes of the scales before a head's elements; 0: no scales
   std::int64_t element_bytes = 0;  ///< bytes of one element

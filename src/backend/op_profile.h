@@ -59,7 +59,7 @@ struct LinearTotals {
   OpTotals totals;
 };
 
-/// Totals over steps. Linears inside `moe` and `logits` count as time of these two ops.
+/// Totals over steps. The time of linears in `moe` or `logits` counts as time of `moe` or `logits`.
 struct StepProfile {
   std::int64_t steps = 0;
   std::int64_t rows = 0;

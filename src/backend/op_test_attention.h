@@ -1,4 +1,4 @@
-// AttentionProblem: random inputs for tests of the attention op, with keys in pages of NaN.
+// AttentionProblem: random inputs for tests of the attention op, with NaN in unused slots of pages.
 #pragma once
 
 #include "backend/op_test_util.h"
@@ -20,7 +20,7 @@ inline void write_keys(Backend& backend, const Attention& a, const KvLayer& laye
   backend.step(b, [&] { backend.kv_write(qkv, b, a, layer); });
 }
 
-/// Random sequences. Pages hold their keys and values. The last rows of each sequence are queries.
+/// Random sequences with keys and values in pages. The last rows of each sequence are queries.
 ///
 /// Slots of keys that no row sees, and all unused slots of the pool, keep NaN.
 struct AttentionProblem {
@@ -59,7 +59,7 @@ struct AttentionProblem {
     return pages;
   }
 
-  /// Runs the attention op for `rows` over `pages`, a result of fill_pages. Returns the output.
+  /// Runs the attention op on `rows` and returns its output. `pages` must come from fill_pages.
   Matrix attend(Backend& backend, const Pages& pages) {
     Matrix out(rows.rows(), a.q_cols());
     const Batch b = batch.get();

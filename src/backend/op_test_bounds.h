@@ -7,13 +7,13 @@ namespace ingot::testing {
 
 /// Worst-case and expected errors of y = W x for given weights and inputs.
 ///
-/// Dense formats: each product is rounded at most n times, min(K, 1024) times in the chain of its
-/// segment and once for each added segment. So |error| <= gamma(n) * sum |w x|.
+/// Dense formats: each product is rounded at most n times. A segment's chain rounds a product up to
+/// min(K, 1024) times, and each added segment once more. So |error| <= gamma(n) * sum |w x|.
 ///
 /// Block formats: q * d replaces x, with |x - q d| <= d / 2 and d = amax / 127 for a group of 32.
 /// This gives an error of at most sum |w| d / 2. Integer sums are exact. Each term (scale * value,
 /// or minimum) is rounded at most four times, and once more for each group and segment. The
-/// reference rounds decoded weights twice more. If x is well spread, x - q d is nearly uniform in
+/// reference adds two roundings of each weight. If x is well spread, x - q d is nearly uniform in
 /// [-d / 2, d / 2], with variance d^2 / 12.
 class LinearError {
  public:
@@ -85,7 +85,7 @@ class LinearError {
     });
   }
 
-  /// Adds 2 |min| to each |scale * value + min|, which gives |scale * value| + |min| or more.
+  /// Adds 2 |min| to each |scale * value + min|. The sum is at least |scale * value| + |min|.
   template <BlockFormat T>
   void add_minimums(const std::byte* row, float* sizes) const {
     for (std::int64_t b = 0; b < cols_ / T::kBlock; ++b) {

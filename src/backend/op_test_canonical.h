@@ -86,7 +86,7 @@ inline Group quantised(std::span<const float> x) {
   return group;
 }
 
-/// Adds the product of a group of 32 weights with `x` to the chain `acc`.
+/// Returns the chain `acc` plus the dot product of a group of 32 weights and `x`.
 template <BlockFormat T>
 float group_chain(const GroupCodes& codes, const Group& x, float acc) {
   constexpr int kPart = kGroup / T::kScales;
@@ -220,14 +220,14 @@ inline float stored(float x, KvType type) {
                               : bfloat16_to_float(float_to_bfloat16(x));
 }
 
-/// State of an attention over chunks: largest score m, sum of weights l, weighted sum of values o.
+/// Attention state after some chunks: largest score m, sum l of weights, sum o of weighted values.
 struct Fold {
   float m = -std::numeric_limits<float>::infinity();
   float l = 0;
   Floats o;
 
-  /// Replaces the scores `p` of a chunk's visible keys, from key `begin` on, by weights. Returns
-  /// the factor for the sums of earlier chunks.
+  /// Replaces the scores `p` by weights. p[i] belongs to key begin + i, a visible key of one chunk.
+  /// Returns the factor for the sums of earlier chunks.
   float weigh(std::int32_t begin, Floats& p) {
     const float max = std::max(m, *std::max_element(p.begin(), p.end()));
     std::array<float, 16> lanes{};
@@ -249,7 +249,7 @@ struct Fold {
     }
   }
 
-  /// Adds a chunk with 8-bit values v[key][group].
+  /// Adds a chunk whose values are 8-bit integers, in groups v[key][group].
   void add_chunk(std::int32_t begin, Floats p, const std::vector<std::vector<Group>>& v) {
     const float scale = weigh(begin, p);
     for (std::size_t g = 0; g < v[0].size(); ++g) {

@@ -172,7 +172,7 @@ typename T::Block random_block(Random& random) {
   std::byte raw[sizeof block];
   for (std::byte& b : raw) b = static_cast<std::byte>(random.next() >> 56);
   std::memcpy(&block, raw, sizeof block);
-  // This unit gives all formats weights of similar size: codes reach 2^kBits, integer scales 32.
+  // Weights of all formats get similar sizes: codes reach 2^kBits, and integer scales reach 32.
   const float unit = std::ldexp(T::kSubScales ? 0x1p-5f : 1.0f, -T::kBits);
   const auto scale = [&] {
     const std::int32_t kind = random.below(32);
@@ -281,7 +281,7 @@ inline std::vector<Device> devices(int threads = 2) {
 /// A batch with one KV group, and the arrays that it points to.
 class TestBatch {
  public:
-  /// A sequence with kv_len keys after this step. The last `q` keys are the step's rows.
+  /// A sequence with kv_len keys after this step. The last `q` keys belong to the step's rows.
   struct Sequence {
     std::int32_t q = 1;
     std::int32_t kv_len = 1;
@@ -355,12 +355,12 @@ class TestBatch {
   KvBlocks group_;
 };
 
-/// Makes a batch of `rows` sequences with one row each, for ops that only count rows.
+/// Makes a batch of `rows` sequences with one row each, for ops that need only the number of rows.
 inline TestBatch plain_batch(std::int32_t rows, Random& random) {
   return TestBatch(std::vector<TestBatch::Sequence>(std::size_t(rows)), 0, random);
 }
 
-/// Pages of one layer on a backend. poisoned_pages fills them with 0xFF, NaN in every float type.
+/// One layer's pages on a backend. poisoned_pages fills them with 0xFF: NaN in every float type.
 struct Pages {
   Buffer buffer;
   KvLayer layer;

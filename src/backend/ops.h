@@ -17,14 +17,14 @@ struct Norm {
   NormKind kind = NormKind::kRms;
   float eps = 0;
   View weight{};  ///< [1, n] float32 factors, or null
-  View bias{};    ///< [1, n] float32, added last, or null
+  View bias{};    ///< [1, n] float32 terms, added after the factors; or null
   explicit operator bool() const { return static_cast<bool>(weight); }
 };
 
-/// Cosines and sines of a rotary embedding, times the attention factor of RoPE scaling.
+/// Cosines and sines of a rotary embedding, multiplied by the attention factor of RoPE scaling.
 struct RopeTable {
   bool adjacent_pairs = false;  ///< true: pairs (0, 1), (2, 3), ... in a head; else (i, i + dims/2)
-  std::int32_t dims = 0;        ///< number of elements of a head that rotate, even; 0: none
+  std::int32_t dims = 0;        ///< number of a head's elements that rotate (even); 0: none
   View cos{};                   ///< [positions, dims / 2] float32
   View sin{};                   ///< [positions, dims / 2] float32
 };
@@ -68,7 +68,7 @@ struct KvLayer {
   KvType type = KvType::kF16;
   std::int32_t blocks = 0;       ///< number of blocks in the pool
   std::int64_t block_bytes = 0;  ///< bytes of a block: Backend::kv_block_bytes
-  std::int32_t group = 0;        ///< index in Batch::groups of the layer's KV group
+  std::int32_t group = 0;        ///< index of the layer's KV group in Batch::groups
 };
 
 /// Activation functions of feed-forward layers; `Backend::activate` defines them.
@@ -98,8 +98,8 @@ struct TokenScore {
   float logprob = 0;
 };
 
-/// The results that a caller wants from `Backend::logits`, which fills each view and span that is
-/// not empty. Only rows of `full` need memory for all logits, so long prompts need no [T, V].
+/// The results that a caller wants. `Backend::logits` fills each view and span that is not empty.
+/// Only the rows of `full` take memory for all V logits, so a long prompt takes no [T, V] matrix.
 struct LogitsReduce {
   View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, in device memory
   std::span<std::int32_t> argmax{};     ///< [R] best tokens (ties: lowest id); -1 if a row has NaN
@@ -107,8 +107,8 @@ struct LogitsReduce {
   std::span<const std::int32_t> ids{};  ///< [R, ids_per_row] tokens for `id_logprobs`
   std::span<float> id_logprobs{};       ///< [R, ids_per_row] log-probabilities of `ids`
   std::int32_t top_k = 0;               ///< number of best tokens wanted for each row
-  std::int64_t ranked = 0;              ///< `top` has only ids below this; 0: all ids
-  std::span<TokenScore> top{};          ///< [R, top_k] best tokens in order, ties to the lower id
+  std::int64_t ranked = 0;              ///< `top` has only ids below `ranked`; 0: all ids
+  std::span<TokenScore> top{};          ///< [R, top_k] tokens, best first (ties: lower id first)
 };
 
 /// Upper limits of a step's sizes; a backend plans its scratch memory for them.

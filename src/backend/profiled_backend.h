@@ -17,7 +17,7 @@ namespace ingot {
 ///
 /// Ops do not name their layer, so this class detects layers. A feed-forward ends with `moe`, or
 /// with the first `linear` after `activate`. Then the next `norm` with out != x begins a new layer.
-/// Ops after the last layer never call `attention`, so they do not count as a layer.
+/// No op after the last layer is `attention`, so ops after the last layer do not count as a layer.
 ///
 /// Only one thread at a time may call ops or read the profile.
 class ProfiledBackend final : public Backend {
@@ -100,7 +100,7 @@ class ProfiledBackend final : public Backend {
   OpSeconds layer_{};  ///< seconds of each op in the current layer
   std::size_t layers_ = 0;
   bool activated_ = false;     ///< true if the next linear ends the feed-forward
-  bool feed_forward_ = false;  ///< true if the feed-forward has ended or the step has begun
+  bool feed_forward_ = false;  ///< true if the next norm with out != x begins a layer
   bool attention_ = false;     ///< true if the current layer called `attention`
 };
 

@@ -14,7 +14,7 @@ struct Segment {
   Format format{};
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::int64_t units = 0;  ///< number of units, unit_bytes each; panels on the CPU
+  std::int64_t units = 0;  ///< number of units of unit_bytes each; on the CPU, a unit is a panel
   std::int64_t unit_bytes = 0;
   const std::byte* data = nullptr;  ///< the packed rows, in device memory
 };
@@ -29,7 +29,7 @@ struct Tensor {
 /// W and b of a linear layer y = W x + b, packed by `Backend::prepare`. Immutable, movable.
 ///
 /// Model files may store q, k and v of a layer in different formats, so a matrix is a list of row
-/// segments, each in one format. `linear` writes each segment to its columns of the output.
+/// segments, each in one format. In the output of `linear`, each segment has its own columns.
 struct Weight {
   std::int64_t rows = 0;  ///< number of outputs
   std::int64_t cols = 0;  ///< K, number of inputs
@@ -38,9 +38,9 @@ struct Weight {
   Buffer storage;
 
   explicit operator bool() const { return rows != 0; }
-  /// Returns whether any segment has a block format, so that `linear` reads quantised rows.
+  /// Returns whether any segment has a block format. If so, `linear` reads quantised rows.
   bool has_blocks() const;
-  /// Returns whether any segment has a dense format, so that `linear` reads float rows.
+  /// Returns whether any segment has a dense format. If so, `linear` reads float rows.
   bool has_dense() const;
 };
 

@@ -27,7 +27,7 @@ class BoundedQueue {
     return true;
   }
 
-  /// Waits for an item, then removes and returns the oldest; returns nothing if closed and empty.
+  /// Waits, then removes and returns the oldest item. Returns nothing if a closed queue is empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     not_empty_.wait(lock, [this] { return closed_ || !items_.empty(); });

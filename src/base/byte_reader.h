@@ -51,7 +51,7 @@ class ByteReader {
     return part;
   }
 
-  /// Reads the next `count` bytes as text, without a copy: the result points into these bytes.
+  /// Reads the next `count` bytes as text, without a copy: the text points into the reader's bytes.
   std::string_view text(std::uint64_t count) {
     const auto raw = bytes(count);
     return {reinterpret_cast<const char*>(raw.data()), raw.size()};

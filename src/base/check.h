@@ -14,14 +14,14 @@ using CheckHandler = void (*)(const char* file, int line, const std::string& mes
 /// simulator (tests/sim) sets a handler to report bugs in its own form.
 void set_check_handler(CheckHandler handler);
 
-/// Calls the handler of set_check_handler, or else prints the failed check to stderr and aborts.
+/// Calls set_check_handler's handler if one is set, else prints the failure to stderr and aborts.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition,
                                const std::string& message);
 
 }  // namespace ingot
 
-/// Ends the process if `cond` is false. The other arguments form the message; pass the values in
-/// `cond`. For bugs only: use Error or a return value for faults of files and requests.
+/// Ends the process if `cond` is false. The other arguments form the message, which should show the
+/// values that `cond` uses. For faults of files and requests use Error or a return value instead.
 #define INGOT_CHECK(cond, ...)                                                     \
   do {                                                                             \
     if (!(cond)) [[unlikely]]                                                      \

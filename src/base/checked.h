@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// An unsigned 64-bit number. An overflow makes its result and all later results invalid.
+/// An unsigned 64-bit number or "invalid". An overflow or an invalid operand gives "invalid".
 class Checked {
  public:
   constexpr explicit Checked(std::uint64_t value) : value_(value) {}
@@ -35,7 +35,7 @@ class Checked {
   constexpr std::optional<std::uint64_t> value() const {
     return ok_ ? std::optional(value_) : std::nullopt;
   }
-  /// Returns the exact number if it is at most `limit`; nullopt if it is larger or overflowed.
+  /// Returns the exact number if it is at most `limit`; else nullopt, also after an overflow.
   constexpr std::optional<std::uint64_t> at_most(std::uint64_t limit) const {
     return ok_ && value_ <= limit ? std::optional(value_) : std::nullopt;
   }

@@ -11,8 +11,8 @@
 
 namespace ingot {
 
-/// Hashes the words of zero-padded `bytes` in eight chains h = rotl((h ^ word) * odd, 29), then the
-/// length and eight results in a ninth. A step is a bijection, so one wrong word changes the hash.
+/// Updates eight hashes with the words of zero-padded `bytes`: h = rotl((h ^ word) * odd, 29). A
+/// ninth combines them and the length. As updates are bijections, one wrong word changes the ninth.
 inline std::uint64_t checksum(std::span<const std::byte> bytes) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio, an odd number
   constexpr std::size_t kChains = 8;

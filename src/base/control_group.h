@@ -16,7 +16,7 @@ std::string read_small(const std::string& path);
 /// Returns the number at the beginning of `text`, after blanks; nullopt if there is no number.
 std::optional<std::int64_t> leading_number(std::string_view text);
 
-/// Returns the part of `text` before the first `end`. Removes this part and `end` from `text`.
+/// Returns the characters of `text` before the first `end`. Removes them and `end` from `text`.
 std::string_view take_until(std::string_view& text, char end);
 
 /// A control group that contains this process.

@@ -10,7 +10,7 @@ namespace ingot {
 /// The text does not depend on the locale.
 std::string errno_text(int error);
 
-/// Returns the result of a system call, which it repeats while a signal interrupts it (EINTR).
+/// Makes a system call, and repeats it while signals interrupt it (EINTR). Returns the last result.
 template <class Call>
 auto retry(Call call) {
   auto result = call();

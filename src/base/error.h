@@ -14,14 +14,14 @@ enum class ErrorCode {
   kModel,        ///< a model, tokenizer or adapter file was refused
   kDoesNotFit,   ///< there is not enough memory; the message tells how much is needed
   kIo,           ///< reading an open file, or writing a file, failed
-  kUnavailable,  ///< a port, address or service is not available, or a request surely ends too late
+  kUnavailable,  ///< a port, address or service is not available, or a time limit cannot be kept
   kTimeout,      ///< a request exceeded its time limit
   kNotFinite,    ///< a sequence's logits are NaN; only this sequence ends
   kInternal,     ///< a bug in ingot
 };
 
-/// The exception for an operation that cannot continue. Code throws it only while it opens files or
-/// at the edge of the API, never inside a step of the engine.
+/// The exception for an operation that cannot continue. It comes from code that opens files and
+/// from the edge of the API, never from a step of the engine.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}

@@ -94,8 +94,8 @@ class Directory {
   const std::string& name() const { return name_; }
 
   /// Opens a file in this folder. `name` must be a plain file name: not empty, not "." or "..", and
-  /// without '/' and NUL. Follows a symbolic link only if its whole path stays inside the folder,
-  /// or if it is a link of the hub's cache (base/blob_link.h).
+  /// without '/' and NUL. Follows only two kinds of symbolic links: links whose whole
+  /// path stays in the folder, and links of the Hugging Face hub's cache (base/blob_link.h).
   File open(std::string_view name) const;
   /// Returns whether the folder has a regular file `name` that `open` accepts.
   bool contains(std::string_view name) const;

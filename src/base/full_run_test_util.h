@@ -1,11 +1,11 @@
-// Chooses the number of random inputs in tests by the variable INGOT_FULL. For tests only.
+// Chooses the number of random test inputs by the environment variable INGOT_FULL. For tests only.
 #pragma once
 
 #include <cstdlib>
 
 namespace ingot {
 
-/// Returns whether the variable INGOT_FULL is set, which asks for long test runs.
+/// Returns whether the environment variable INGOT_FULL is set. It asks for long test runs.
 inline bool is_full_run() { return std::getenv("INGOT_FULL") != nullptr; }
 
 /// Returns the number of random inputs that a test tries: `full` in a full run, else `usual`.

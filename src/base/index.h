@@ -22,10 +22,10 @@ concept Sized = requires(T& elements) {
   std::ssize(elements);
 };
 
-/// Element `index` of a vector, array, span or string, as operator[] returns it.
+/// Returns the same as operator[]: element `index` of a vector, array, span or string.
 ///
-/// Errors: an index outside [0, size) is a bug. It is only checked if NDEBUG is not defined (in the
-/// presets debug, asan and tsan), because inner loops over rows and blocks use this function.
+/// Errors: an index outside [0, size) is a bug. Builds that define NDEBUG do not check the index,
+/// because inner loops over rows and blocks use `at`. The presets debug, asan and tsan check it.
 template <Sized Elements, Index I>
 INGOT_INLINE constexpr decltype(auto) at(Elements&& elements, I index) {
   const auto number = static_cast<std::ptrdiff_t>(index);
@@ -38,7 +38,7 @@ INGOT_INLINE constexpr decltype(auto) at(Elements&& elements, I index) {
 
 /// Converts a signed count or an enumerator to std::size_t, for containers.
 ///
-/// Errors: a negative count is a bug. It is only checked if NDEBUG is not defined.
+/// Errors: a negative count is a bug. Builds that define NDEBUG do not check the count.
 INGOT_INLINE constexpr std::size_t to_size(Index auto count) {
   const auto number = static_cast<std::ptrdiff_t>(count);
 #ifndef NDEBUG

@@ -3,10 +3,10 @@
 #pragma once
 
 /// Forces inlining, so that no out-of-line copy exists. Otherwise the linker could choose one copy
-/// for all callers, and a copy compiled with AVX-512 would crash on machines without AVX-512. The
-/// compiler decides in sanitized builds: they run where they were built, and forced inlining would
-/// add minutes to their build. It also decides in files that define INGOT_INLINE_BY_COMPILER. Only
-/// files without flags for an instruction set may define it.
+/// for all callers, and a copy compiled with AVX-512 would crash on machines without AVX-512. In
+/// sanitized builds the compiler decides what to inline: forced inlining would add minutes, and the
+/// programs run where they were built. INGOT_INLINE_BY_COMPILER lets the compiler decide, too. Only
+/// files that are compiled without flags for an instruction set may define this macro.
 #if defined(INGOT_SANITIZED) || defined(INGOT_INLINE_BY_COMPILER)
 #define INGOT_INLINE inline
 #else

@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// The "lanes" concept with one lane, which defines what each operation computes.
+/// The lanes type with one lane. Its functions define what each operation computes.
 ///
 /// A lanes type L has vectors of floats L::F and of 32-bit integers L::I with equal width, a mask
 /// L::M, and the static functions below. Every lanes type computes exactly these IEEE results in

@@ -15,7 +15,7 @@ namespace ingot {
 /// If a mapped byte cannot be read (the file was truncated, or its storage fails), the process
 /// writes "error: <file>: file @<offset>: it was truncated or its storage failed while in use" to
 /// stderr, removes unfinished outputs (output_file.h) and exits with 74. The first mapping installs
-/// a SIGBUS handler for this purpose, which passes other faults to the previous handler.
+/// a SIGBUS handler for this purpose. It passes other faults to the previous SIGBUS handler.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -31,9 +31,9 @@ class MappedFile {
   const std::string& name() const { return file_.name(); }
   const FileIdentity& identity() const { return file_.identity(); }
 
-  /// Tells the system that `count` bytes from `offset` are not needed soon. The system removes the
-  /// range's whole memory pages from this process's memory, and reads a page again at its next
-  /// access. A range that reaches the end of the file includes the last page.
+  /// Tells the system that `count` bytes from `offset` are not needed soon. The system removes
+  /// memory pages that lie completely in this range from this process's memory. Later accesses read
+  /// the pages again. A range up to the end of the file includes the file's last memory page.
   void release(std::uint64_t offset, std::uint64_t count) const;
 
   /// Asks the system to hold the file in large memory pages, if its file system supports this (such

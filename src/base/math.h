@@ -53,11 +53,11 @@ INGOT_INLINE typename L::F power_of_two(typename L::I k) {
 template <class L>
 struct ExpParts {
   typename L::F p;
-  typename L::I k_bits;  ///< the bits of kRound + k + more; see exp_parts
+  typename L::I k_bits;  ///< the bits of the float kRound + more + k
 };
 
-/// Splits exp(v) into p and 2^k. Adds `more`, a small integer, to k in k_bits. This does not change
-/// how k is rounded, because v / ln 2 is never halfway between two integers.
+/// Splits exp(v) into p and 2^k. The result's `k_bits` holds k + more, for a small integer `more`.
+/// `more` does not change how k is rounded: v / ln 2 is never halfway between two integers.
 template <class L>
 INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
   using F = typename L::F;
@@ -84,7 +84,7 @@ INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
   using F = typename L::F;
   using I = typename L::I;
   const F low = L::splat(-87.3f);
-  const F high = L::splat(89.0f);  // e^89 is Inf, and two factors can still form 2^k
+  const F high = L::splat(89.0f);  // e^89 is Inf, and its 2^k is a product of two floats
   F v = L::select(L::lt(x, low), low, x);
   v = L::select(L::lt(high, v), high, v);
   const auto e = detail::exp_parts<L>(v, 0);

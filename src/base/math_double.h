@@ -9,8 +9,8 @@ namespace ingot::math {
 /// Returns e^x: exactly 1 for 0, Inf above 709.78, +0 below -745.13 after gradual underflow, and
 /// NaN for NaN.
 ///
-/// x = k ln 2 + r, |r| <= ln 2 / 2. Result: 1 + (r + r^2 P(r)), with P from the Taylor series to
-/// r^14, times 2^k in two factors.
+/// x = k ln 2 + r, |r| <= ln 2 / 2. Result: (1 + (r + r^2 P(r))) 2^k. P has the coefficients of the
+/// Taylor series of e^r up to r^14. 2^k is multiplied as two factors.
 double exp(double x);
 
 /// Returns the natural logarithm; -Inf for 0, NaN for negative values.
@@ -25,8 +25,8 @@ double log(double x);
 double pow(double base, double exponent);
 
 /// Return the sine or cosine of x radians for |x| <= 2^30; NaN for larger |x|, Inf and NaN.
-///
-/// x = k pi/2 + r, |r| <= pi/4, with pi/2 in three doubles, r in two. Taylor series to r^17, r^18.
+/// x = k pi/2 + r, |r| <= pi/4; pi/2 is a sum of three doubles, r of two. The Taylor series of
+/// sin(r) ends at r^17. The Taylor series of cos(r) ends at r^18.
 double sin(double x);
 double cos(double x);
 

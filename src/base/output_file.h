@@ -16,8 +16,8 @@ namespace ingot {
 /// Errors: kIo "<path>: cannot write: <reason>".
 class OutputFile {
  public:
-  /// Bytes per write: the default, and the number for which file systems cache a file in large
-  /// memory pages. The offset of each write is a multiple of the number.
+  /// Sizes of one write: kPieceBytes by default, or kLargePageBytes, so that file systems cache the
+  /// file in large memory pages. The offset of each write is a multiple of the chosen size.
   static constexpr std::size_t kPieceBytes = 64 << 10;
   static constexpr std::size_t kLargePageBytes = 2 << 20;
 

@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// Returns four independent uniform 32-bit numbers for a counter and a key, after ten rounds.
+/// Returns four independent uniform 32-bit numbers, made from a counter and a key in ten rounds.
 ///
 /// Source: Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,

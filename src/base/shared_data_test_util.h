@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// Returns the path of the folder `name` in the shared data, even if it does not exist. The shared
-/// data are in the folder that INGOT_SHARED (else INGOT_DEFAULT_SHARED) names, else in ../shared.
+/// Returns the path of the shared data's folder `name`, even if there is no such folder. The shared
+/// data's path is the value of INGOT_SHARED, else of INGOT_DEFAULT_SHARED, else "../shared".
 inline std::filesystem::path shared_folder(std::string_view name) {
   for (const char* variable : {"INGOT_SHARED", "INGOT_DEFAULT_SHARED"}) {
     const char* root = std::getenv(variable);

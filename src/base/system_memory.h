@@ -13,7 +13,7 @@ std::int64_t available_memory();
 
 /// Returns the bytes that this process can still use under the limits of its control groups and
 /// their parents (cgroups of version 2, and the memory controller of version 1). Returns the
-/// largest std::int64_t if there is no limit or it cannot be read.
+/// largest std::int64_t if there is no limit or no limit can be read.
 ///
 /// `root` is prepended to /proc and /sys, for tests.
 std::int64_t control_group_memory(const std::string& root = "");

@@ -13,7 +13,7 @@
 namespace ingot {
 
 /// Returns the CPUs that the calling thread may use, in ascending order; empty if they are unknown.
-/// A thread that a ThreadPool has bound may use one CPU.
+/// A thread that a ThreadPool has bound may use only one CPU.
 std::vector<std::size_t> allowed_cpus();
 
 /// Returns the number of CPUs in allowed_cpus(), at least 1.
@@ -47,13 +47,13 @@ class ThreadPool {
   const std::vector<std::size_t>& cpus() const { return cpus_; }
 
   /// Locks the pool until the result is destroyed. Threads that share a pool hold this lock from
-  /// the first to the last loop of a step. Waits while another thread holds it; not recursive.
+  /// the first to the last loop of a step. Waits for other threads. The lock is not recursive.
   [[nodiscard]] std::unique_lock<std::mutex> acquire() { return std::unique_lock(owner_); }
 
-  /// Runs body(item, thread) for each item in [0, items) and returns when all are done.
+  /// Runs body(item, thread) for each item in [0, items). Returns when all items are done.
   ///
   /// Thread t first runs the t-th of `size()` equal ranges, in ascending order, then steals items
-  /// from other ranges. `thread` is in [0, size()); simultaneous calls have different numbers.
+  /// from other ranges. `thread` is in [0, size()), and differs between simultaneous calls of body.
   /// All threads, the caller included, have the canonical floating-point environment (fp_env.h).
   ///
   /// Errors: a body that throws ends the process. Nested use, and concurrent use without `acquire`,
@@ -83,11 +83,11 @@ class ThreadPool {
   std::unique_ptr<Range[]> ranges_;
   const FunctionRef<void(std::int64_t, int)>* body_ = nullptr;
 
-  std::mutex owner_;               ///< locked by `acquire` for whole steps, never by a loop
+  std::mutex owner_;               ///< `acquire` locks it for a whole step; a loop never locks it
   std::atomic<bool> busy_{false};  ///< whether a parallel_for runs
-  alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< number of started loops; wakes workers
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< started loops; a change wakes the workers
   alignas(64) std::atomic<std::uint32_t> loop_{
-      0};  ///< number of workers in the loop, plus kOpen while more may join
+      0};  ///< number of workers in the loop, plus kOpen while more workers may join
   std::atomic<bool> stopping_{false};
   std::vector<std::thread> workers_;
   std::unique_ptr<CallerAffinity> caller_affinity_;

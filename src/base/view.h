@@ -47,7 +47,7 @@ inline View columns(const View& rows, std::int64_t first, std::int64_t count) {
           count, rows.row_bytes};
 }
 
-/// Makes a View of float32 rows without gaps. Format 0 is F32, as quant/f32.h asserts.
+/// Makes a View of float32 rows without gaps. Its format is 0: quant/f32.h asserts that F32 is 0.
 inline View f32_view(float* data, std::int64_t rows, std::int64_t cols) {
   return {reinterpret_cast<std::byte*>(data), Format{0}, rows, cols,
           cols * static_cast<std::int64_t>(sizeof(float))};

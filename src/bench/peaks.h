@@ -34,13 +34,13 @@ std::int64_t peak_read_bytes(std::int64_t available_bytes);
 /// Measures the peaks of one instruction set. On a shared machine the peaks change within seconds,
 /// so a benchmark measures them again between its runs.
 ///
-/// An arithmetic rate comes from the best window of about 1 ms. The read rate comes from the best
-/// pass over the memory, or from several passes if the memory has only a few MB. PeakMeter checks
-/// the results of kernels, so that the compiler cannot drop their work.
+/// An arithmetic rate comes from the fastest period of about 1 ms. The read rate comes from the
+/// fastest pass over the memory, or the fastest few passes if the memory has only a few MB.
+/// PeakMeter checks the kernels' results, so that the compiler cannot drop the kernels' work.
 class PeakMeter {
  public:
-  /// Measures with at most `threads` threads of its own, each bound to one of `cpus`. Calls
-  /// `between` on the calling thread between parts of a measurement; `between` may throw to end it.
+  /// Measurements use at most `threads` own threads, each bound to one of `cpus`. Measurements
+  /// call `between` repeatedly on the calling thread. `between` may throw to end a measurement.
   ///
   /// Units:  `read_bytes` comes from peak_read_bytes; a buffer of this size is allocated. `cpus`
   ///         are those of a ThreadPool, or allowed_cpus().
@@ -63,14 +63,14 @@ class PeakMeter {
   const std::vector<std::size_t> cpus_;
   const HostKernels& kernels_;
   const std::function<void()> between_;
-  Buffer buffer_;  ///< the memory that passes read; measure() fills it with 32-bit ones
+  Buffer buffer_;  ///< the memory to read; measure() fills it with 32-bit integers of value 1
   Peaks one_thread_{};
   PeakKernel<std::int32_t> int8_{};  ///< the fastest kernel on one thread; measure() sets it
   PeakKernel<float> f32_{};
 };
 
-/// Returns the highest rate over any `window` consecutive pieces of work, in pieces per second.
-/// `ends` has the end time of every piece in seconds, in any order. 0 for at most `window` pieces.
+/// Returns the highest rate of `window` consecutive pieces of work, in pieces per second. `ends`
+/// has all pieces' end times in seconds, in any order. Returns 0 for at most `window` end times.
 double best_rate(std::vector<double> ends, std::size_t window);
 
 /// Returns a lower bound of the time of a step, in seconds:

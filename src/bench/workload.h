@@ -19,7 +19,7 @@ namespace ingot {
 struct Workload {
   enum class Kind {
     kPrefill,  ///< computes all tokens in one pass, with logits for the last token
-    kDecode,   ///< computes a token per step, the most likely one by the previous step's logits
+    kDecode,   ///< computes one token per step: the one with the previous step's highest logit
   };
   Kind kind = Kind::kDecode;
   std::int64_t tokens = 0;
@@ -64,11 +64,11 @@ struct WorkloadResult {
 ///
 /// Token ids are pseudo-random and depend only on sequence and position. Therefore sequence 3 has
 /// equal logits in a batch of 4 and in a batch of 8; the runner compares each run with earlier
-/// runs. `prepare` computes the prefixes once, and all runs share their KV blocks. With sliding
-/// windows, sequences drop blocks, so each run computes its prefixes first.
+/// runs. `prepare` computes the prefixes once, and all runs use the prefixes' blocks. With
+/// sliding windows sequences drop blocks, so each run first computes the prefixes itself.
 class WorkloadRunner {
  public:
-  /// Calls `on_step` between steps; it may throw to end the run. `profiled` is the executor's
+  /// Calls `on_step` between steps; `on_step` may throw to end a run. `profiled` is the executor's
   /// backend, or null for no profile. Each run clears the backend's profile before its timed steps.
   WorkloadRunner(Executor& executor, bool shared_prefix, std::function<void()> on_step,
                  ProfiledBackend* profiled = nullptr);
@@ -79,7 +79,7 @@ class WorkloadRunner {
   WorkloadResult run(const Workload& workload);
 
  private:
-  /// The sequences of one run, with their digests and the time of their steps.
+  /// The sequences of one run, the digests of their logits, and the total time of the run's steps.
   struct Run;
 
   std::int32_t token(std::int64_t sequence, std::int64_t position, std::int64_t depth) const;
@@ -94,10 +94,10 @@ class WorkloadRunner {
   const bool windowed_;
   std::function<void()> on_step_;
   ProfiledBackend* profiled_;
-  std::vector<std::int32_t> best_;  ///< [sequences], most likely next token of each
+  std::vector<std::int32_t> best_;  ///< [sequences], most likely next token of each sequence
   std::vector<Sequence> prefixes_;  ///< prefixes of sequences 0, 1, ...; empty with sliding windows
   std::vector<StepPart> parts_;
-  /// Digests of earlier runs by kind, tokens, depth and sequence.
+  /// Digests of logits in earlier runs. The key is kind, `tokens`, `depth` and sequence number.
   std::map<std::tuple<Workload::Kind, std::int64_t, std::int64_t, std::int64_t>, std::uint64_t>
       digests_;
 };

@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// Thrown by `interruption_point`; the command line turns it into exit code 128 + signal.
+/// Thrown by `interruption_point`; the command line turns it into exit code 128 + signal number.
 class Interrupted : public std::exception {
  public:
   explicit Interrupted(int signal) : signal_(signal) {}

@@ -14,12 +14,12 @@ void set_log_level(LogLevel level);
 /// Returns the lowest level that is shown.
 LogLevel log_level();
 
-/// Each function writes one line that begins with its level: "warning: <text>".
+/// Writes one line. The line begins with the message's level: "warning: <text>".
 void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
 
-/// Writes a line without a prefix, for scripts that wait for it. Shown at every level.
+/// Writes a line without a prefix, for scripts that wait for this line. Shown at every level.
 void log_always(std::string_view text);
 
 /// Writes a warning, in red on a terminal. Shown at every level.

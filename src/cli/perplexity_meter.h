@@ -15,8 +15,8 @@ struct ScoredWindow {
 /// Cuts a text into windows of equal length. Drops the last tokens if they do not fill a window.
 class TextWindows {
  public:
-  /// Units:  tokens. `tokens`: the text's length. `context`: a window's length, with BOS if `bos`.
-  ///         Windows begin `stride` apart (0: no overlap). Each scores its new tokens only.
+  /// `tokens`: the text's length in tokens. `context`: a window's tokens, including BOS if `bos`.
+  /// Windows begin `stride` tokens apart (0: no overlap). A window scores no token a second time.
   /// Errors: Error{kInvalid} that names --ctx or --stride, also if the text is too short.
   TextWindows(std::int64_t tokens, std::int64_t context, bool bos, std::int64_t stride);
 
@@ -38,8 +38,8 @@ class Perplexity {
 
   std::int64_t tokens() const { return tokens_; }
   double value() const;
-  /// Returns the standard error of `value`: the mean's standard error, propagated through exp to
-  /// first order. NaN with fewer than two tokens.
+  /// Returns the standard error of `value`: `value` times the standard error of the mean negative
+  /// log-probability (first order). Returns NaN for fewer than two tokens.
   double standard_error() const;
 
  private:

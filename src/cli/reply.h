@@ -36,7 +36,7 @@ struct ReplyFields {
   bool prompt_logprobs = false;
 };
 
-/// Makes the JSON object of `run --jsonl`; `run --json` adds speeds. `prompt` has the prompt's ids.
+/// Makes a reply's object for `run --jsonl`. `run --json` adds speeds to it. `prompt`: prompt ids.
 Json reply_json(std::span<const std::int32_t> prompt, const Reply& reply, const Outcome& outcome,
                 const ReplyFields& fields);
 

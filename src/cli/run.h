@@ -1,4 +1,4 @@
-// ingot run: its flags, for a single prompt or for many lines of stdin.
+// The flags of `ingot run`, and a function that runs each line of stdin as a request.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct RunValues {
   std::optional<std::string> chat_template;
   std::optional<std::string> session;       ///< session file to continue; absent: none
   std::optional<std::string> save_session;  ///< session file to write; absent: none
-  const CLI::App* app = nullptr;            ///< the command `ingot run` in CLI11
+  const CLI::App* app = nullptr;            ///< CLI11's object for the command `ingot run`
   bool jsonl = false;
   bool print_ids = false;
   bool json = false;
@@ -30,8 +30,8 @@ struct RunValues {
   std::int32_t step_rows = 512;
 };
 
-/// Runs each line of stdin as a request, all in one engine, and writes the trace. Returns kDone, or
-/// kCheckFailed if a line gave an error.
+/// Runs each line of stdin as a request. One engine runs all requests. Also writes the trace.
+/// Returns kCheckFailed if a line gave an error, otherwise kDone.
 int run_lines(const RunValues& values, Instance& instance, TraceFile& trace);
 
 }  // namespace ingot

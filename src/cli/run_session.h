@@ -17,11 +17,11 @@ class RunSession {
   RunSession(const RunValues& values, const Instance& instance);
 
   bool is_continued() const { return file_.has_value(); }
-  /// Returns the session's request. Appends the tokens of -p or --tokens, and applies given flags.
+  /// Makes the session's request, adds the tokens of -p or --tokens, and applies the given flags.
   Request request(const Request& flags) const;
   /// Loads the session's keys and values into the engine.
   void restore(Engine& engine) const;
-  /// Saves a session: `request`, and the ids `drawn` that `request` gave. Errors: Error{kIo}.
+  /// Saves `request` and its generated ids `drawn` to the --save-session file. Errors: Error{kIo}.
   void save(Engine& engine, const Request& request, std::span<const std::int32_t> drawn) const;
 
  private:

@@ -16,7 +16,7 @@ class StdinLines {
  public:
   explicit StdinLines(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// Returns the next line without its line break, valid until the next call; nothing at the end.
+  /// Returns the next line without line break, valid until the next call; or nothing at the end.
   ///
   /// Errors: Error{kIo}; Error{kInvalid} for a line of more than `bytes_max` bytes; Interrupted.
   std::optional<std::string_view> next();
@@ -28,8 +28,8 @@ class StdinLines {
   bool ended_ = false;
 };
 
-/// Answers each line of stdin with one JSON object as soon as the line arrives: {"error"}, or the
-/// result of `answer`, which gets the line's JSON and length. Returns true if no line had an error.
+/// Answers each line of stdin when it arrives, with a JSON object: `answer`'s result, or {"error"}.
+/// `answer` gets the line's JSON and the line's length. Returns true if no line had an error.
 ///
 /// Errors: those of StdinLines, for lines of more than `limits.bytes_max` bytes.
 bool answer_lines(const JsonLimits& limits,

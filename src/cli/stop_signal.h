@@ -7,9 +7,9 @@
 
 namespace ingot {
 
-/// Handles SIGINT, SIGTERM and SIGHUP while it exists, in place of interrupt.h. The first signal
-/// wakes `wait_for`; a second one ends the process at once, with `forced_exit_code`. Construct it
-/// before other threads start, because they inherit the signal mask that it sets.
+/// Handles SIGINT, SIGTERM and SIGHUP until destruction, in place of interrupt.h. The first signal
+/// wakes `wait_for`. A second signal ends the process at once, with `forced_exit_code`. Construct a
+/// StopSignal before other threads start, because they inherit the constructor's signal mask.
 class StopSignal {
  public:
   explicit StopSignal(int forced_exit_code);
@@ -19,11 +19,11 @@ class StopSignal {
 
   /// Lets the first signal wake `wait_for`. Before this call, a signal exits with 128 + signal.
   void begin();
-  /// Waits up to `seconds` for the first signal, `ask` or `fail`. Returns false after this time.
+  /// Waits for the first signal, or a call of `ask` or `fail`. Returns false after `seconds`.
   bool wait_for(double seconds);
   /// Returns true if `fail` was called, but no signal came and `ask` was not called.
   bool has_failed();
-  /// Wakes `wait_for` as a first signal does. Thread-safe.
+  /// Wakes `wait_for`, as the first signal does. Thread-safe.
   void ask();
   /// Wakes `wait_for` because serving has failed. Thread-safe.
   void fail();

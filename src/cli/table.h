@@ -13,7 +13,7 @@ namespace ingot {
 /// The lines of a table. Each line has the same number of cells; the first line names the columns.
 using Cells = std::vector<std::vector<std::string>>;
 
-/// Texts before, between and after a line's cells. `ruled`: a rule follows the first line.
+/// Texts before, between and after a line's cells. `ruled`: dashes follow the first line.
 struct Frame {
   std::string_view begin, between, end;
   bool ruled = false;

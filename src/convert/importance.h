@@ -15,8 +15,8 @@ namespace ingot {
 /// Holds, for each column of each matrix, the mean square of the column's input over a text.
 ///
 /// Files have one of two layouts. The GGUF layout, which `ingot imatrix` writes, has tensors
-/// NAME.in_sum2 (sums) and NAME.counts (rows), and general.type "imatrix". The older layout is a
-/// list of entries. Each entry has a name, a number of calls, and values.
+/// NAME.in_sum2 (sums of squares) and NAME.counts (numbers of rows). Its general.type is "imatrix".
+/// The older layout is a list of entries. Each entry has a name, a number of calls, and values.
 /// Source: llama.cpp, tools/imatrix, for both layouts.
 class ImportanceMatrix {
  public:
@@ -28,8 +28,8 @@ class ImportanceMatrix {
   /// Parses the bytes of a file as `read` does. Error messages use `name` as the file's name.
   static ImportanceMatrix parse(std::span<const std::byte> bytes, const std::string& name);
 
-  /// Returns a tensor's values, [experts, cols]; empty if the file has no such tensor. Compare only
-  /// values of one expert with each other: only their ratios have a meaning.
+  /// Returns a tensor's values, [experts, cols]; empty if the file has no such tensor. Ratios
+  /// between values of one expert have a meaning. Values of two experts cannot be compared.
   std::span<const float> find(std::string_view tensor) const;
   /// Returns the number of tensors with values.
   std::size_t size() const { return values_.size(); }

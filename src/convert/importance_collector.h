@@ -14,7 +14,7 @@ namespace ingot {
 
 /// Sums the squared inputs of each matrix of a model, by column.
 ///
-/// Adds up each column in double and in the order of the rows, so sums do not depend on the number
+/// Adds up each column in double precision, row after row. So the sums do not depend on the number
 /// of threads. Tensors with a common input (q, k and v; gate and up) get equal sums.
 class ImportanceCollector final : public LinearObserver {
  public:
@@ -26,7 +26,7 @@ class ImportanceCollector final : public LinearObserver {
   /// Adds input rows of the output head: hidden states after the final norm, [rows, hidden size].
   void head(View rows);
 
-  /// Returns the sums of all tensors with input rows: first by layer, then of the output head.
+  /// Returns the sums of all tensors that got input rows: layer by layer, the output head last.
   std::vector<InputSums> sums() const;
 
  private:

@@ -16,12 +16,12 @@ namespace ingot {
 /// general.quantization_version for the recipe. If `tokenizer` is false, leaves out the tokenizer
 /// and the chat template.
 ///
-/// Adds a line to `warnings` for each value that GGUF stores less exactly.
+/// Adds a line to `warnings` for each value that GGUF stores less exactly than the source.
 /// Errors: model_error naming a value that GGUF or its readers cannot express.
 GgufValues model_values(const Checkpoint& checkpoint, const Spec& spec, const Recipe& recipe,
                         bool tokenizer, std::vector<std::string>& warnings);
 
-/// Returns the alignment of tensor data in bytes: the source's general.alignment or GGUF's default.
+/// Returns tensor data's alignment, in bytes: the source's general.alignment or GGUF's default.
 std::uint32_t alignment_of(const Checkpoint& checkpoint);
 
 }  // namespace ingot

@@ -51,7 +51,7 @@ struct TensorReport {
   std::string name;
   std::string source_type;  ///< the checkpoint's type; empty for a computed tensor
   Format format{};
-  /// The recipe's format if `format` replaces it, because rows do not divide into its blocks.
+  /// The recipe's format, if rows do not divide into blocks of this format; otherwise absent.
   std::optional<Format> wanted;
   std::uint64_t bytes = 0;
   double error = 0;  ///< relative error: sqrt(sum of squared differences / sum of squared weights)
@@ -59,7 +59,7 @@ struct TensorReport {
   std::optional<double> weighted_error;
 };
 
-/// Receives the progress in bytes of weights, counted as float32. May throw to end the work.
+/// Receives the bytes of done weights and of all weights, as float32. May throw to end the work.
 using QuantiseProgress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Writes the file atomically, some megabytes of a tensor at a time. The file's bytes do not depend

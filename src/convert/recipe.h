@@ -25,7 +25,7 @@ std::span<const Recipe> recipes();
 /// Returns the recipe with this name; null if there is none.
 const Recipe* find_recipe(std::string_view name);
 
-/// A tensor's format. `wanted`: the recipe's format, set if rows do not divide into its blocks.
+/// The chosen format. `wanted`: the recipe's format, if rows do not divide into blocks of `wanted`.
 struct FormatChoice {
   Format format{};
   std::optional<Format> wanted;

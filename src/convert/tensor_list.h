@@ -22,10 +22,10 @@ struct ListedTensor {
   std::vector<std::int64_t> shape;  ///< sizes of the dimensions; the last dimension is contiguous
   std::vector<const TensorInfo*> sources;
   std::vector<float> values;
-  /// Number of heads whose rotary pairs move from half a head apart to adjacent rows; 0: none move.
+  /// Number of heads to reorder: rotary pairs half a head apart become adjacent rows. 0: no heads.
   std::int64_t turned_heads = 0;
 
-  /// Returns the columns of a row; 1 for a vector to reorder, whose elements count as rows.
+  /// Returns the number of columns. Each element of a vector with `turned_heads` > 0 is a row.
   std::int64_t cols() const { return turned_heads > 0 && shape.size() == 1 ? 1 : shape.back(); }
   std::int64_t rows() const;
   /// Returns the number of rows of one expert. A dense matrix counts as one expert.

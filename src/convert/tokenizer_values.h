@@ -11,7 +11,7 @@ namespace ingot {
 
 /// Sets the keys tokenizer.* from the checkpoint's tokenizer.
 ///
-/// Adds a line to `warnings` for each property that GGUF stores less exactly.
+/// Adds a line to `warnings` for each property that GGUF stores less exactly than the source.
 /// Errors: model_error if there is no tokenizer, or if it has a property that GGUF cannot store;
 ///         each message names --no-tokenizer.
 void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,

@@ -14,7 +14,7 @@ namespace ingot {
 struct CachedFile {
   std::string path;  ///< path relative to the folder of the snapshot
   std::uint64_t bytes = 0;
-  std::string blob;  ///< name of the blob to which `path` links; empty: it links to no blob
+  std::string blob;  ///< name of the blob to which `path` links; empty: `path` links to no blob
 };
 
 /// A repository in the cache. Its layout:
@@ -41,7 +41,7 @@ class RepoCache {
   std::string ref(std::string_view revision) const;
 
   /// Returns the commit that a revision names: `revision` itself if it is a commit, otherwise the
-  /// content of file refs/<revision>. Returns nothing without this file or the commit's snapshot.
+  /// content of file refs/<revision>. Returns nothing if this file or the snapshot is missing.
   std::optional<std::string> commit_of(std::string_view revision) const;
   /// Returns the commits that have a snapshot, sorted.
   std::vector<std::string> snapshots() const;
@@ -49,7 +49,7 @@ class RepoCache {
   std::vector<std::string> revisions() const;
   /// Returns the files of a snapshot, sorted by path. Leaves out links to missing blobs.
   std::vector<CachedFile> files(std::string_view commit) const;
-  /// Returns the names of all files in the folder `blobs`, sorted, with unfinished downloads.
+  /// Returns the sorted names of all files in the folder `blobs`, including unfinished downloads.
   std::vector<std::string> blob_files() const;
   /// Counts the links to each blob, in all snapshots.
   ///

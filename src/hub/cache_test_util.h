@@ -20,7 +20,7 @@ struct TestCache {
   std::string root = folder.path("hub");
 
   RepoCache repo(const std::string& name) const { return {root, name}; }
-  /// Adds file `path` to snapshot digits(commit), with `content` as the blob digits(blob).
+  /// Writes `content` to blob digits(blob). Links `path` in snapshot digits(commit) to this blob.
   void add(const std::string& name, char commit, const std::string& path, char blob,
            std::string_view content = "0123456789") const {
     const RepoCache cache = repo(name);
@@ -28,7 +28,7 @@ struct TestCache {
     std::ofstream(cache.blob(digits(blob))) << content;
     cache.link(digits(commit), path, digits(blob));
   }
-  /// Returns whether a file or a link exists at `path`; a broken link counts.
+  /// Returns whether a file or a link exists at `path`, even if the link is broken.
   static bool is_there(const std::string& path) {
     return std::filesystem::exists(std::filesystem::symlink_status(path));
   }

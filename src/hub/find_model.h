@@ -27,7 +27,7 @@ struct CachedModel {
   std::string name;  ///< a name that `find_cached_model` accepts
   std::uint64_t bytes = 0;
   std::string path;
-  std::vector<std::string> formats;  ///< {"safetensors"} or {"gguf"}; empty: no model
+  std::vector<std::string> formats;  ///< {"safetensors"} or {"gguf"}; empty: snapshot has no model
 };
 
 /// Lists all models in the cache, sorted by repository. Snapshots without a model get an entry too.

@@ -21,8 +21,8 @@ struct GgufModel {
 std::vector<GgufModel> find_gguf_models(std::span<const std::string> paths);
 
 /// Returns the models that `wanted` names. Compares `wanted` with file paths (".gguf" is optional),
-/// then with labels, then with the parts of each first path between '-', '.' and '/'. Stops at the
-/// first comparison that matches a model. Labels and parts match ignoring case.
+/// then with labels, then with the words of each first path, separated by '-', '.' and '/'. Stops
+/// at the first comparison that matches a model. Labels and words match ignoring case.
 std::vector<GgufModel> match_gguf_models(std::span<const GgufModel> models,
                                          std::string_view wanted);
 

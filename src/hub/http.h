@@ -21,10 +21,10 @@ enum class Transport {
   kRefused,      ///< a retry cannot help: too many redirects, a bad certificate, ...
 };
 
-/// The reply to a request, without its body.
+/// The reply to a request, without the reply's body.
 struct HttpReply {
   Transport transport = Transport::kDone;
-  std::string problem;      ///< what failed, for messages; empty if kDone
+  std::string problem;      ///< what failed, for messages; empty if `transport` is kDone
   int status = 0;           ///< HTTP status of the last reply; 0: no reply arrived
   std::string error_code;   ///< the hub's X-Error-Code: "GatedRepo", "RepoNotFound", ...
   std::string retry_after;  ///< value of the Retry-After header; empty: none

@@ -14,15 +14,15 @@ namespace ingot {
 
 /// Writes a download to a file beside its target, and continues the file of an earlier attempt.
 ///
-/// Errors: Error{kIo} if writing fails; then removes the unfinished file, to free a full disk.
+/// Errors: Error{kIo} if writing fails. IncompleteBlob then removes the file, to free the disk.
 /// model_error if more bytes arrive than `HubFile::bytes`.
 class IncompleteBlob final : public HttpSink {
  public:
   /// Opens or creates the file at `path`. Hashes the bytes that the file already has, and calls
-  /// `tick` for each MiB of them. `file` must outlive this object.
+  /// `tick` for each hashed MiB. `file` must outlive this object.
   IncompleteBlob(std::string path, const HubFile& file, FunctionRef<void()> tick);
 
-  /// Returns the number of bytes in the file, with those of earlier attempts.
+  /// Returns the number of bytes in the file, including those of earlier attempts.
   std::uint64_t bytes() const { return bytes_; }
   /// Empties the file, to download it from the beginning.
   void restart();

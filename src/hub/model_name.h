@@ -11,7 +11,7 @@ namespace ingot {
 struct ModelName {
   std::string repo;               ///< "user/name", or "name" alone
   std::string revision = "main";  ///< branch, tag or commit
-  std::string file;               ///< path in the repository or quantisation; empty: not given
+  std::string file;               ///< quantisation, or path in the repository; empty: not given
 };
 
 /// Parses a name. Returns nothing if `text` is not a valid name.

@@ -11,7 +11,7 @@ namespace ingot {
 /// Limit on the attempts at one request, including the first attempt.
 inline constexpr int kAttemptsMax = 5;
 
-/// Returns the milliseconds to wait after attempt number `attempt` (from 1), which got `reply`.
+/// Returns the wait in milliseconds after attempt `attempt` (the first is 1), which got `reply`.
 /// Returns nothing if no attempt should follow: kAttemptsMax is reached, the failure would repeat,
 /// or the server asks to wait for more than two minutes.
 ///

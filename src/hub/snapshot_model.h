@@ -20,8 +20,8 @@ struct ModelFiles {
   std::string index;
 };
 
-/// Chooses a model from the sorted `paths`. With `wanted`: the GGUF model that `wanted` names
-/// (match_gguf_models), else the file `wanted`. Without: the safetensors model with configuration
+/// Chooses a model from the sorted `paths`: the GGUF model that `wanted` names (match_gguf_models),
+/// else the file `wanted`. If `wanted` is empty, chooses the safetensors model with configuration
 /// and tokenizer, else the only GGUF model. Returns nothing if there is no such model.
 ///
 /// `name` is the repository's name, for messages.

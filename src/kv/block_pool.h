@@ -38,7 +38,7 @@ class BlockPool {
   /// Returns the owner of a cached block; kNoOwner if the block is not cached.
   std::int32_t owner(std::int32_t block) const { return node_at(block).owner; }
   bool is_indexed(std::int32_t block) const { return owner(block) != kNoOwner; }
-  /// Returns whether a holder may write to a block: it has one reference and is not cached.
+  /// Returns whether a block's holder may write to it: the block has one reference and no owner.
   bool is_writable(std::int32_t block) const {
     return references(block) == 1 && !is_indexed(block);
   }
@@ -50,7 +50,7 @@ class BlockPool {
   /// Drops a reference. After the last reference, appends the block to the free list or to its
   /// owner's list of evictable blocks. It is a bug to release a block without references.
   void release(std::int32_t block);
-  /// Marks a block as cached and counts it against `owner`; kNoOwner marks it as not cached.
+  /// Makes `owner` the owner of a cached block. If `owner` is kNoOwner, the block is not cached.
   void set_owner(std::int32_t block, std::int32_t owner);
   /// Sets the function that `allocate` calls with each block that it evicts; the function must
   /// forget the block's contents. Returns the previous function.

@@ -66,10 +66,10 @@ class KvCache {
   /// Returns the memory of all layers of a group. For tests.
   const Buffer& pages(std::int32_t g) const { return at(pages_, g); }
 
-  /// Writes to layer `i` in the blocks that the pool hands out first. The first write to a memory
-  /// page is slow, and steps should not wait for it. `bytes`: size of these blocks in all layers of
-  /// the group together. Do not call it while a step runs. Does nothing if the host cannot write to
-  /// the device's memory.
+  /// Writes to the first blocks of layer `i`, which the pool hands out first. The first write to a
+  /// memory page is slow, and steps should not wait for it. `bytes`: size of these blocks, summed
+  /// over all layers of the KV group. Do not call `touch` while a step runs. Does nothing if the
+  /// host cannot write to the device's memory.
   void touch(std::int64_t i, std::int64_t bytes);
   /// Returns the number of layers of this stage.
   std::int64_t layer_count() const { return std::ssize(places_); }
@@ -84,11 +84,11 @@ class KvCache {
 
   /// Drops a reference to a block after all steps now under way have ended.
   void release(std::int32_t g, std::int32_t block);
-  /// Drops a reference to a block when the step being planned ends; this step copies the block.
+  /// Drops a reference to a block after the step being planned has run. That step copies the block.
   void release_after_next(std::int32_t g, std::int32_t block);
   /// Begins to plan a step. If no step is under way, also drops references of an abandoned plan.
   void begin_plan();
-  /// Ends the planning of a step and puts it under way. A later `release` waits for the step's end.
+  /// Marks the planned step as under way. A later `release` waits until this step has ended.
   void begin_step() { ++begun_; }
   /// Ends the oldest step under way.
   void end_step();

@@ -9,8 +9,8 @@
 namespace ingot {
 
 /// Counts the blocks of all owners, and keeps some owners in a binary heap. At the top is the owner
-/// with the most blocks; among equals, the owner whose count grew last. So an owner beyond its
-/// share loses its own block. Only the constructor allocates memory. Operations are O(log owners).
+/// with the most blocks; among equal owners, the one that grew last. So an owner that grows beyond
+/// its share loses a block. Only the constructor allocates memory. Operations are O(log owners).
 class OwnerHeap {
  public:
   /// Starts each owner with 0 blocks and outside the heap. Owners are numbered from 0.

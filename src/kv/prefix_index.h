@@ -20,7 +20,7 @@ namespace ingot {
 struct PrefixKey {
   std::array<std::uint64_t, 2> domain{};  ///< hash of API key and salt; domains share no blocks
   std::uint64_t adapter = 0;              ///< adapter's number, new for each load; 0: no adapter
-  /// The owner of cached blocks: an API key, whatever its salts. Comparisons of PrefixKeys ignore
+  /// The owner of cached blocks: an API key with any salt. Comparisons of PrefixKeys ignore
   /// `tenant`. If several tenants share a domain, the first tenant owns all blocks of the domain.
   std::uint64_t tenant = 0;
 
@@ -53,23 +53,23 @@ struct PrefixMiss {
   std::int64_t token = 0;  ///< index of the first token that was not found
 };
 
-/// Values besides PrefixKeys and tokens on which the hashes of a PrefixIndex depend.
+/// Values that enter the hashes of a PrefixIndex, in addition to PrefixKeys and tokens.
 struct PrefixIndexOptions {
   std::array<std::uint64_t, 2>
       secret{};  ///< random for each process, so that clients cannot construct collisions
-  std::uint64_t model = 0;  ///< identifies weights and numerics
+  std::uint64_t model = 0;  ///< identifies the model's weights and numerics
   int hash_bits = 128;      ///< number of hash bits in use; tests use fewer to cause collisions
 };
 
 /// A tree of full blocks. The index finds a block by a 128-bit keyed hash of its PrefixKey and all
-/// tokens up to its end. It also compares tokens and parent, so a collision only loses one hit.
+/// tokens up to the block's end. It also compares tokens and parent, so a collision costs one hit.
 ///
 /// The index holds no references. A cached block that no sequence holds is evictable, and the pool
 /// reports its eviction. A sequence that holds a block holds all blocks before it, and releases the
 /// last block first. So a pool evicts an owner's leaves before their parents.
 ///
-/// Each operation takes time in proportion to its blocks. After construction, only the first
-/// request of a PrefixKey allocates memory. If this fails, the sequence is not registered.
+/// An operation's time is proportional to its number of blocks. After construction, only the first
+/// request of a PrefixKey allocates memory. If no memory is free, the sequence is not registered.
 class PrefixIndex {
  public:
   /// A sequence's position in the tree: its last registered block.
@@ -100,9 +100,9 @@ class PrefixIndex {
   std::int32_t found(std::int64_t i, std::int32_t g) const {
     return i < std::ssize(path_) ? block(at(path_, i), g) : -1;
   }
-  /// Returns the number of evictable blocks of group g in `match`, the result of the last `find`.
+  /// Counts `match`'s evictable blocks of group g. `match`: the result of the last `find`.
   std::int64_t unheld(const Match& match, std::int32_t g) const;
-  /// Counts the blocks of group g in `match`, the last `find`'s result, that only `holder` holds.
+  /// Counts `match`'s blocks in group g that only `holder` holds. `match`: the last find's result.
   std::int64_t held_alone(const Match& match, std::int32_t g, const SequenceBlocks& holder) const;
   /// Fills the tables of `blocks`, which must be empty, with the blocks of `match`. `match` must be
   /// the result of the last `find`. Returns the sequence's place.
@@ -142,7 +142,7 @@ class PrefixIndex {
     std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
     std::int32_t parent = -1;        ///< parent node; -1 for a root or a free node
     std::int32_t root = -1;          ///< root of the node's tree; for a root, its own number
-    std::int32_t tenant_index = -1;  ///< owner number of the root's tenant in the pools
+    std::int32_t tenant_index = -1;  ///< the pools' owner number for the root's tenant
     std::int32_t children = 0;
     std::int32_t places = 0;
     std::int32_t blocks = 0;       ///< number of groups in which the node has a block
@@ -204,7 +204,7 @@ class PrefixIndex {
   std::vector<std::int32_t> unused_;   ///< numbers of free nodes
   std::vector<std::int32_t> buckets_;  ///< hash table of nodes with linear probing; -1: empty
   std::vector<std::vector<std::int32_t>> node_of_;  ///< [groups][blocks]: node, or -1: not cached
-  std::vector<Ghost> ghosts_;                       ///< by the low bits of the Ghost's `content`
+  std::vector<Ghost> ghosts_;                       ///< indexed by low bits of `Ghost::content`
   std::map<PrefixKey, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
   std::map<std::uint64_t, Tenant> tenants_;

@@ -19,12 +19,12 @@ namespace ingot {
 
 struct GgufEntry;
 
-/// A tensor of a checkpoint. Its bytes lie inside the file. bind_model checks its name and shape.
+/// A tensor of a checkpoint, inside the file's bounds. bind_model checks the name and the shape.
 struct TensorInfo {
   std::string name;
   std::vector<std::int64_t> shape;  ///< sizes of the dimensions, outermost first (row-major)
   std::string type_name;            ///< name of the type in the file: "Q4_K", "BF16", "I64"
-  std::optional<Format> format;     ///< weight format; absent if ingot cannot compute with it (I64)
+  std::optional<Format> format;     ///< weight format; absent if ingot cannot use the type (I64)
   const std::byte* data = nullptr;  ///< first byte of the tensor, in the mapped file or in memory
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;  ///< offset of the tensor in the file, in bytes
@@ -61,7 +61,7 @@ class Checkpoint {
   std::span<const TensorInfo> tensors() const { return tensors_; }
   /// Returns the tensor with this name, or null.
   const TensorInfo* find(std::string_view name) const;
-  /// Returns the tokenizer; null if the files have no tokenizer, or one of an unknown kind.
+  /// Returns the tokenizer; null if the files have no tokenizer of a known kind.
   const TokenizerData* tokenizer() const { return tokenizer_.get(); }
   /// Returns the metadata as key-value pairs for display, in file order. Shortens long values.
   std::span<const std::pair<std::string, Json>> metadata() const { return metadata_; }

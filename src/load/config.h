@@ -27,11 +27,11 @@ struct RopeScaling {
   enum class Kind { kNone, kLinear, kLlama3, kYarn };
   Kind kind = Kind::kNone;
   double factor = 1;            ///< divisor of frequencies (linear, llama3 and yarn); above 0
-  double low_freq_factor = 1;   ///< llama3: rotations per original_context; full scaling below
-  double high_freq_factor = 4;  ///< llama3: rotations per original_context; no scaling above
+  double low_freq_factor = 1;   ///< llama3: full scaling if rotations per original_context < this
+  double high_freq_factor = 4;  ///< llama3: no scaling if rotations per original_context > this
   double original_context = 0;  ///< llama3 and yarn: trained context in tokens
-  double beta_fast = 32;        ///< yarn: rotations per original_context; no scaling above
-  double beta_slow = 1;         ///< yarn: rotations per original_context; full scaling below
+  double beta_fast = 32;        ///< yarn: no scaling if rotations per original_context > this
+  double beta_slow = 1;         ///< yarn: full scaling if rotations per original_context < this
   bool truncate = true;         ///< yarn: whether to round the correction range to whole pairs
   std::optional<double> attention_factor;  ///< yarn: scales cos and sin; absent: 0.1 ln(factor) + 1
 };
@@ -46,7 +46,7 @@ enum class Activation { kSilu, kGeluTanh, kGeluErf };
 struct Config {
   Naming naming = Naming::kGguf;
   std::string architecture;  ///< name in GGUF's spelling: "llama", "qwen3", "qwen3moe", ...
-  std::string model_type;    ///< type in the file's spelling: "mistral", "llama"
+  std::string model_type;    ///< model type as the file spells it: "mistral", "llama"
 
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
@@ -64,14 +64,14 @@ struct Config {
   std::int64_t rope_dims = 0;  ///< rotated elements of a head; default: head_dim
   RopeScaling rope_scaling;
 
-  /// Sliding window of each layer in tokens; 0: no window. Empty vector: no layer has a window.
+  /// Each layer's sliding window in tokens; 0: no window. Empty vector: no layer has a window.
   std::vector<std::int64_t> window;
 
   /// Whether the output head is the embedding matrix. Absent (GGUF): yes if the checkpoint has no
   /// tensor for the head.
   std::optional<bool> tied;
   /// Whether linear layers have biases (Hugging Face's attention_bias, mlp_bias). Absent: a layer
-  /// has a bias if the checkpoint has its tensor.
+  /// has a bias if the checkpoint has a bias tensor for this layer.
   std::optional<bool> attention_bias;
   std::optional<bool> mlp_bias;
 

@@ -55,7 +55,7 @@ class Json {
   /// Returns the member `key` if it is a string; otherwise null.
   const std::string* find_string(std::string_view key) const;
 
-  /// Appends an element to an array, or a member to an object. A value of another type is a bug.
+  /// `push` appends to an array, `set` appends to an object. A call on any other type is a bug.
   Json& push(Json element);
   Json& set(std::string key, Json member);
 
@@ -64,7 +64,7 @@ class Json {
   std::string dump(int indent = 0) const;
 
  private:
-  /// Integers up to INT64_MAX are std::int64_t; only larger integers are std::uint64_t.
+  /// An integer above INT64_MAX is a std::uint64_t; any other integer is a std::int64_t.
   using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
                              Array, Object>;
   explicit Json(Value v) : value_(std::move(v)) {}
@@ -81,7 +81,7 @@ struct JsonLimits {
 
 /// Parses one document. White space may surround it; comments and a byte order mark are errors.
 ///
-/// Units:  `base_offset` is the byte of the file at which `text` begins; error offsets include it.
+/// Units:  `base_offset` is the byte of the file at which `text` begins. Errors give file offsets.
 /// Errors: model_error(file, section, offset, reason) for malformed text, invalid UTF-8, duplicate
 ///         keys, numbers beyond a double's range, or an exceeded limit.
 Json parse_json(std::string_view text, const std::string& file, const std::string& section,

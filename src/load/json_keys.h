@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Formats `value` for an error message, on one line. Names only the type of arrays and objects.
+/// Formats `value` for an error message, on one line. An array or object becomes its type's name.
 std::string shown(const Json& value);
 
 /// Reads the members of an object in a configuration file. A member that is null counts as absent.
@@ -18,7 +18,7 @@ std::string shown(const Json& value);
 /// Errors: model_error(file, section, 0, ...) if a member has a wrong type or is out of range.
 class JsonKeys {
  public:
-  /// Messages put `prefix` ("rope_scaling.") before keys. `object` and `file` must outlive this.
+  /// Errors put `prefix` ("rope_scaling.") before keys. `object` and `file` must outlive JsonKeys.
   JsonKeys(const Json& object, const std::string& file, std::string prefix = "",
            std::string_view section = "config")
       : object_(object), file_(file), prefix_(std::move(prefix)), section_(section) {}
@@ -60,7 +60,7 @@ class JsonKeys {
   template <class T>
   const T* typed(std::string_view key, const T* (Json::*as)() const,
                  std::string_view expectation) const;
-  /// Returns `value` if it is present; otherwise throws the error of `missing`.
+  /// Returns `value` if it is present; otherwise calls `missing(key)`, which throws an error.
   template <class T>
   T present(std::string_view key, T value) const;
 

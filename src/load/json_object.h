@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// A member in json_object's list. `value` is mutable, so that json_object can move it.
+/// A member in json_object's list. `value` is mutable: json_object moves it from a const list.
 struct JsonMember {
   std::string_view name;
   mutable Json value;

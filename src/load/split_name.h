@@ -6,10 +6,10 @@
 
 namespace ingot {
 
-/// The parsed name of one file of a split model. The parser accepts all numbers from 0 to 99,999.
+/// The parsed name of one file of a split model. The two numbers may have any values up to 99,999.
 struct SplitName {
   std::string_view stem;
-  int part = 0;  ///< number of the file, counted from 1
+  int part = 0;  ///< number of the file; the first file has number 1
   int parts = 0;
 };
 

@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Rows [first_row, first_row + rows) of a tensor, seen as a matrix with `cols` columns.
+/// Rows [first_row, first_row + rows) of a tensor that is read as a matrix with `cols` columns.
 struct BoundPart {
   const TensorInfo* tensor = nullptr;
   std::int64_t first_row = 0;
@@ -45,7 +45,7 @@ struct BoundLayer {
   std::vector<BoundWeight> expert_down;
 };
 
-/// A checkpoint's tensors by role, which bind_model has checked. The pointers point into the
+/// A checkpoint's tensors by role. bind_model has checked the tensors. The pointers point into the
 /// checkpoint, which must outlive this object.
 struct BoundModel {
   Spec spec;
@@ -61,7 +61,7 @@ struct BoundModel {
 /// unknown to the architecture; model_error for an unsupported configuration.
 BoundModel bind_model(const Checkpoint& checkpoint);
 
-/// Decodes all elements of a tensor to floats, whatever its format. Use it for small tensors:
+/// Decodes all elements of a tensor to floats, from any format. For small tensors only:
 /// norms, biases, frequency factors.
 std::vector<float> decode_tensor(const TensorInfo& tensor);
 

@@ -18,13 +18,13 @@ namespace ingot {
 using ModelFingerprint = std::array<std::uint64_t, 2>;
 
 /// Hashes the architecture and each tensor's name, type, shape and bytes. Reads the bytes once, on
-/// the threads of `pool`. `weights` is the format to which loading rounds matrices, or absent.
+/// the threads of `pool`. `weights` is the format to which loading rounds matrices, if any.
 ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spec,
                                    std::optional<Format> weights, ThreadPool& pool);
 
 /// Returns `system_fingerprint` for responses: "fp_" and 16 hexadecimal digits. The digits depend
 /// on the model, the type of its KV cache ("F16"), the numerics profile and kOrderVersion. Servers
-/// with equal values answer equal requests with equal bytes.
+/// with equal fingerprints answer equal requests with equal bytes.
 std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type);
 
 /// Formats a fingerprint as 32 hexadecimal digits.

@@ -34,9 +34,9 @@ Scratch make_scratch(Backend& backend, const Spec& spec, const StepLimits& limit
 struct Outputs {
   /// What to compute from logits. All output rows get logits except the last `hidden_rows` rows.
   LogitsReduce logits;
-  /// Number of the last output rows that stay in Scratch::output as hidden states.
+  /// The last `hidden_rows` output rows stay in Scratch::output as hidden states.
   std::int64_t hidden_rows = 0;
-  /// Number of the last hidden states that skip the final norm, because the next stage takes them.
+  /// The last `raw_rows` hidden states skip the final norm. They are the next stage's input.
   std::int64_t raw_rows = 0;
 };
 

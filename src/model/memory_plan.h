@@ -23,14 +23,14 @@ struct PlanRequest {
   std::int32_t rows = 1;             ///< number of rows of the largest step
   std::int32_t out_rows = 1;         ///< number of output rows of the largest step
   std::int64_t output_bytes = 0;     ///< bytes that the caller needs for inputs and results
-  std::int64_t table_bytes = 0;      ///< bytes of the caller's block tables per block of `context`
+  std::int64_t table_bytes = 0;      ///< bytes of the caller's block tables per 16 context tokens
   std::int64_t available_bytes = 0;  ///< limit on all planned memory, in bytes
 };
 
 /// Planned bytes by purpose, and the largest sizes that fit.
 struct MemoryPlan {
   std::int64_t weights_bytes = 0;
-  std::int64_t kv_bytes_per_token = 0;  ///< bytes in all layers, as if no layer had a window
+  std::int64_t kv_bytes_per_token = 0;  ///< bytes in all layers together; ignores windows
   std::int64_t kv_bytes = 0;            ///< bytes of the keys and values of all sequences
   std::int64_t scratch_bytes = 0;       ///< bytes of activations, rotary and block tables, results
   std::int64_t rounding_bytes = 0;      ///< bytes needed only while loading, to round a matrix
@@ -51,11 +51,11 @@ struct MemoryPlan {
 /// Plans memory for a request; allocates nothing.
 MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend, const PlanRequest& request);
 
-/// Throws Error{kDoesNotFit} if the plan does not fit. The message has the numbers and the options
-/// that would help.
+/// Throws Error{kDoesNotFit} if the plan does not fit. The message gives the planned
+/// numbers, and the options that would make the plan fit.
 void require_fit(const MemoryPlan& plan, const std::string& file);
 
-/// Counts each KV group's blocks for sequences of `context` tokens and steps of `rows` rows.
+/// Counts the blocks that each KV group needs. A sequence has `context` tokens, a step `rows` rows.
 std::vector<std::int32_t> kv_blocks(std::span<const KvGroup> groups, std::int64_t context,
                                     std::int32_t sequences, std::int32_t rows);
 

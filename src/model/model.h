@@ -43,7 +43,7 @@ struct Layer {
   std::vector<Weight> expert_down;
 };
 
-/// Which parts of a checkpoint to load, and how.
+/// Which layers and matrices of a checkpoint to load, and how.
 struct ModelOptions {
   std::int64_t first_layer = 0;
   std::int64_t last_layer = -1;  ///< last layer to load, plus one; -1: up to the model's last layer
@@ -53,7 +53,7 @@ struct ModelOptions {
   std::int64_t context = 0;      ///< number of positions in the rotary tables
   bool check_tensors = false;    ///< whether to refuse weights that are NaN or infinite
   /// The format to which loading rounds dense matrices; absent: no rounding. If the block size does
-  /// not divide a matrix's columns, `format_for_rows` gives the format, as in `ingot quantize`.
+  /// not divide a matrix's `cols`, `format_for_rows` gives the format, as in `ingot quantize`.
   std::optional<Format> weights{};
   ThreadPool* pool = nullptr;  ///< threads for rounding; null: the calling thread
   /// The folder of the pack cache (pack_cache.h); empty: no cache.
@@ -92,7 +92,7 @@ using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 /// pack cache has these weights, loads them from there; otherwise stores them at the end. A failure
 /// of the cache is only a warning. The model does not need the checkpoint's files afterwards.
 ///
-/// Errors: Error{kModel} if a selected part is not in the checkpoint, or a tensor is not finite or
+/// Errors: Error{kModel} if the checkpoint lacks a selected matrix, or a tensor is not finite or
 /// cannot be rounded; Error{kInvalid} if `options.weights` is set and rounds no matrix; Error{kIo}
 /// if a file changed while it was read; Error{kDoesNotFit}.
 std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel& bound,

@@ -25,7 +25,7 @@ struct PackedFile {
   std::vector<std::span<const std::byte>> weights;  ///< each weight's bytes, as views of the file
 };
 
-/// Returns the path in `folder` of the packed file for the weights with this key.
+/// Returns the path that the packed file with this key has in `folder`.
 std::string packed_path(std::string_view folder, std::string_view key);
 
 /// Maps a file that `write_packed` wrote; returns nullopt if the file does not exist. Reads the

@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Computes the rotary frequencies of a configuration, and applies its scaling.
+/// Computes the rotary frequencies of a configuration, with the configuration's scaling.
 ///
 /// Source: linear: Chen et al., arXiv:2306.15595. YaRN: arXiv:2309.00071, with the correction
 /// range of transformers and of GGUF readers. llama3: the Llama 3.1 release's frequency bands.
 RopeSpec rope_spec(const Config& config);
 
-/// Divides each pair's frequency by its divisor. GGUF's rope_freqs.weight stores the divisors.
+/// Divides each pair's frequency by the pair's divisor. GGUF's rope_freqs.weight has the divisors.
 void divide_frequencies(RopeSpec& rope, std::span<const float> divisors);
 
 /// Returns the bytes of the cosine and sine tables for `positions` positions.
@@ -28,7 +28,7 @@ struct RopeTensors {
   RopeTable table;
 };
 
-/// Computes tables of cos and sin of position * frequency, times RopeSpec::factor, from doubles.
+/// Computes tables of factor * cos(a) and factor * sin(a) in doubles; a is position * frequency.
 RopeTensors make_rope_table(Backend& backend, const RopeSpec& rope, std::int64_t positions);
 
 }  // namespace ingot

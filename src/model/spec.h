@@ -26,7 +26,7 @@ struct Spec {
   std::int64_t layers = 0;
   std::int64_t hidden = 0;    ///< width of the residual stream (H in shapes)
   std::int64_t ffn = 0;       ///< inner width of dense feed-forward layers (F in shapes)
-  std::int64_t vocab = 0;     ///< size of the vocabulary (V); 0 without embedding and head
+  std::int64_t vocab = 0;     ///< size of the vocabulary (V); 0: neither embedding nor head
   std::int64_t context = 0;   ///< trained context in tokens
   std::int32_t heads = 0;     ///< number of query heads (N in shapes)
   std::int32_t kv_heads = 0;  ///< number of kv heads (G in shapes)

@@ -1,4 +1,4 @@
-// StepCost: lower bounds of the bytes that a step reads and of its arithmetic operations.
+// StepCost: lower bounds of how many bytes a step reads and how many operations it computes.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct KvCost {
 /// Lower bound of a step's cost. Counts are doubles, exact up to 2^53.
 struct StepCost {
   double bytes = 0;     ///< bytes that the step reads
-  double int8_ops = 0;  ///< operations on matrices in block formats, and of kInt8 attention
-  double f32_ops = 0;   ///< operations on matrices in dense formats, and of float attention
+  double int8_ops = 0;  ///< operations of linears in block formats, and of kInt8 attention
+  double f32_ops = 0;   ///< operations of linears in dense formats, and of float attention
 
   StepCost& operator+=(const StepCost& other);
   double ops() const { return int8_ops + f32_ops; }
@@ -33,10 +33,10 @@ struct StepCost {
 
 /// Computes the cost of one step over `parts`.
 ///
-/// Bytes: every packed weight counts once. The embedding counts with the looked-up rows only, and
-/// not at all if the tied head counts. If T rows choose k of E experts each, then min(E, T * k)
-/// experts count, as if rows shared no expert. A sequence's keys and values count once per layer,
-/// if a row of the sequence sees them.
+/// Bytes: every packed weight counts once. Only the looked-up rows of the embedding count; if the
+/// tied head counts, the embedding does not count again. If T rows choose k of E experts each, then
+/// min(E, T * k) experts count, as if rows shared no expert. Keys and values of a sequence count
+/// once per layer, if a row of the sequence sees them.
 ///
 /// Operations: each [M, K] matrix, also of a chosen expert, costs 2 * M * K per row. Each key that
 /// a row sees costs 4 * head_dim per query head. Norms, rotations and activations cost nothing.

@@ -7,14 +7,14 @@
 
 namespace ingot::k_search {
 
-/// A scale and a minimum. The value of code q, an integer in [0, kHigh], is scale * q - min.
+/// A scale and a minimum. An integer code q in [0, kHigh] has the value scale * q - min.
 struct ScaleAndMin {
   float scale = 0;
   float min = 0;
 };
 
-/// Sums over the weights x that share a ScaleAndMin. Field `rq` is the sum of w * r * q, and so on:
-/// w is x's importance, q is x's nearest code, and r is the error x - (scale * q - min).
+/// Sums over the weights x that share a ScaleAndMin. For example, `rq` is the sum of w * r * q.
+/// Here w is x's importance, q is x's nearest code, and r is the error x - (scale * q - min).
 struct AffineSums {
   float w = 0;
   float q = 0;
@@ -64,8 +64,8 @@ struct ScoredFit {
   float error = 0;
 };
 
-/// Computes the least-squares fit for the codes that weights have under `fit`; `s` holds their
-/// sums. Returns `fit` if these codes do not determine a fit.
+/// Computes the least-squares fit for fixed codes. `s` is the result of round_and_sum for `fit`.
+/// Returns `fit` if the codes do not determine a fit.
 inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
   double scale = 0;
   double min = 0;
@@ -73,7 +73,7 @@ inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
   double lower = scale * s.rq - min * s.r;
   if (fit.min + min < 0 && range == MinRange::kNotNegative) {
     min = -fit.min;
-    const double raised = s.rq + min * s.q;  // the change `min` raises every r
+    const double raised = s.rq + min * s.q;  // `rq` after the minimum changes by `min`
     scale = raised / s.qq;
     lower = scale * raised - min * (2 * s.r + min * s.w);
   }
@@ -81,14 +81,14 @@ inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
           static_cast<float>(s.rr - lower)};
 }
 
-/// Searches for the best scale and minimum of kSize weights. Does not round them to stored numbers.
+/// Searches for the best scale and minimum of kSize weights. Both are still unrounded floats.
 template <int kSize, int kHigh>
 ScaleAndMin best_fit(const float* x, const float* weight, MinRange range) {
   const auto [least, most] = std::minmax_element(x, x + kSize);
   const float low = range == MinRange::kAny ? *least : std::min(*least, 0.0f);
   const ScaleAndMin flat{0, -low};
   ScoredFit best{flat, round_and_sum<kSize, kHigh>(x, weight, flat).rr};
-  /// Makes one least-squares step from `fit`; keeps the result if its error is the smallest.
+  /// Makes one least-squares step from `fit`; keeps the result if its error is the smallest so far.
   const auto improve = [&](ScaleAndMin fit) {
     const ScoredFit found = refit(round_and_sum<kSize, kHigh>(x, weight, fit), fit, range);
     if (found.error < best.error) best = found;

@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// Unpacks 16 bytes to 32 codes: the low nibbles to codes 0 to 15, the high nibbles to 16 to 31.
+/// Unpacks 16 bytes to 32 codes: low nibbles to codes 0 to 15, high nibbles to codes 16 to 31.
 INGOT_INLINE void split_nibbles(const std::uint8_t* packed, std::uint8_t* code) {
   for (int k = 0; k < 16; ++k) {
     code[k] = static_cast<std::uint8_t>(packed[k] & 15);
@@ -30,8 +30,8 @@ struct ScaleMin {
 };
 
 /// Unpacks scale j and minimum j (0 to 7) from the 12 bytes of Q4_K and Q5_K. Bytes 0-3 hold scales
-/// 0-3 in their low 6 bits; bytes 4-7 hold minimums 0-3. Bytes 8-11 hold the low nibbles of scales
-/// 4-7 and minimums 4-7, whose upper two bits are the top bits of bytes 0-3 and 4-7.
+/// 0-3 (low 6 bits) and the top 2 bits of scales 4-7. Bytes 4-7 hold minimums in the same way.
+/// Bytes 8-11 hold the low 4 bits of scales 4-7 (low nibble) and of minimums 4-7 (high nibble).
 INGOT_INLINE ScaleMin unpack_scale_min(const std::uint8_t* packed, int j) {
   if (j < 4) {
     return {static_cast<std::uint8_t>(packed[j] & 63),

@@ -17,8 +17,8 @@ bool can_encode(Format format);
 /// does not divide `cols` either, returns F16.
 Format format_for_rows(Format wanted, std::int64_t cols);
 
-/// Encodes a row of floats in `format`. Q8_0, Q4_0, Q5_0 and Q5_1 get the bytes that ggml would
-/// write. K formats, and Q5_1 with an importance, get the codes with the smallest error found.
+/// Encodes a row of floats in `format`. Q8_0, Q4_0, Q5_0, and Q5_1 without importance, get the
+/// bytes of ggml. K formats, and Q5_1 with importance, get the codes with the smallest error found.
 ///
 /// `importance` is the factor of each weight's squared error; null: all factors are 1. The dense
 /// formats and Q8_0 ignore it, since rounding to nearest is best for any factors.

@@ -31,7 +31,7 @@ namespace ingot {
 template <class... Ts>
 struct TypeList {};
 
-/// All weight formats. A new format needs a header and an entry here.
+/// All weight formats. A new format needs its own header and an entry in this list.
 using Formats = TypeList<F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K,
                          IQ4_NL, IQ4_XS, MXFP4>;
 
@@ -87,17 +87,17 @@ const char* format_name(Format format);
 /// Returns the format with the GGUF type number `type`; nothing if no format has this number.
 std::optional<Format> format_from_ggml(std::uint32_t type);
 
-/// Returns the name of the GGUF type number `type`, for messages, even if the type is not in the
-/// list of formats. Returns null for unknown numbers.
+/// Returns the name of the type with the GGUF number `type`, for messages. Also knows types that
+/// are not in the list of formats. Returns null for unknown numbers.
 const char* ggml_type_name(std::uint32_t type);
 
 /// Returns the bytes of a row with `cols` weights.
 ///
 /// Errors: it is a bug if `cols` is negative, is not a multiple of the block size, or makes the
-///         number of bytes overflow. Loaders check this first.
+///         number of bytes overflow. Loaders check `cols` first.
 std::int64_t row_bytes(Format format, std::int64_t cols);
 
-/// Decodes the 32 weights of one group. Only fl() rounds, to float32. The products
+/// Decodes the 32 weights of one group. fl() rounds to float32; nothing else rounds. The products
 /// scale = d * scale[j] and min = kMinSign * m * min[j] are exact:
 ///     weight[k] = fl(fl(scale * value(code[k])) + min)
 ///

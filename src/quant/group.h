@@ -16,7 +16,7 @@ inline constexpr int kGroup = 32;
 ///
 ///     weight[k] = d * scale[j] * value(code[k]) + kMinSign * m * min[j],  j = k / (32 / kScales)
 ///
-/// Without integer scales, scale[0] is 1, and min[0] is 1 if m exists. Other absent fields are 0.
+/// Without integer scales, scale[0] is 1, and min[0] is 1 if m exists. Fields without use are 0.
 struct GroupCodes {
   std::uint16_t d;            ///< the block's scale: F16 bits, or the E8M0 byte of MXFP4
   std::uint16_t m;            ///< the block's minimum, as F16 bits; 0 if the format has none

@@ -24,7 +24,7 @@ struct IQ4_XS {
     std::uint16_t d;           ///< factor of all scales, as F16 bits
     std::uint16_t scales_h;    ///< upper two bits of scale g at bits 2g and 2g + 1
     std::uint8_t scales_l[4];  ///< lower four bits of scale g in nibble g; low nibbles first
-    std::uint8_t qs[128];      ///< 16 bytes per 32 codes; low nibbles: codes 0-15, high: 16-31
+    std::uint8_t qs[128];      ///< 32 codes per 16 bytes: 0-15 in low nibbles, 16-31 in high ones
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

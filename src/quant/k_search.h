@@ -1,10 +1,10 @@
 // Helpers of encoders that search for the best scales by alternating least squares.
 //
 // For given codes, the best scales solve a linear least-squares problem. For given scales, the
-// nearest codes are best. No step raises the error, so each start reaches a local optimum. Encoders
-// refine the best of several starts, round its scales to the integers that a block stores, and
-// repeat both steps with these integers. They solve for the residuals of the weights, for which
-// float32 is exact enough.
+// nearest codes are best. Neither step raises the error, so each start reaches a local optimum.
+// Encoders refine the best of several starts and round the found scales to the integers that a
+// block stores. Then encoders repeat both steps with these integers. The least-squares step fits
+// the residuals of the weights, because float32 is exact enough for residuals.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@
 namespace ingot::k_search {
 
 /// Number of starting scales on each side of the scale that maps the range exactly to the codes.
-/// kStartStep is the distance of two starts in codes. Doubling the number lowers Q4_K's error on
-/// 200k normal weights by 0.1 % (0.2 % with an importance; Q6_K: not at all), at 0.7 of the speed.
-/// Sums in double lower the error by 0.1 to 0.2 % more (up to 1.3 %), at a quarter of the speed.
+/// kStartStep is the distance of adjacent starts, in codes. Twice as many starts lower Q4_K's error
+/// on 200k normal weights by 0.1 % (0.2 % with an importance; Q6_K: 0 %), at 0.7 of the speed.
+/// Double sums lower the error by 0.1 to 0.2 % more (up to 1.3 %), at a quarter of the speed.
 inline constexpr int kStartsEachSide = 5;
 inline constexpr float kStartStep = 0.2f;
 inline constexpr int kIterations = 4;
@@ -62,14 +62,14 @@ inline int nearest(double v, int low, int high) {
   return static_cast<int>(clamped - low + 0.5) + low;
 }
 
-/// Returns 1 / scale, or 0 if the scale is near zero. All weights then get the code nearest to 0.
+/// Returns 1 / scale. Returns 0 if the scale is near zero; all codes are then those nearest to 0.
 inline float inverse(float scale) { return std::fabs(scale) < 1e-30f ? 0 : 1 / scale; }
 /// Returns 1 / scale in double, or 0 if the scale is 0.
 inline double inverse(double scale) { return scale == 0 ? 0 : 1 / scale; }
 
 /// Rounds `scale` to F16 and returns the F16 bits.
 ///
-/// Errors: kInvalid with the name `format` if the scale is outside the range of F16.
+/// Errors: kInvalid, which names `format`, if the scale is outside the range of F16.
 inline std::uint16_t scale_to_half(double scale, const char* format) {
   const std::uint16_t bits = float_to_half(static_cast<float>(scale));
   if ((bits & 0x7C00) == 0x7C00) {
@@ -79,7 +79,7 @@ inline std::uint16_t scale_to_half(double scale, const char* format) {
   return bits;
 }
 
-/// Refuses NaN and magnitudes above kWeightMax. Errors: kInvalid with the name `format`.
+/// Checks that no value is NaN or above kWeightMax in magnitude. Errors: kInvalid; names `format`.
 inline void check_magnitudes(const float* x, int count, const char* format) {
   for (int k = 0; k < count; ++k) {
     if (std::fabs(x[k]) <= kWeightMax) continue;

@@ -30,7 +30,7 @@ struct MXFP4 {
     split_nibbles(block.qs, out.code);
   }
   INGOT_INLINE static constexpr int value(int code) { return kDoubled[code]; }
-  /// Returns 2^(e - 128), subnormal for e < 2. E8M0 has NaN for e = 255; ingot and ggml have 2^127.
+  /// Returns 2^(e - 128), subnormal if e < 2. For e = 255 too, as ggml does, although E8M0 has NaN.
   INGOT_INLINE static float scale_value(std::uint16_t e) {
     const std::uint32_t bits = e < 2 ? 0x00200000u << e : (e - 1u) << 23;
     return __builtin_bit_cast(float, bits);

@@ -20,13 +20,13 @@ struct Q3_K {
 
   struct Block {
     std::uint8_t hmask[32];   ///< third bits of the codes: code 32g + k in bit g of byte k
-    std::uint8_t qs[64];      ///< low bits; 32 bytes per 128 codes; code 32g + k: bit 2g of byte k
+    std::uint8_t qs[64];      ///< low two bits of the codes, stored as in Q2_K::Block::qs
     std::uint8_t scales[12];  ///< 16 scales of 6 bits each, see scale_of
     std::uint16_t d;          ///< factor of all scales, as F16 bits
   };
 
-  /// Returns scale j of 16 without its offset of 32. Low four bits: byte j % 8, in the low nibble
-  /// if j < 8, else in the high nibble. Upper two bits: byte 8 + j % 4, at bit 2 * (j / 4).
+  /// Returns scale j of 16, minus 32. Low four bits: in byte j % 8, in the low nibble if j < 8,
+  /// else in the high nibble. Upper two bits: in byte 8 + j % 4, at bit 2 * (j / 4).
   INGOT_INLINE static std::int8_t scale_of(const Block& block, int j) {
     const int low = (block.scales[j % 8] >> (4 * (j / 8))) & 15;
     const int high = (block.scales[8 + j % 4] >> (2 * (j / 4))) & 3;

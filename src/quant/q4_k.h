@@ -23,7 +23,7 @@ struct Q4_K {
     std::uint16_t d;          ///< factor of all scales, as F16 bits
     std::uint16_t dmin;       ///< factor of all minimums, as F16 bits
     std::uint8_t scales[12];  ///< 8 scales and 8 minimums of 6 bits each, see unpack_scale_min
-    std::uint8_t qs[128];     ///< 32 bytes per 64 codes; low nibbles: codes 0-31, high: 32-63
+    std::uint8_t qs[128];     ///< 64 codes per 32 bytes: 0-31 in low nibbles, 32-63 in high nibbles
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

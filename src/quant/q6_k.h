@@ -18,9 +18,9 @@ struct Q6_K {
   static constexpr int kMinSign = 0;
   static constexpr bool kSubScales = true;
 
-  /// A block has two halves of 128 weights. A half has 64 bytes of `ql` and 32 bytes of `qh`. Byte
-  /// 32 * (g % 2) + k of `ql` has the low four bits of the half's code 32g + k: in the low nibble
-  /// for g = 0 and 1, else in the high one. The upper two bits are at bit 2g of byte k of `qh`.
+  /// A block has two halves of 128 weights. A half has 64 bytes of `ql` and 32 bytes of `qh`. Code
+  /// 32g + k of a half has its low four bits in byte 32 * (g % 2) + k of `ql`: in the low nibble if
+  /// g < 2, else in the high nibble. Its upper two bits are at bit 2g of byte k of `qh`.
   struct Block {
     std::uint8_t ql[128];
     std::uint8_t qh[64];

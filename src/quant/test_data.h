@@ -47,7 +47,7 @@ inline std::map<std::string, Format> formats_by_file_name() {
   return formats;
 }
 
-/// Generates random numbers with SplitMix64 (Steele et al. 2014), equal on every machine.
+/// Generates random numbers with SplitMix64 (Steele et al. 2014). Every machine gets the same ones.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}

@@ -1,4 +1,4 @@
-// Delta: new tokens of a choice and their text, as its reader takes them from a Stream.
+// Delta: new tokens of a choice with their text. A reader takes deltas from a Stream.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,8 @@ namespace ingot {
 /// A bounded first-in first-out queue. One thread pushes deltas and one thread pops them. A third
 /// thread may close the queue, but only while the pushing thread cannot push.
 ///
-/// Stores deltas end to end in lists and reuses their memory. This saves writes, which are slow
-/// because weights fill the CPU caches. The reader fetches all queued deltas at once.
+/// Stores deltas end to end in lists, and reuses the lists' memory, to write less memory. Writes
+/// are slow because weights fill the CPU caches. The reader fetches all queued deltas at once.
 class DeltaQueue {
  public:
   explicit DeltaQueue(std::size_t capacity) : capacity_(capacity) {}
@@ -25,24 +25,24 @@ class DeltaQueue {
   /// Appends a delta. Returns false and leaves `delta` unchanged if the queue is full or closed.
   /// Errors: std::bad_alloc, with nothing changed.
   [[nodiscard]] bool try_push(Delta&& delta);
-  /// Waits for a delta and moves it into the memory of `delta`. Returns false once the queue is
-  /// closed and empty. Errors: std::bad_alloc. Then the queue still has the delta, and `delta` is
-  /// unspecified.
+  /// Waits for the next delta and stores it in the memory of `delta`. Returns false once the queue
+  /// is closed and empty. Errors: std::bad_alloc. After this error, the next delta is still in the
+  /// queue, and the value of `delta` is unspecified.
   [[nodiscard]] bool pop(Delta& delta);
   /// Pops like `pop`, but returns false at once if the queue is empty.
   [[nodiscard]] bool try_pop(Delta& delta);
   /// Refuses further deltas and wakes a waiting reader. The reader can still pop queued deltas.
   void close();
 
-  /// Returns the number of queued deltas. For the pushing and popping threads. Takes no lock. If a
-  /// push and a pop happen at once, sequential consistency shows at least one thread the other's
-  /// change. Otherwise the engine could pause and the reader would not wake the engine.
+  /// Returns the number of queued deltas. For the pushing and popping threads. Takes no lock. If
+  /// both change the queue at once, sequential consistency lets at least one see the other's
+  /// change. Without it, the engine could pause and the reader would not wake the engine.
   std::size_t size() const {
     // Loads `popped_` first, so that the difference is never negative.
     const std::size_t popped = popped_.load(std::memory_order_seq_cst);
     return pushed_.load(std::memory_order_seq_cst) - popped;
   }
-  /// Returns whether `close` was called. If so, writes before it are visible. Any thread, no lock.
+  /// Returns true after `close`. Writes before `close` are then visible. Any thread; takes no lock.
   bool is_closed() const { return closed_.load(std::memory_order_acquire); }
   std::size_t capacity() const { return capacity_; }
 
@@ -54,7 +54,7 @@ class DeltaQueue {
     std::uint32_t logprobs = 0;
   };
 
-  /// Several deltas. Each list stores one member of all deltas, end to end.
+  /// Several deltas. Each list stores one member of Delta, such as `ids`, of all deltas end to end.
   struct Pieces {
     std::vector<Piece> pieces;
     std::vector<std::int32_t> ids;
@@ -78,7 +78,7 @@ class DeltaQueue {
 
   // Only the reader's thread uses these fields.
   Pieces read_;                                              ///< deltas that the reader has fetched
-  std::size_t piece_ = 0, id_ = 0, text_ = 0, logprob_ = 0;  ///< the next delta's start in `read_`
+  std::size_t piece_ = 0, id_ = 0, text_ = 0, logprob_ = 0;  ///< start of the next delta in `read_`
 };
 
 }  // namespace ingot

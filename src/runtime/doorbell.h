@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// Any thread may ring; one thread waits. The bell stays rung until a wait; more rings add nothing.
+/// Any thread may ring, and one thread waits. Several rings before a wait count as one ring.
 class Doorbell {
  public:
   void ring();

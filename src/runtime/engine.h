@@ -64,7 +64,7 @@ class Engine {
   /// Returns whether any request is left. Does nothing while all requests wait for their readers.
   bool step();
   /// Runs one tick like `step`. Returns whether the next tick may have work. If not, call `advance`
-  /// again only after a submit, a reader's take or cancel, or a deadline: see `wakes`.
+  /// again only after a new request, a reader's take or cancel, or a deadline: see `wakes`.
   bool advance();
   /// Returns whether a thread that sleeps since `advance` returned false would wake now: the bell
   /// was rung, or a deadline has passed. For simulations of the engine's thread.
@@ -149,7 +149,7 @@ class Engine {
   Scheduler scheduler_;
   RunningRequests requests_;
   EngineReporter reporter_;
-  std::shared_ptr<Doorbell> bell_;  ///< wakes the engine; streams may still ring it after its end
+  std::shared_ptr<Doorbell> bell_;  ///< wakes the engine; streams may ring it after the engine ends
   Inbox inbox_;
   Intake intake_;
   Errands errands_;
@@ -160,7 +160,7 @@ class Engine {
   StepPhases phases_[2];                  ///< times of step n's phases, at index n modulo 2
   double committed_ = 0;     ///< time at which the engine drew the last committed tokens
   bool some_ended_ = false;  ///< whether `requests_` contains requests that have ended
-  bool is_idle_ = true;      ///< false once a request has come after the last `check_idle`
+  bool is_idle_ = true;      ///< false if a request has come since the last `check_idle`
 
   // Any thread may use these fields.
   std::atomic<bool> has_thread_{false};

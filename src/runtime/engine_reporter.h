@@ -24,7 +24,7 @@ struct StepPhases {
 
 /// Makes records of an engine's state and passes these records to the observer, if there is one.
 ///
-/// Only the thread that steps may call it. Any thread may call `rejected` and `never_ran`.
+/// Any thread may call `rejected` and `never_ran`. The other functions are for the stepping thread.
 class EngineReporter {
  public:
   /// The objects whose state the records describe. All must outlive the reporter.
@@ -35,8 +35,8 @@ class EngineReporter {
     const RunningRequests& requests;
   };
 
-  /// `observer` may be null. Times in records are seconds since this call. `requests_max`: limit on
-  /// the choices under way at once.
+  /// `observer` may be null. Times in records are seconds since the reporter was made.
+  /// `requests_max`: limit on the choices under way at once.
   EngineReporter(EngineObserver* observer, const Sources& sources, std::size_t requests_max);
 
   /// Reports a committed step. Uses only the step's counts, because its parts may be gone.

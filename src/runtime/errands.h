@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// A bounded queue of functions. Any thread adds a function and waits until one thread has run it.
+/// A bounded queue of functions. A call adds a function and waits until the engine's thread ran it.
 class Errands {
  public:
   /// `bell` wakes the thread that runs the functions, and must outlive this object.

@@ -40,7 +40,7 @@ class Executor {
 
   /// Returns the bytes that the results of the largest step take.
   static std::int64_t result_bytes(const Spec& spec, const ExecutorLimits& limits);
-  /// Returns the bytes of a step's block tables for each block of the context.
+  /// Returns by how many bytes each block of the context enlarges a step's block tables.
   static std::int64_t table_bytes(const Spec& spec, std::int32_t sequences);
 
   const ExecutorLimits& limits() const { return limits_; }
@@ -48,8 +48,8 @@ class Executor {
   KvCache& cache() const { return cache_; }
 
   /// Runs a planned step, whose blocks must be reserved. Does not change sequences. Until the next
-  /// step, `logits(i)`, `score(i)` and `hidden(i)` return results in the order of the parts. But
-  /// all hidden states after the final norm come before all hidden states without it.
+  /// step, `logits(i)`, `score(i)` and `hidden(i)` return results in the order of the parts, with
+  /// one exception: all hidden states with final norm come before those without final norm.
   void run(const Step& step);
   /// Runs parts like `run(const Step&)`, but copies no blocks.
   void run(std::span<const StepPart> parts);
@@ -83,8 +83,8 @@ class Executor {
   std::vector<std::vector<std::int32_t>> slots_, tables_;
   std::vector<KvBlocks> groups_;
 
-  // Results of the last step. Its R output rows are in the order: logits, scored rows, hidden
-  // states. Arrays named score_* have entries for rows of logits and for scored rows.
+  // Results of the last step. The step's R output rows are in the order: logits, scored rows,
+  // hidden states. Arrays named score_* have entries for rows of logits and for scored rows.
   Buffer logits_memory_;
   HostRows logits_;                      ///< [logits_rows, vocabulary size]: rows of logits
   HostRows outputs_rows_;                ///< hidden states, as rows of Scratch::output

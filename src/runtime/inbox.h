@@ -20,7 +20,7 @@ namespace ingot {
 
 /// A submitted request, with a channel for each of its choices.
 struct Submission {
-  std::uint64_t id = 0;  ///< id of the first choice; choice i has `id` + i
+  std::uint64_t id = 0;  ///< id of the first choice; choice i has the id `id` + i
   Request request;
   std::vector<std::shared_ptr<Channel>> channels;
   double time = 0;  ///< time of submission, in seconds of the engine's clock
@@ -52,10 +52,10 @@ class Inbox {
   /// kDraining, but kDraining does not replace an earlier kFailed.
   void refuse_all(Rejection reason);
   bool is_draining() const { return refusal_.load() == Rejection::kDraining; }
-  /// Predicts how many seconds a new request waits for admission; 0 if no sequence waits.
-  /// Multiplies the mean time between admissions by the number of choices that the last plan could
-  /// not admit or that came after this plan. Counts at most `own` (the tenant's other requests
-  /// under way) times the number of tenants, because tenants share admissions. Takes no lock.
+  /// Predicts how many seconds a new request waits for admission; 0 if no sequence waits. This is
+  /// the mean time between admissions times the number of choices that the last plan did not admit
+  /// or that came later. This number is at most `own` (the tenant's other requests under way) times
+  /// the number of tenants, because tenants share admissions. Takes no lock.
   double expected_wait(std::size_t own) const;
 
   const InboxLimits& limits() const { return limits_; }
@@ -91,7 +91,7 @@ class Inbox {
   BoundedQueue<Submission> queue_;
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
-  /// Why the inbox refuses requests. kFull: it refuses them only while too many are under way.
+  /// Why the inbox refuses requests. kFull: refuses them only while too many choices are under way.
   std::atomic<Rejection> refusal_{Rejection::kFull};
 
   /// The scheduler's state after the last plan: see `publish_queue_state`.

@@ -26,7 +26,7 @@ namespace ingot {
 /// The model file to open, and how to load and run it.
 struct InstanceOptions {
   std::string path;
-  std::span<const std::byte> bytes{};  ///< GGUF file in memory, named `path`; empty: opens the file
+  std::span<const std::byte> bytes{};  ///< content of a GGUF file named `path`; empty: opens `path`
   std::string isa = "auto";            ///< instruction set: see find_host_kernels
   KvType kv_type = KvType::kF16;
   std::optional<Format> weights{};     ///< format to round dense matrices to: see ModelOptions
@@ -43,7 +43,7 @@ struct StartOptions {
   std::int32_t sequences = 1;
   std::int32_t rows = 1;
   std::int32_t out_rows = 1;
-  std::int32_t logits_rows = 0;   ///< limit on a step's rows of logits; ignored with `generates`
+  std::int32_t logits_rows = 0;   ///< limit on a step's rows of logits; ignored if `generates`
   bool finds_best = false;        ///< whether the caller uses `Executor::best`
   std::int64_t output_bytes = 0;  ///< bytes of the caller's inputs and results, for the memory plan
   bool generates = false;         ///< true for an Engine; overrides `out_rows` and `logits_rows`
@@ -72,8 +72,8 @@ class Instance {
 
   /// Plans the memory of a `start` with these options. Call it only before `start`.
   MemoryPlan plan(const StartOptions& options) const;
-  /// Returns the largest `pool_sequences` up to `sequences` with which these options fit into
-  /// memory, but at least 1. Call it only before `start`.
+  /// Returns the largest `pool_sequences` with which these options fit into memory. The result is
+  /// in [1, `sequences`], even if 1 does not fit. Call it only before `start`.
   std::int32_t fitting_pool(const StartOptions& options) const;
 
   const std::string& name() const { return options_.path; }
@@ -87,7 +87,7 @@ class Instance {
   ModelFingerprint fingerprint() const;
   /// Returns the tokenizer; null if the file has no tokenizer that ingot supports.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }
-  /// Returns the number of ids that sampling may draw: the tokenizer's size, else the vocabulary's.
+  /// Returns how many ids can be drawn: the tokenizer's size, or without one the vocabulary size.
   std::int64_t sampled_ids() const;
   /// Returns the ids that end a text: end-of-sequence and end-of-turn tokens.
   std::vector<std::int32_t> stop_ids() const;

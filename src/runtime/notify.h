@@ -1,4 +1,4 @@
-// Notify: a callback by which an engine tells a reader that its stream has new deltas or has ended.
+// Notify: a callback that tells a reader that the reader's stream has new deltas or has ended.
 #pragma once
 
 #include <functional>

@@ -39,7 +39,7 @@ struct Outcome {
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
   PrefixMiss miss;                 ///< where the cached prefix ended, and why; for operators only
-  std::int32_t preemptions = 0;    ///< number of preemptions while its reader kept up
+  std::int32_t preemptions = 0;    ///< number of preemptions while the reader kept up
   std::int64_t generated_tokens = 0;  ///< number of delivered tokens
   double queue_seconds = 0;           ///< time from submission to admission
   double prefill_seconds = 0;         ///< time from admission to the first drawn token

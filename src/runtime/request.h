@@ -37,7 +37,7 @@ struct Request {
   HiddenRows hidden = HiddenRows::kNone;  ///< rows of hidden states to return; needs max_tokens = 0
   bool final_norm = true;                 ///< whether to apply the final norm to hidden states
   // Scheduling and caching. These fields change no bit of the results.
-  std::uint64_t tenant = 0;             ///< tenant whose share its rows and blocks use; 0 = no key
+  std::uint64_t tenant = 0;             ///< tenant whose shares the request uses; 0 = no key
   std::int32_t priority = 0;            ///< smaller values come first; only for Policy::kPriority
   double first_token_seconds = kNever;  ///< limit on seconds from submission to the first token
   double end_seconds = kNever;          ///< limit on seconds from submission to the end
@@ -67,8 +67,8 @@ struct RequestLimits {
   bool hidden_all = false;            ///< whether steps can give hidden states of all rows
 };
 
-/// Checks a request. Errors: Error{kInvalid} that names the wrong parameter (in the API's
-/// spelling), its value and the possible values.
+/// Checks a request. Errors: Error{kInvalid} that names the invalid parameter as the API spells it,
+/// the parameter's value and the possible values.
 void check_request(const Request& request, const RequestLimits& limits);
 
 }  // namespace ingot

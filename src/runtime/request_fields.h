@@ -53,8 +53,8 @@ struct InSampling {
   T ingot_request::*c = nullptr;
 };
 
-/// The member of Request or SamplingParams that stores a field's value. Doubles store seconds, but
-/// JSON has milliseconds. std::monostate: no member; each place reads the field with its own code.
+/// The member of Request or SamplingParams that stores a field's value. Doubles are seconds, but
+/// milliseconds in JSON. std::monostate: no member; each place has its own code for the field.
 using FieldMember =
     std::variant<std::monostate, InSampling<float>, InSampling<std::int32_t>,
                  InSampling<std::int64_t>, InSampling<std::uint32_t>, InSampling<std::uint64_t>,
@@ -73,7 +73,7 @@ struct FieldRange {
   bool is_above_low = false;  ///< true: values must be above `low`; false: `low` is valid
 };
 
-/// Converts a range's bound to the field's type. Clamps it to the values of that type.
+/// Converts a bound of a range to the field's type T. Clamps the bound to the values of T.
 template <class T>
 constexpr T bound(double value) {
   using Limits = std::numeric_limits<T>;
@@ -97,7 +97,7 @@ struct RequestField {
   FieldRange range{};  ///< range of possible numbers
   std::string_view help{};
   std::string_view gguf{};                       ///< key in GGUF files after "general.sampling."
-  std::span<const FieldVariation> variations{};  ///< the first entry with a place is valid there
+  std::span<const FieldVariation> variations{};  ///< the first entry with a place counts there
   Places read_apart = 0;                         ///< places that read the field with their own code
   std::string_view flag{};                       ///< the flag's name; empty: made from `name`
 };
@@ -111,7 +111,7 @@ FieldRange range_at(const RequestField& field, Places where);
 /// Returns the flag of a field, such as "--min-tokens".
 std::string flag_of(const RequestField& field);
 
-/// Calls `use` with references to the field's values in all `requests`, if the field has a member.
+/// Calls `use` once, with a field's value in each request. Does nothing if the field has no member.
 template <class Use, class... Requests>
 void with_value(const RequestField& field, Use&& use, Requests&... requests) {
   const auto visit = [&]<class Member>(const Member& at) {
@@ -124,7 +124,7 @@ void with_value(const RequestField& field, Use&& use, Requests&... requests) {
   std::visit(visit, field.member);
 }
 
-/// Calls `use` with the InSampling of each field that is a member of api::Sampling.
+/// Calls `use` with the InSampling of each field whose value is also a member of api::Sampling.
 template <class Use>
 void each_public_field(Use&& use) {
   for (const RequestField& field : request_fields()) {

@@ -26,8 +26,8 @@ namespace ingot {
 /// The state of one choice of a request, from its submission to its end.
 class RunningRequest {
  public:
-  /// `check_request` must have accepted `request`. Its end_ids must include the model's end tokens.
-  /// `time` is the time of submission. `tokenizer` may be null.
+  /// `check_request` must have accepted `request`. The request's end_ids must include the model's
+  /// end tokens. `time` is the time of submission. `tokenizer` may be null.
   RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
                  KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
 
@@ -36,10 +36,10 @@ class RunningRequest {
   bool is_cancelled() const;
   /// Returns the time at which the reader cancelled the request; kNever if it was not cancelled.
   double cancelled_at() const { return channel_->cancelled_at.load(); }
-  /// Pauses the sequence if its reader's queue is full, else resumes it. After a preemption,
-  /// resumes it only once the queue is half empty, because its rows must be computed again.
+  /// Pauses the sequence if the reader's queue is full, else resumes the sequence. A preempted
+  /// sequence resumes only once the queue is half empty, because its rows must be computed again.
   void poll_reader(double now);
-  /// Returns the time of the pause, or of the last delta read during it; kNever if not paused.
+  /// Returns when the pause began or the reader last took deltas during it; kNever if not paused.
   double paused_since() const { return paused_since_; }
   /// Returns the name of the parameter that limits the time to the request's end, for errors.
   std::string_view end_limit() const { return request_.end_limit; }
@@ -109,10 +109,10 @@ class RunningRequest {
   double queued_ = 0;
   std::optional<double> started_;
   std::optional<double> first_token_;
-  std::optional<double> since_;  ///< time of the last drawn token, or else of the start
+  std::optional<double> since_;  ///< time of the last drawn token; before the first, of the start
   double last_gap_ = 0;
   double paused_since_ = kNever;
-  std::size_t behind_ = 0;  ///< number of deltas in its reader's queue at the last poll
+  std::size_t behind_ = 0;  ///< number of deltas in the reader's queue at the last poll
 };
 
 /// All choices under way, by id.

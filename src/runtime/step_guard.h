@@ -35,31 +35,31 @@ class RunningTime {
 /// Retries and times the calls of one thread to a StepRunner. After a failure, all calls fail.
 class StepGuard {
  public:
-  /// The thread that finds a failure calls this once. If `watch` finds the failure, the guarded
-  /// call returns only after this function.
+  /// The thread that finds a failure calls this function once. If `watch` finds the failure, the
+  /// guarded call waits until this function has returned.
   using OnFailure = FunctionRef<void(const Error&)>;
 
   /// `now` must outlive this object. `limit_seconds`: time limit of one call; kNever = no limit.
   StepGuard(const Clock& now, double limit_seconds) : now_(now), limit_seconds_(limit_seconds) {}
 
   /// Calls `body`, and calls it once more if it throws. If the second call throws `Error`, the
-  /// guard fails for good. Returns false if the guard has failed, here or in `watch`.
+  /// guard fails for good. Returns false if the guard has failed, in `attempt` or in `watch`.
   ///
-  /// Errors: std::bad_alloc from the second call. The guard has not failed then.
+  /// Errors: std::bad_alloc if the second call throws it. The guard does not fail then.
   [[nodiscard]] bool attempt(FunctionRef<void(bool is_retry)> body, OnFailure on_failure);
   /// Calls `body` once under the time limit. `body` must not throw.
   void call(FunctionRef<void()> body);
-  /// Stops the time of the current step. Call it after the step's last call.
+  /// Stops the stopwatch of the current step. Call it after the step's last guarded call.
   void end_step() { step_.end(); }
 
-  /// Makes the guard fail if the current call exceeds the time limit; the call may never return.
+  /// Makes the guard fail if the current call exceeds the time limit, even if it never returns.
   /// Returns whether the guard has failed. Not for the thread that makes the guarded calls.
   bool watch(OnFailure on_failure);
 
   bool has_failed() const { return has_failed_.load(); }
   /// Checks that the guard has not failed. Errors: Error{kInternal} with the reason.
   void require_alive() const;
-  /// Returns whether a step runs. `step_seconds`: seconds since its first call; 0 between steps.
+  /// Returns whether a step runs. `step_seconds`: seconds since the step's first call, else 0.
   bool is_in_step() const { return step_.is_under_way(); }
   double step_seconds(double now) const { return step_.seconds(now); }
 
@@ -75,8 +75,8 @@ class StepGuard {
   std::atomic<bool> has_failed_{false};
 
   static constexpr double kNoCall = kNever, kSeized = -kNever;
-  std::atomic<double> call_begun_{kNoCall};  ///< start of the current call; kSeized: it timed out
-  std::mutex seized_;  ///< the watching thread holds it while it handles a failure
+  std::atomic<double> call_begun_{kNoCall};  ///< start of the current call; kSeized: call timed out
+  std::mutex seized_;  ///< locked by the watching thread while that thread handles a failure
 };
 
 }  // namespace ingot

@@ -32,7 +32,7 @@ class StepRunner {
   /// Errors: failures of the step since `run`. After an error, the step may write until `drain`.
   virtual void wait(const Step& /*step*/) {}
   /// Waits until no step computes or writes. Steps in flight are lost, but `run_again` can restart
-  /// them. Before `drain`, the engine gives their blocks to no other sequence.
+  /// these steps. Before `drain`, the engine gives the blocks of these steps to no other sequence.
   virtual void drain() noexcept {}
   /// Restarts a step that was in flight at `drain`, with the arguments of its `run`. With a
   /// pipeline depth of 2, the step's sequences may have other blocks now, or may have ended. The
@@ -52,7 +52,7 @@ class StepRunner {
   /// Returns the seconds of each kind of op in the last step; null if the runner does not time ops.
   virtual const OpSeconds* op_seconds() const { return nullptr; }
 
-  /// For each row, calls `before` and then draws a token. Calls `before` in any thread.
+  /// For each row, calls `before` and then draws a token. May call `before` in any thread.
   virtual void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
                       FunctionRef<void(std::int64_t row)> before) = 0;
 };

@@ -12,9 +12,9 @@ namespace ingot {
 /// Searches one choice's text, piece by piece, for stop strings.
 ///
 /// Holds back the longest end of the text that could begin a stop string, and releases all earlier
-/// text. The text ends where its first stop string starts, wherever pieces end. If a stop string is
-/// complete, but one with an earlier start may still follow, StopText waits for more bytes or the
-/// end of the text. If several stop strings start at one byte, the shortest one ends the text.
+/// text. The text ends where its first stop string starts, no matter where pieces end. If one stop
+/// string is complete but another with an earlier start may still follow, StopText waits for more
+/// bytes or the text's end. If several stop strings start at one byte, the shortest ends the text.
 ///
 /// Time is linear in the text's bytes, memory in the stop strings' bytes (Aho and Corasick, 1975).
 /// If stop strings and pieces consist of whole UTF-8 characters, the released text does too.
@@ -40,11 +40,11 @@ class StopText {
 
   /// A node of a trie, for one prefix of stop strings. The root, node 0, is for the empty prefix.
   struct Node {
-    std::int32_t child = kNone;    ///< first child; kNone if it has none
-    std::int32_t sibling = kNone;  ///< next child of the same parent; kNone if it is the last
-    std::int32_t shorter = 0;      ///< node of the longest proper suffix that is in the trie
+    std::int32_t child = kNone;    ///< first child; kNone if the node has no child
+    std::int32_t sibling = kNone;  ///< next child of the same parent; kNone for the last child
+    std::int32_t shorter = 0;      ///< node of the prefix's longest proper suffix that has a node
     std::int32_t depth = 0;        ///< length of the prefix in bytes
-    std::int32_t stop = kNone;     ///< index of the longest stop string that the prefix ends with
+    std::int32_t stop = kNone;     ///< index of the longest stop string at the end of the prefix
     char byte = 0;                 ///< last byte of the prefix
   };
 

@@ -54,8 +54,8 @@ struct Channel {
   Notify notify;
 };
 
-/// Reads the deltas of one choice, in one thread. A stream may outlive the engine. Its destructor
-/// cancels the request.
+/// Reads the deltas of one choice. Only one thread may read. A stream may outlive the engine. The
+/// destructor of a stream cancels the request.
 class Stream {
  public:
   Stream(std::uint64_t id, std::shared_ptr<Channel> channel)
@@ -75,7 +75,7 @@ class Stream {
   [[nodiscard]] bool try_next(Delta& delta);
   /// Returns whether the request has ended and the reader has read every delta.
   bool finished() const { return channel_->deltas.is_closed() && channel_->deltas.size() == 0; }
-  /// Returns how the request ended. Call it only after `next` returned nullopt or `finished` true.
+  /// Returns how the request ended. Requires that `next` returned nullopt or `finished` was true.
   const Outcome& outcome() const;
 
   /// Asks the engine to end the request. From any thread. The reader can still read queued deltas.

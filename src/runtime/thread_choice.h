@@ -16,15 +16,15 @@ namespace ingot {
 /// CPUs, up to the quota, if this raises `speed` by at least 5 %. The first CPUs in the result are
 /// of different cores. Returns no CPUs only if `cpus` is empty.
 ///
-/// `speed` measures how fast threads compute on given CPUs. It is called only if there is a choice.
-/// Tests set `root`, a prefix of the paths /proc and /sys.
+/// `speed` measures how fast threads compute on given CPUs. `speed` is called only if there is a
+/// choice. Tests set `root`, a prefix of the paths /proc and /sys.
 std::vector<std::size_t> choose_cpus(
     std::span<const std::size_t> cpus,
     FunctionRef<double(const std::vector<std::size_t>& cpus)> speed, const std::string& root = "");
 
-/// Chooses from the CPUs that this process may use. If a core has several CPUs, measures speed with
-/// reads and dot products of `kernels`, for some tenths of a second at most. Returns no CPUs if the
-/// system does not tell which CPUs the process may use.
+/// Chooses from the CPUs that this process may use. If a core has several CPUs, measures the speed
+/// of memory reads and dot products with `kernels`. This takes some tenths of a second at most.
+/// Returns no CPUs if the system does not tell which CPUs the process may use.
 std::vector<std::size_t> choose_cpus(const HostKernels& kernels);
 
 }  // namespace ingot

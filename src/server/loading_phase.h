@@ -14,8 +14,8 @@ class LoadingHandler : public RequestHandler {
   bool is_closing() const override { return true; }
 };
 
-/// Makes a server answer through a LoadingHandler. This begins with `begin`, and ends when the
-/// destructor pauses the server.
+/// Makes a server answer through a LoadingHandler. The phase begins with `begin`. The phase ends
+/// when the destructor pauses the server.
 class LoadingPhase {
  public:
   /// `server` must outlive this object.

@@ -6,9 +6,9 @@
 
 namespace ingot {
 
-/// Restricts this process. No thread can start programs, connect, or open files for writing
-/// (seccomp). Threads that start later, which read requests, can open only files in /proc
-/// (Landlock). `sockets`: paths of Unix sockets that the process may still remove.
+/// Restricts this process. No thread can start programs, connect sockets, or open files for writing
+/// (seccomp). New threads, which read requests, can open only files in /proc (Landlock). `sockets`:
+/// paths of Unix sockets that the process may still remove.
 ///
 /// Returns a line for each restriction that the kernel lacks. Errors: Error{kUnavailable} if the
 /// kernel has no seccomp filters.

@@ -19,15 +19,15 @@ struct ServerConfig {
   AccessOptions access{};
   ServiceLimits requests{};
 
-  std::optional<std::string> model_name{};     ///< model name in requests; absent: the file's name
+  std::optional<std::string> model_name{};     ///< model's name in requests; absent: its file name
   std::optional<std::string> chat_template{};  ///< a name or a file; absent: the model's own
 
   std::int32_t sequences = 0;    ///< limit on running requests; 0: derived from `kv_tokens`
   std::int32_t step_rows = 512;  ///< token budget of a step
-  std::int64_t kv_tokens = 0;    ///< size of the KV pool in tokens; 0: the default, or what fits
+  std::int64_t kv_tokens = 0;    ///< wanted size of the KV pool in tokens; 0: the default
   double target_itl_ms = 0;      ///< target ms between tokens while prompts run; 0: automatic
   bool prefix_cache = true;
-  bool exit_on_stall = false;  ///< end the process when a step takes over kStepSecondsMax
+  bool exit_on_stall = false;  ///< end the process if a step takes over kStepSecondsMax seconds
 
   bool sandbox = false;
   bool log_requests = false;

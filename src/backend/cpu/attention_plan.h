@@ -24,16 +24,16 @@ struct RowTile {
   std::int32_t sequence = 0;
   std::int64_t row = 0;
   std::int64_t end = 0;
-  std::int64_t keys = 0;          ///< number of keys in all chunks that any row of the tile sees
+  std::int64_t keys = 0;          ///< number of keys in the chunks that the tile's rows see
   std::int32_t first_split = 0;   ///< first split with a key that any row sees
-  std::int32_t splits = 1;        ///< items for each head tile: one, or one for each visible split
-  std::int64_t part = 0;          ///< items of the sequence's earlier row tiles in each head tile
+  std::int32_t splits = 1;        ///< items for each head tile: 1, or the number of visible splits
+  std::int64_t part = 0;          ///< sum of `splits` of the sequence's earlier row tiles
   std::int64_t counter = 0;       ///< index of the first head tile's counter, if splits > 1
   std::int64_t states = 0;        ///< offset of the tile's states in floats, if splits > 1
   std::int64_t state_floats = 0;  ///< number of floats in a head tile's states after one split
 };
 
-/// Kv heads [kv_head, kv_head + kv_heads), with `heads` query heads of each, from `head` on.
+/// Kv heads [kv_head, kv_head + kv_heads) with `heads` query heads each. `head`: first query head.
 struct HeadTile {
   std::int64_t kv_head = 0;
   std::int64_t head = 0;
@@ -47,7 +47,7 @@ struct HeadTiles {
   std::int64_t per_kv = 0;        ///< number of query heads that share a kv head
   std::int64_t together = 0;      ///< largest number of kv heads in a tile
   std::int64_t tiles_per_kv = 0;  ///< tiles for each kv head; 1 if a tile has several kv heads
-  std::int64_t heads = 0;         ///< largest number of query heads of one kv head in a tile
+  std::int64_t heads = 0;         ///< largest number of query heads for each kv head in a tile
   std::int64_t count = 0;         ///< number of tiles
 
   /// Makes tiles of at most `kv_heads_max` kv heads. A `kv_heads_max` above 1 is a bug if the query
@@ -66,8 +66,8 @@ struct AttentionItem {
 
 /// Cuts attention ops into items of similar size, which threads run in any order.
 ///
-/// Rows of a sequence form row tiles, as large as kQueriesLimit allows. Long row tiles are cut into
-/// splits: threads compute a state for each split, and the last thread joins the states in order.
+/// Rows of a sequence form row tiles, as large as kQueriesLimit allows. Tiles of many keys are cut
+/// into splits. Each split gives a state, and the last thread to finish joins the states in order.
 /// Results do not depend on how the plan cuts the work.
 class AttentionPlan {
  public:
@@ -108,7 +108,7 @@ class AttentionPlan {
   struct SequenceTiles {
     std::int64_t tile = 0;  ///< the row tiles are [tile, end_tile)
     std::int64_t end_tile = 0;
-    std::int64_t parts = 0;  ///< number of items of each head tile, over all row tiles
+    std::int64_t parts = 0;  ///< number of a head tile's items in all row tiles together
     std::int64_t item = 0;   ///< index of the first item
     HeadTiles heads;
   };

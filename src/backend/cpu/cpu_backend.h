@@ -17,10 +17,10 @@
 
 namespace ingot {
 
-/// Runs the ops with one kernel table on a thread pool. Other code may use the pool between steps.
+/// Runs the ops with one kernel table on threads. Other code may use these threads between steps.
 ///
 /// Threads compute items: a few panels of outputs, a few rows or heads, or a split of keys. No sum
-/// spans items; the last thread joins the states of splits in order. So results do not depend on
+/// spans items. The last thread joins the states of splits in order. So results do not depend on
 /// which thread runs an item. `plan` sets the scratch memory; an op that needs more is a bug.
 class CpuBackend final : public Backend {
  public:
@@ -87,7 +87,7 @@ class CpuBackend final : public Backend {
     View routed;                          ///< [T * Moe::used, H] routed rows, then their results
     View gate_up;                         ///< [W, 2F] gate and up outputs; W: limit of wave rows
     View ffn;                             ///< [W, F] activated rows of a wave
-    LinearInput wave_q;                   ///< quantised rows of a wave: first `routed`, then `ffn`
+    LinearInput wave_q;                   ///< quantised rows of a wave: of `routed`, later of `ffn`
     std::int32_t* pair_expert = nullptr;  ///< [T, Moe::used] experts of each row, best first
     float* pair_weight = nullptr;         ///< [T, Moe::used] weights of `pair_expert`
     ExpertPlanMemory experts;
@@ -108,7 +108,7 @@ class CpuBackend final : public Backend {
   void quantise_rows(View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> make);
   /// Returns whether there are enough `rows` for every thread to quantise whole rows.
   bool has_whole_pieces(std::int64_t rows) const;
-  /// Returns whether the op that writes `out` also quantises it. If so, `quantised` finds the rows.
+  /// Returns whether an op also quantises its output `out`. If so, `quantised` returns these rows.
   bool keeps_quantised(View out, Next next);
   /// Marks kept quantised rows as invalid if `out` overlaps them. Every op that writes float rows
   /// calls this function or keeps_quantised.
@@ -118,19 +118,19 @@ class CpuBackend final : public Backend {
   LinearInput quantised(View in);
   /// Returns the scratch memory for linear kernels on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
-  /// Computes the states of one split. After the last split of a row tile and head tile, also joins
-  /// the states of all their splits in order, and returns true; else returns false.
+  /// Computes the states of one split. If no split of this row tile and head tile is left after it,
+  /// joins the states of all splits of these tiles in order, and returns true. Else returns false.
   bool run_split(const AttentionArgs& args, const AttentionItem& item);
   /// Returns the kernel arguments for `item`. Fills `keys`, to which the arguments point.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                         const AttentionItem& item, View out, TileKeys& keys) const;
   /// Chooses each row's experts and their weights from the router's logits.
   void route(View logits, const Moe& m);
-  /// Returns how many routed rows fit in all second-level caches, with gate, up and activation.
+  /// Returns how many rows' gate, up and activated values fit in all second-level caches together.
   std::int64_t cached_rows(std::int64_t ffn) const;
   /// Returns the number of rows in one tile of quantised activations.
   std::int32_t rows_together() const { return table_.reads_matrix ? kMatrixRows : kTileRows; }
-  /// Copies the wave's rows: of `in` for dense formats or an observer, of `q` for block formats.
+  /// Copies a wave's rows: from `in` for dense formats or observers, from `q` for block formats.
   void send_rows(View in, const LinearInput& q, const MoeWeights& w, const Moe& m,
                  const ExpertWave& wave);
   void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);

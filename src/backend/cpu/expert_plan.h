@@ -15,7 +15,7 @@ struct ExpertRows {
   std::int32_t q_first = 0;  ///< index of the expert's first row in the wave's quantised rows
 };
 
-/// Consecutive experts that the backend computes together: first gate and up, then down.
+/// Consecutive experts, computed together: first their gate and up linears, then the down linears.
 struct ExpertWave {
   std::int32_t expert = 0;  ///< the experts are [expert, end_expert)
   std::int32_t end_expert = 0;
@@ -39,8 +39,8 @@ struct ExpertPlanMemory {
 class ExpertPlan {
  public:
   ExpertPlan() = default;
-  /// A wave has at most `wave_rows` routed rows, or the rows of a single expert. In a wave, each
-  /// expert's quantised rows begin at a multiple of `rows_together`.
+  /// A wave has at most `wave_rows` routed rows. A wave with rows of only one expert may have more.
+  /// In a wave, each expert's quantised rows begin at a multiple of `rows_together`.
   ExpertPlan(const ExpertPlanMemory& memory, std::int64_t wave_rows, std::int32_t rows_together)
       : memory_(memory), wave_rows_(wave_rows), rows_together_(rows_together) {}
 

@@ -1,4 +1,4 @@
-// KernelTable: the CPU backend's kernels for one instruction set, which the program picks at start.
+// KernelTable: the CPU kernels for one instruction set. The program picks a table when it starts.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ struct QuantisedGroup {
   float minus_sum_float[kTileRows];            ///< minus the sum of a row's 32 integers
   std::int32_t bits_minus_8_sum[kTileRows];    ///< kIntBits - 8 * sum of the 32 integers
   std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits - 128 * sum of the 32 integers
-  std::int32_t minus_half[2][kTileRows];       ///< minus sums: a row's first 16, last 16 integers
-  /// 128 * minus_half, plus kIntBits in the sums of the first 16 integers.
+  std::int32_t minus_half[2][kTileRows];       ///< minus sums of the first and last 16 integers
+  /// 128 * minus_half. The values for the first 16 integers also include kIntBits.
   std::int32_t bits_minus_128_half[2][kTileRows];
 };
 
@@ -66,7 +66,7 @@ struct PanelArgs {
 /// The linear kernel for one weight format, and how to call it.
 struct LinearKernel {
   void (*run)(const PanelArgs&) = nullptr;
-  /// Number of panels in the fastest call with `many_rows` rows or more; does not change results.
+  /// Number of panels in the fastest call with `many_rows` rows or more. It never changes results.
   int panels = 1;
   std::int64_t many_rows = 64;
   int few_panels = 1;  ///< number of panels in the fastest call with fewer rows
@@ -75,7 +75,7 @@ struct LinearKernel {
   std::int64_t panel_rows_bytes = 0;
   std::int64_t scratch = 0;  ///< size of PanelArgs::scratch in bytes
   /// Smallest number of rows for which the kernel prefers PanelArgs::matrix; for fewer rows it
-  /// prefers PanelArgs::q. If that input is null, it reads the other input. 0: it always reads `q`.
+  /// prefers PanelArgs::q. If the preferred input is null, the kernel reads the other. 0: only `q`.
   std::int64_t matrix_rows = 0;
 };
 
@@ -147,8 +147,8 @@ struct AttentionArgs {
 struct KernelTable : HostKernels {
   LinearKernels linear{};
   bool reads_matrix = false;  ///< whether any linear kernel reads PanelArgs::matrix
-  /// Quantises x [cols], row `row` of a block of 16 rows. Writes to the tile's `groups` and to the
-  /// block's `matrix`, both [cols / 32]. Skips an output that is null.
+  /// Quantises x [cols], which is row `row` of 16 rows. Writes x to `groups`, the groups of its row
+  /// tile, and to `matrix`, the groups of all 16 rows; both are [cols / 32]. Skips a null output.
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
                    MatrixGroup* matrix) = nullptr;
   /// Quantises kTileRows rows, `stride` floats apart, into the groups of their row tile. Results
@@ -161,11 +161,11 @@ struct KernelTable : HostKernels {
   void (*rope)(float* head, std::int64_t head_dim, const Norm& n, bool adjacent_pairs,
                std::int64_t dims, const float* cos, const float* sin) = nullptr;
   void (*attention)(const AttentionArgs&) = nullptr;
-  /// First step of `attention` for threads that share the splits; both steps give equal bits.
+  /// First half of `attention`, if threads share splits. Both halves give the bits of `attention`.
   /// Writes the states of all queries after split `split`, which begins at key kSplit * split. The
   /// order is kv head, row, query head. Queries that see no key of the split also have a state.
   void (*attention_split)(const AttentionArgs&, std::int32_t split, float* states) = nullptr;
-  /// Second step of `attention`: computes outputs from all splits' states, `stride` floats apart.
+  /// Second half of `attention`: computes outputs. The states of splits lie `stride` floats apart.
   void (*attention_join)(const AttentionArgs&, const float* states, std::int64_t stride) = nullptr;
   /// Rounds n floats to half floats, to nearest even. n is a multiple of 16.
   void (*to_half)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;

@@ -13,9 +13,9 @@ struct LinearInput {
   MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32]; null if no kernel reads it
   std::int64_t groups = 0;        ///< groups in a row: K / 32
 
-  /// Returns the rows from `row` on: a multiple of kTileRows, and of 16 if there is a `matrix`.
+  /// Returns the rows from `row` on. `row` is a multiple of kTileRows, or of 16 with a `matrix`.
   LinearInput from(std::int64_t row) const;
-  /// Returns this memory, used for rows with `count` groups.
+  /// Returns a LinearInput in the same memory, for rows with `count` groups.
   LinearInput of_groups(std::int64_t count) const {
     return {.q = q, .matrix = matrix, .groups = count};
   }

@@ -9,9 +9,9 @@
 
 namespace ingot {
 
-/// Sizes and offsets in a page. The keys of each kv head come first, as [D][16 tokens], so that a
-/// lane of scores is a key. The values of each kv head follow, as [16 tokens][D rounded up to 16],
-/// so that a lane of outputs is an element. Int8Page describes KvType::kInt8.
+/// Sizes and offsets in a page. The keys of each kv head come first, as [D][16 tokens]: one lane
+/// computes one key's score. The values of each kv head follow, as [16 tokens][D rounded up to 16]:
+/// one lane computes one output element. Int8Page describes the pages of KvType::kInt8.
 struct PageLayout {
   std::int64_t element = 0;    ///< bytes of an element; 0 for KvType::kInt8
   std::int64_t value_row = 0;  ///< elements of a token's values, a multiple of 16; 0 for kInt8

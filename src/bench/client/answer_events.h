@@ -30,7 +30,7 @@ struct AnswerEvent {
 /// several common servers. Sets `error` if the data is not a JSON object.
 AnswerEvent read_answer_event(std::string_view data);
 
-/// Returns the message of an error response from its body, in OpenAI's or another server's form.
+/// Returns the error message in `body`, an error response in OpenAI's or another server's form.
 std::string error_message(std::string_view body);
 
 /// Returns the id of the first model in a response to GET /v1/models; empty if it lists no model.

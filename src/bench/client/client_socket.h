@@ -39,7 +39,7 @@ class ClientSocket {
 /// Makes a socket without TLS.
 std::unique_ptr<ClientSocket> plain_client_socket(const boost::asio::any_io_executor& executor);
 
-/// Makes a TLS socket. A `context` that verifies requires a certificate for host `name`.
+/// Makes a TLS socket. If `context` verifies servers, the server's certificate must be for `name`.
 std::unique_ptr<ClientSocket> tls_client_socket(const boost::asio::any_io_executor& executor,
                                                 boost::asio::ssl::context& context,
                                                 const std::string& name);

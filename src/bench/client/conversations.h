@@ -14,7 +14,7 @@ inline constexpr std::uint64_t kConversationsBytesMax = std::uint64_t{1} << 30;
 
 /// A conversation's first message, and the size of its reply.
 struct Conversation {
-  std::string prompt;            ///< first message that is no system message; not empty
+  std::string prompt;            ///< the first message except system messages; not empty
   std::size_t answer_bytes = 0;  ///< number of bytes of the reply
 };
 

@@ -49,9 +49,9 @@ class HttpClient {
   Awaitable<void> open();
   /// Sends a request and passes the response to `sink`. `body` is JSON, or empty for no body.
   /// Returns an error in one line; empty if there is none. If a reused connection ends before the
-  /// response's first byte, sends the request once more on a new connection: usually the server
-  /// closed the old one while the request was on its way (RFC 9112, 9.3.1). If the server failed
-  /// instead, it computes the request twice, which does no harm here.
+  /// response's first byte, sends the request once more on a new connection. Usually the server
+  /// closed the old connection before the request arrived (RFC 9112, 9.3.1). Otherwise the server
+  /// may compute the request twice. This does no harm here.
   Awaitable<std::string> exchange(std::string_view method, std::string_view path,
                                   std::string_view body, ResponseSink& sink);
   /// Returns the number of requests that were sent again on a new connection.

@@ -28,7 +28,7 @@ struct LoadClientOptions {
 struct LoadPlan {
   std::string path;              ///< path of all requests, which are POST requests
   std::vector<double> arrivals;  ///< requests' arrivals in seconds from the run's start, ascending
-  std::size_t concurrency = 0;   ///< number of requests in flight; 0: each starts at its arrival
+  std::size_t concurrency = 0;   ///< number of requests in flight; 0: requests start at `arrivals`
   std::function<std::string(std::size_t number)> body;  ///< returns the JSON body of a request
   std::function<bool(std::size_t number)> keeps_text;   ///< returns true to keep a response's text
   std::function<void(std::size_t done)> on_done{};      ///< called when `done` requests have ended

@@ -10,7 +10,7 @@ namespace ingot {
 /// Starts requests in the order of their numbers. It has no clock: callers pass times.
 class LoadSchedule {
  public:
-  /// `arrivals` are seconds from the run's start, ascending; they must outlive the schedule. If
+  /// `arrivals` are seconds from the run's start, ascending, and must outlive the schedule. If
   /// `concurrency` is 0, each request starts at its arrival. Otherwise `concurrency` requests are
   /// in flight at once, and arrival times are ignored.
   LoadSchedule(std::span<const double> arrivals, std::size_t concurrency)

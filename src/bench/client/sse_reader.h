@@ -25,7 +25,7 @@ class SseReader {
   explicit SseReader(std::size_t event_bytes_max) : event_bytes_max_(event_bytes_max) {}
 
   /// Parses more bytes and appends the events that these bytes complete. Returns false once an
-  /// event exceeds the size limit; the reader then ignores all bytes.
+  /// event exceeds the size limit; the reader then ignores all further bytes.
   [[nodiscard]] bool read(std::string_view bytes, std::vector<SseEvent>& events);
 
  private:
@@ -37,7 +37,7 @@ class SseReader {
   SseEvent event_;
   bool has_data_ = false;
   bool is_first_line_ = true;
-  bool follows_cr_ = false;  ///< whether the last byte was CR: a line feed after it is then skipped
+  bool follows_cr_ = false;  ///< whether the last byte was CR; if so, `read` skips a line feed next
   bool is_broken_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Timeline: records what one streamed response holds, and when each part of it arrives.
+// Timeline: records the pieces of one streamed response, and the time at which each piece arrives.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace ingot {
 /// The result of one request. Times are seconds since the run began.
 struct CallResult {
   double sent = 0;    ///< time at which sending began
-  double first = 0;   ///< arrival of the first piece of text; the end of a response without pieces
-  double last = 0;    ///< arrival of the last piece of text; the end of a response without pieces
+  double first = 0;   ///< arrival of the first piece of text; if there is none, the response's end
+  double last = 0;    ///< arrival of the last piece of text; if there is none, the response's end
   double answer = 0;  ///< arrival of the response's head
   std::vector<double> gaps{};  ///< seconds between consecutive pieces of text
   int status = 0;              ///< HTTP status; 0 if there was no response
@@ -25,7 +25,7 @@ struct CallResult {
   std::string text{};          ///< text of the response; empty if it is not kept
   std::string finish_reason{};
   std::optional<AnswerUsage> usage{};  ///< token counts; absent if the server sends none
-  std::size_t pieces = 0;  ///< number of pieces of text; a token without text counts too
+  std::size_t pieces = 0;  ///< number of pieces of text; a token without text counts as a piece
 
   /// Returns whether the server was too busy for the request, which does not count as a failure.
   bool is_rejected() const { return status == 429 || status == 503; }

@@ -5,7 +5,7 @@
 
 namespace ingot {
 
-/// Adds `ingot bench`, which compares speed with the machine's limits.
+/// Adds `ingot bench`, which compares a model's speed with the machine's limits.
 Command add_bench_command(CLI::App& app);
 /// Adds `ingot bench serve-inproc`, which measures an engine in this process under load.
 Command add_serve_inproc_command(CLI::App& bench);

@@ -12,7 +12,7 @@ namespace ingot {
 /// Adds the profile's totals by op to a JSON object; with `layers`, also the times by layer.
 void set_profile(Json& object, const StepProfile& profile, bool layers);
 
-/// Returns the table of ops as lines of cells. The first line has the headings, `title` first.
+/// Returns the table of ops as lines of cells. The first line has headings and begins with `title`.
 std::vector<std::vector<std::string>> op_cells(const StepProfile& profile, std::string title);
 
 /// Returns the table of layers as lines of cells: microseconds per step, by op.

@@ -31,7 +31,7 @@ enum class ShownProfile { kNone, kOps, kLayers };
 
 /// The results of one benchmark.
 struct BenchReport {
-  MeasuredPeaks peaks;                 ///< peaks; `all_threads`: medians of `peak_rounds` rounds
+  MeasuredPeaks peaks;                 ///< `all_threads` has the medians of `peak_rounds` rounds
   std::int64_t peak_rounds = 1;        ///< number of rounds that measured the peaks
   std::vector<std::string_view> isas;  ///< names of kernel tables that this machine can run
   Settings settings;

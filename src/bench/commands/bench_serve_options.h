@@ -14,13 +14,13 @@ namespace ingot {
 struct ServeValues {
   ModelOptionValues model;
   TrafficValues traffic;
-  std::int64_t check = 8;  ///< number of requests to run again, each alone, and compare
+  std::int64_t check = 8;  ///< number of requests that run again, each alone, to compare results
   TraceValues step_trace;
   std::int32_t sequences = 64;
   std::int32_t step_rows = 512;
-  std::int64_t kv_tokens = 0;  ///< KV pool size in tokens; 0 = enough for all, limited by memory
+  std::int64_t kv_tokens = 0;  ///< KV pool size in tokens; 0 = what all requests need, or what fits
   std::int64_t queue = 1024;
-  double target_itl_ms = 0;  ///< time limit of steps with prompt rows; 0 = relative to other steps
+  double target_itl_ms = 0;  ///< time limit of steps with prefill; 0: relative to steps without it
   bool no_prefix_cache = false;
   bool json = false;
   bool markdown = false;

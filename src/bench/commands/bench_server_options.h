@@ -20,8 +20,8 @@ struct ServerBenchValues {
   bool has_output_len = false;         ///< whether --output-len was given
   std::string prompt_ids = "300:1999";
   std::optional<std::string> sweep;
-  std::int64_t ctx = 0;    ///< context in tokens, to which longer requests are cut; 0 = no cut
-  std::int64_t check = 0;  ///< number of requests to send again and compare
+  std::int64_t ctx = 0;    ///< context in tokens; longer requests are cut to it; 0 = no cut
+  std::int64_t check = 0;  ///< number of requests that are sent again, to compare texts
   double timeout = 600;    ///< seconds that a request may take
   bool insecure = false;
   bool no_ignore_eos = false;
@@ -40,7 +40,7 @@ struct LoadPoint {
 
 /// Returns the loads to measure: all values of --sweep, or the load of --rate or --concurrency.
 ///
-/// Errors: Error{kInvalid} that names --sweep.
+/// Errors: Error{kInvalid} if --sweep is wrong; the message names --sweep.
 std::vector<LoadPoint> load_points(const ServerBenchValues& values);
 
 /// Returns all token ids in the range of --prompt-ids. Errors: Error{kInvalid}.

@@ -22,8 +22,8 @@ struct ServerRun {
   TrafficSummary summary;
   Distribution rejected_ms;  ///< time from a refused request's arrival to its response, in ms
   CutLengths cut;            ///< how many prompts and outputs were cut to --ctx
-  /// Number of requests that were not completed, by HTTP status; "connection" means no response,
-  /// "stream" means a broken stream of status 200.
+  /// Number of requests that were not completed, for each HTTP status. The key "connection" means
+  /// that no response came; "stream" means that a stream with status 200 broke.
   std::map<std::string, std::int64_t> errors_by_status;
   double send_delay_ms_max = 0;    ///< longest time between a request's arrival and its sending
   std::int64_t reconnects = 0;     ///< number of requests sent again on a new connection
@@ -42,7 +42,7 @@ struct ServerReport {
   bool is_sweep = false;
   bool has_goodput = false;
   Settings settings;
-  Settings identity{};  ///< date, model and other values, by the names of vLLM's benchmark
+  Settings identity{};  ///< date, model and other values, with the names that vLLM's benchmark uses
 };
 
 /// Returns the named figures of a run, except latencies.

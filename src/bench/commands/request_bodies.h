@@ -20,8 +20,8 @@ struct BodyOptions {
   bool ignore_eos = true;
 };
 
-/// Writes bodies of streaming requests. A prompt comes from a conversation, or is random: its ids
-/// or words depend only on seed, request (or block) and position.
+/// Writes bodies of streaming requests. Prompts come from conversations or are random. A random
+/// prompt's ids or words depend only on the seed, their position, and the request or shared block.
 class RequestBodies {
  public:
   /// `conversations` may be empty. `traffic` and `conversations` must outlive the new object.
@@ -41,7 +41,7 @@ class RequestBodies {
   RequestWriter writer_;
 };
 
-/// Returns the index of request `number`'s conversation. All of them occur about equally often.
+/// Returns the index of request `number`'s conversation. All indices are about equally frequent.
 std::size_t conversation_of(std::size_t number, std::size_t conversations, std::uint64_t seed);
 
 }  // namespace ingot

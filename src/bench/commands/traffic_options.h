@@ -18,7 +18,7 @@ namespace ingot {
 
 /// Bounds of a rate, in requests per second.
 inline constexpr double kRateMin = 1e-6, kRateMax = 1e6;
-/// Limit on a latency bound: about twelve days in milliseconds.
+/// The largest latency limit that an option may set, in milliseconds: about twelve days.
 inline constexpr double kMillisecondsMax = 1e9;
 
 /// Values of the flags that describe traffic.
@@ -26,7 +26,7 @@ struct TrafficValues {
   std::optional<std::string> trace;
   double speedup = 1;
   double length_scale = 1;
-  std::int64_t requests = 0;  ///< number of requests; 0 = all of a trace, or 64 synthetic ones
+  std::int64_t requests = 0;  ///< 0 = all requests of a trace, or else 64 synthetic requests
   std::string rate = "inf";
   double burstiness = 1;
   std::int64_t concurrency = 0;  ///< number of requests in flight; 0 = each starts at its arrival
@@ -44,15 +44,15 @@ void add_traffic_options(CLI::App& app, TrafficValues& values);
 /// Declares the option --goodput on the command.
 void add_goodput_option(CLI::App& app, TrafficValues& values);
 
-/// Makes the traffic that the options describe, without a cut to a context.
+/// Makes the traffic that the options describe. Does not cut requests to a context.
 ///
-/// Errors: Error{kInvalid} that names the option; also those of read_trace.
+/// Errors: Error{kInvalid}, whose message names the wrong option; also those of read_trace.
 Traffic make_traffic(const TrafficValues& values);
 
 /// Parses --goodput. Errors: Error{kInvalid}.
 Goodput parse_goodput(const TrafficValues& values);
 
-/// Cuts the traffic to a context; logs a warning if it cuts a length. Returns the numbers of cuts.
+/// Calls cut_to_context and returns its result. Logs a warning if a prompt or an output was cut.
 CutLengths cut_with_warning(Traffic& traffic, std::int64_t context);
 
 /// Adds the values of the traffic options to a result's settings.

@@ -16,8 +16,8 @@ struct PlannedRequest {
   double arrival = 0;  ///< seconds after the first request's arrival
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
-  /// Numbers of the prompt's blocks of `block_tokens` tokens. Blocks with equal numbers have equal
-  /// tokens in all prompts. Empty: the prompt shares no block.
+  /// Each number stands for `Traffic::block_tokens` tokens of the prompt, in order. Equal numbers
+  /// stand for equal tokens in all prompts. Empty: the prompt shares no such tokens.
   std::vector<std::uint32_t> blocks{};
 };
 
@@ -25,7 +25,7 @@ struct PlannedRequest {
 struct Traffic {
   std::vector<PlannedRequest> requests;
   std::int64_t shared_prefix = 0;   ///< number of first tokens that are equal in all prompts
-  std::int64_t block_tokens = 512;  ///< number of tokens in a block of a prompt
+  std::int64_t block_tokens = 512;  ///< number of tokens for each number in `blocks`
 };
 
 /// A uniform distribution of lengths in tokens, from `low` to `high`.
@@ -38,7 +38,7 @@ struct LengthRange {
 struct SyntheticTraffic {
   std::int64_t requests = 0;
   double rate = std::numeric_limits<double>::infinity();  ///< requests per second; inf: all at once
-  /// Shape of the gamma distribution of arrival gaps: 1 is a Poisson process, less is burstier.
+  /// Shape of the gamma distribution of arrival gaps: 1 is a Poisson process, below 1 is burstier.
   double burstiness = 1;
   LengthRange input{};  ///< number of prompt tokens after the shared prefix
   LengthRange output{};
@@ -46,11 +46,11 @@ struct SyntheticTraffic {
   std::uint64_t seed = 0;
 };
 
-/// Draws requests. A request's lengths and arrival gap depend only on the options and its number.
+/// Draws requests. The lengths and arrival gap of request i depend only on `options` and on i.
 Traffic synthetic_traffic(const SyntheticTraffic& options);
 
-/// Multiplies all lengths by `factor`, including the length of blocks, so that shared prefixes stay
-/// shared. Lengths stay above 0.
+/// Multiplies all lengths by `factor`. Lengths stay above 0. Also multiplies `shared_prefix` and
+/// `block_tokens`, so that shared prefixes stay shared.
 void scale_lengths(Traffic& traffic, double factor);
 
 /// The numbers of prompts and of outputs that cut_to_context has cut.
@@ -66,8 +66,8 @@ CutLengths cut_to_context(Traffic& traffic, std::int64_t context);
 /// Returns the length of the longest request in tokens, prompt and output together.
 std::int64_t longest_request(const Traffic& traffic);
 
-/// Returns the token ids below `ids` that are normal text and not in `ends`, for realistic prompts;
-/// all ids below `ids` if there are none. Without a tokenizer, every id counts as normal text.
+/// Returns the token ids below `ids` that stand for normal text and are not in `ends`. If no id is
+/// left, returns all ids below `ids`. Without a tokenizer, every id counts as normal text.
 std::vector<std::int32_t> text_ids(const Tokenizer* tokenizer, std::int64_t ids,
                                    const std::vector<std::int32_t>& ends);
 
@@ -78,8 +78,8 @@ struct RequestRecipe {
   float temperature = 0;
 };
 
-/// Makes the requests of a Traffic. Tokens depend only on seed, request (or block) and position.
-/// Each request generates exactly `output_tokens` tokens, because end tokens are ignored.
+/// Makes the requests of a Traffic. A token depends only on the seed, its position, and the request
+/// or shared block. Requests ignore end tokens, so they generate exactly `output_tokens` tokens.
 class RequestWriter {
  public:
   RequestWriter(const Traffic& traffic, RequestRecipe recipe);

@@ -27,9 +27,9 @@ TrafficClock steady_traffic_clock();
 struct TrafficRunOptions {
   /// Number of requests in flight, kept constant. 0: each request starts at its arrival.
   std::int64_t concurrency = 0;
-  std::vector<std::size_t> checked{};  ///< ascending numbers of requests that keep ids and digest
+  std::vector<std::size_t> checked{};  ///< requests (ascending) whose results keep ids and digest
   std::function<void()> on_step{};     ///< called between steps; may throw to end the run
-  std::function<void(std::size_t done)> on_done{};  ///< called after steps; `done` requests ended
+  std::function<void(std::size_t done)> on_done{};  ///< called after steps; `done`: ended requests
 };
 
 /// Runs the requests of a Traffic on an engine that has no other requests.

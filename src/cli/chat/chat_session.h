@@ -46,11 +46,11 @@ class ChatSession {
   bool drop_reply();
   /// Drops all messages except the system message and the last message.
   void start_over() { messages_ = from(std::ssize(messages_) - 1); }
-  /// Drops the oldest turns until a quarter of the context is free; returns their number. The last
-  /// turn stays, even if it alone is too long. Errors: those of prepare.
+  /// Drops the oldest turns until a quarter of the context is free. Keeps the last turn, even if it
+  /// is too long. Returns the number of dropped turns. Errors: those of prepare.
   std::int64_t drop_oldest();
 
-  /// Makes the next reply's prompt; returns its token count. Errors: those of ChatTemplate::encode.
+  /// Makes the next prompt; returns its token count. Errors: those of ChatTemplate::encode.
   std::int64_t prepare();
   /// Returns whether the prepared prompt leaves room for a reply.
   bool fits() const;
@@ -66,7 +66,7 @@ class ChatSession {
   /// Returns the settings of all replies. Each reply uses a copy with its own prompt and seed.
   Request& request() { return request_; }
   std::int64_t context() const { return context_; }
-  /// Returns the number of tokens of the messages after the last `load`, `clear` or `reply`.
+  /// Returns how many tokens the messages had after the last `load`, `clear` or `reply`.
   std::int64_t used() const { return used_; }
   /// Returns how the last reply ended.
   const Outcome& outcome() const { return outcome_; }

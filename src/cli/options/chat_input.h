@@ -16,7 +16,7 @@ namespace ingot {
 /// Limits on the JSON of a chat or of a template's variables: 16 MiB of text.
 inline constexpr JsonLimits kContextLimits{.bytes_max = std::uint64_t{1} << 24};
 
-/// Returns the local time. `parse_date`: midnight of YYYY-MM-DD, or Error{kInvalid} naming --now.
+/// Returns the time now, or midnight of a date YYYY-MM-DD. Errors: Error{kInvalid} naming --now.
 std::tm local_time();
 std::tm parse_date(const std::string& text);
 
@@ -26,14 +26,14 @@ void expect_chat_members(const Json& object);
 /// Returns the help text of --template, with the names of built-in templates.
 std::string template_help();
 
-/// Returns the template `name_or_file`. Without a name: the model's template, or nothing.
+/// Returns the template `name_or_file`; by default the model's template, if the model has one.
 ///
 /// Errors: those of find_template.
 std::optional<NamedTemplate> choose_template(const Instance& instance,
                                              const std::optional<std::string>& name_or_file);
 
 /// Returns the template that `choose_template` chooses, ready to render. The result refers to the
-/// model's tokenizer. The model need not be started.
+/// model's tokenizer. The instance need not be started yet.
 ///
 /// Errors: Error{kModel} if there is no tokenizer or no template.
 ChatTemplate chat_template(const Instance& instance,

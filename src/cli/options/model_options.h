@@ -41,7 +41,7 @@ void add_model_options(CLI::App& app, ModelOptionValues& values);
 /// Declares only --threads and --log-level, for commands that open a model and do not run it.
 void add_work_options(CLI::App& app, ModelOptionValues& values);
 
-/// Makes a thread pool from --threads, --pin-threads. Errors: Error{kInvalid}, Error{kDoesNotFit}.
+/// Makes a thread pool by --threads and --pin-threads. Errors: Error{kInvalid}, Error{kDoesNotFit}.
 std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values);
 
 /// Sets the log level to --log-level. Errors: Error{kInvalid}.
@@ -54,7 +54,7 @@ InstanceOptions instance_options(const ModelOptionValues& values);
 
 /// An open model, and the threads that compute on it.
 struct OpenModel {
-  /// Opens MODEL and logs its warnings. If `profile`, the instance times each op.
+  /// Opens MODEL and logs its warnings. If `profile` is true, the instance times each op.
   ///
   /// Errors: those of make_pool, instance_options and Instance.
   explicit OpenModel(const ModelOptionValues& values, bool profile = false);
@@ -94,8 +94,8 @@ std::int64_t choose_context(const Instance& instance, const ModelOptionValues& v
 /// `start.sequences` to `start.rows` if necessary. Smaller steps are slower, but give equal bits.
 void shrink_step_to_fit(const Instance& instance, StartOptions& start);
 
-/// Returns the context for `start`: --ctx if given. Otherwise the model's context, limited to
-/// `most` tokens and to a sequence that fits into memory. Warns as choose_context does.
+/// Returns the context for `start`: --ctx if given. Otherwise the model's context, but at most
+/// `most` tokens and no more than fit into memory in one sequence. Warns as choose_context does.
 std::int64_t largest_context(const Instance& instance, const ModelOptionValues& values,
                              std::int64_t most, StartOptions start);
 

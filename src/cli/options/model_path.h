@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// Where a model is: at `path`, or in memory. Then `bytes` has the file, and `path` is its name.
+/// Where a model is: at `path` on disk; or in memory in `bytes`, with the model's name in `path`.
 struct ModelPlace {
   std::string path;
   std::span<const std::byte> bytes{};
@@ -19,7 +19,7 @@ struct ModelPlace {
 
 /// Finds MODEL. If MODEL is absent, uses the built-in model and logs that. Tries an existing path,
 /// then a name in the hub's cache, then the built-in model's name. If the text cannot be a name,
-/// returns it as a path, so that opening the path reports the error.
+/// returns the text as a path, so that opening the path reports the error.
 ///
 /// Errors: model_error for an unknown name; Error{kInvalid} for a name that several models have.
 ModelPlace find_model(const std::optional<std::string>& given);

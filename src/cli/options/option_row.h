@@ -18,7 +18,7 @@ class App;
 
 namespace ingot {
 
-/// Points to an option's value, at first the default. The type says what the option takes:
+/// Points to an option's value, which starts as the default. The type says what the option takes:
 ///   bool                    no value: the flag "--x" sets the member, "--no-x" clears it
 ///   milliseconds            seconds, as a real number
 ///   optional<milliseconds>  whole milliseconds; absent unless given

@@ -23,7 +23,7 @@ namespace ingot {
 /// <expected>".
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected);
 
-/// Replaces the option names in a library's message by flags: `context` becomes --ctx.
+/// Replaces the names of options in an error message by their flags: `context` becomes --ctx.
 std::string with_flags(std::string message);
 
 /// Parses a whole decimal number within [low, high]. The text must hold nothing else.

@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Limit on a request's context in tokens without --ctx. A larger context needs more memory.
+/// Limit on a request's context, in tokens, if --ctx is absent. A larger context needs more memory.
 inline constexpr std::int64_t kServedContext = 32768;
 /// Default size of the KV pool in tokens (--kv-tokens). A longer context replaces this default.
 inline constexpr std::int64_t kKvTokensDefault = 65536;
 
 /// Default limit on running requests: one for each kTokensPerSequence tokens of the KV pool, but at
-/// least kSequencesMin and at most kSequencesMax. --sequences replaces it.
+/// least kSequencesMin and at most kSequencesMax. --sequences replaces this default.
 inline constexpr std::int64_t kTokensPerSequence = 1024;
 inline constexpr std::int64_t kSequencesMin = 64;
 inline constexpr std::int64_t kSequencesMax = 256;

@@ -20,8 +20,8 @@ struct KeyRing {
 
 /// Reads the keys of --api-key-file and INGOT_API_KEY, and the options that name keys.
 ///
-/// Errors: Error{kInvalid} for a wrong file or option. Without keys, also for --cors-origin *, and
-/// for an address that other machines can reach unless --i-accept-no-auth is given.
+/// Errors: Error{kInvalid} for a wrong file or option; without keys, also for --cors-origin *.
+/// Without keys and without --i-accept-no-auth, also for an address that other machines can reach.
 KeyRing read_keys(const ServerConfig& config);
 
 /// Returns the API's access rules: the keys, the routes, and the allowed hosts in lower case.

@@ -5,7 +5,7 @@
 
 namespace ingot {
 
-/// Returns the options for starting the model: the flags' values, or less if the memory holds less.
+/// Returns the options for starting the model: the flags' values, reduced if memory is too small.
 /// Logs a warning for each value that is below its flag.
 ///
 /// Errors: those of choose_context.

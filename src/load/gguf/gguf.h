@@ -20,9 +20,9 @@ std::unique_ptr<Checkpoint> open_gguf(const std::string& path);
 /// Opens a single GGUF file from its bytes, which must outlive the checkpoint.
 std::unique_ptr<Checkpoint> open_gguf_bytes(std::span<const std::byte> bytes, std::string name);
 
-/// Reads only the tokenizer of a GGUF file. The file may have any architecture and no tensors.
+/// Reads only the tokenizer of a GGUF file of any architecture. The file needs no tensors.
 ///
-/// Errors: those of `open_gguf`; model_error if the file has no tokenizer.
+/// Errors: model_error(file, section, offset, reason), also if the file has no tokenizer.
 std::unique_ptr<TokenizerData> read_gguf_tokenizer(const std::string& path);
 
 }  // namespace ingot

@@ -7,9 +7,9 @@
 
 namespace ingot {
 
-/// Reads the architecture's keys into a Config. `tokenizer` gives the ids of BOS and EOS; it may be
-/// null. Refuses an architecture key if it neither applies the key nor knows it to be harmless:
-/// ignoring the key could give wrong text.
+/// Reads the architecture's keys into a Config. `tokenizer` gives the ids of BOS and EOS, or is
+/// null. An architecture key that gguf_config neither applies nor knows to be harmless is an error,
+/// because ignoring the key could give wrong text.
 ///
 /// Errors: model_error(file, "metadata", offset, reason); those of `validate_config`.
 /// Source: the GGUF specification's standardised keys; defaults from llama.cpp's llama-model.cpp.

@@ -15,7 +15,7 @@ namespace ingot {
 /// Returns the name of an entry's type for messages: "uint32", "array of string".
 std::string gguf_type_name(const GgufEntry& entry);
 
-/// Returns an entry's value for display. Cuts long texts; a long array is "[string x 32000]".
+/// Returns an entry's value for display. Cuts long texts; a long array becomes "[string x 32000]".
 Json gguf_json(const GgufEntry& entry);
 
 /// Reads values by key and remembers which keys were read.

@@ -16,7 +16,7 @@
 
 namespace ingot {
 
-/// The metadata of a GGUF file to write, in order. If a key is set again, it keeps its place.
+/// The metadata of a GGUF file to write, in order. A key that is set again keeps its place.
 class GgufValues {
  public:
   void set_uint32(std::string_view key, std::uint32_t value);
@@ -39,7 +39,7 @@ class GgufValues {
  private:
   std::string& value(std::string_view key);
 
-  /// Each key, and its type and value in encoded form.
+  /// Pairs of a key and the key's encoded type and value.
   std::vector<std::pair<std::string, std::string>> entries_;
 };
 
@@ -55,9 +55,9 @@ struct GgufTensor {
 /// Writes a GGUF file of version 3 from front to back, so that no whole tensor must be in memory.
 /// `commit` gives the file its name (see OutputFile).
 ///
-/// Errors: kIo, from OutputFile; kInvalid if `parse_gguf` would refuse the number of keys, of
-///         tensors, or of metadata bytes. It is a bug to write more or fewer bytes than the table
-///         says, or to give names or shapes that `parse_gguf` refuses.
+/// Errors: kIo, from OutputFile; kInvalid if `parse_gguf` would refuse the number of keys, the
+///         number of tensors, or the bytes of metadata. It is a bug to write more or fewer bytes
+///         than the tensor table says, or to give names or shapes that `parse_gguf` refuses.
 /// Source: the GGUF specification (ggml, docs/gguf.md), version 3.
 class GgufWriter {
  public:
@@ -66,8 +66,8 @@ class GgufWriter {
   GgufWriter(const std::string& path, const GgufValues& values, std::vector<GgufTensor> tensors,
              std::uint32_t alignment = kAlignment);
 
-  /// Writes the next bytes of data. The tensors' data follow in the order of the table, and each
-  /// call writes bytes of one tensor only. Adds the padding after each tensor.
+  /// Writes the next bytes of tensor data. The tensors have the order of the tensor table. Each
+  /// call writes bytes of only one tensor. Adds the padding after each tensor.
   void write(std::span<const std::byte> bytes);
   /// Completes the file and renames it to its path. All tensors must be complete.
   void commit();

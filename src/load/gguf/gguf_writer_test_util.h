@@ -105,7 +105,7 @@ class GgufWriter {
   std::optional<std::uint64_t> entry_count;
   std::uint64_t alignment = 32;
   bool pad_end = true;
-  std::string first_entry;  ///< bytes of an extra pair before all entries; may be malformed
+  std::string first_entry;  ///< bytes of a key-value pair before all entries; may be malformed
   std::vector<std::pair<std::string, Value>> entries;
   std::vector<Tensor> tensors;
 

@@ -31,8 +31,8 @@ Config read_hf_config(const Json& root, const std::string& file,
 /// none, and copies the whole object to Config::sampling.
 void read_generation_config(const Json& root, const std::string& file, Config& config);
 
-/// Reads rope_theta, rope_scaling (old spelling), rope_parameters (new) and partial_rotary_factor
-/// into `config`. The caller must set `config.head_dim` and `config.context` before.
+/// Reads rope_theta, rope_scaling (old spelling), rope_parameters (new spelling) and
+/// partial_rotary_factor into `config`. Set `config.head_dim` and `config.context` before the call.
 ///
 /// Errors: model_error for a scaling other than default, linear, llama3 and yarn, for an
 ///         unsupported member of a scaling, and if the old and new spelling disagree.

@@ -16,10 +16,10 @@ namespace ingot {
 std::unique_ptr<Checkpoint> open_model_folder(const std::string& path);
 
 /// Returns whether `path` is a folder. Returns false for a path with a NUL byte, because the system
-/// would cut the path there. Opening this path fails later.
+/// would cut the path at the NUL byte. Code that then opens the path as a file gets an error.
 bool is_folder(const std::string& path);
 
-/// Returns the path of a folder's only GGUF model (of a split model's first file), or nothing.
+/// Returns the path of a folder's only GGUF model (for a split model: the first file), or nothing.
 ///
 /// Errors: model_error if the folder has several GGUF models.
 std::optional<std::string> folder_gguf(const std::string& path);

@@ -33,7 +33,7 @@ bool accepts(Parse&& parse) {
   return true;
 }
 
-/// Parses a file, and checks that its tensors fill it from the header's end, without gaps.
+/// Parses a file, and checks that its tensors fill the data section, without gaps or overlaps.
 inline bool check_safetensors(std::span<const std::byte> bytes) {
   Safetensors content;
   if (!accepts([&] { content = parse_safetensors(bytes, "fuzz.safetensors"); })) return false;

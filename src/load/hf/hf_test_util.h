@@ -136,7 +136,7 @@ inline std::string small_safetensors(const std::vector<std::string>& names) {
   return safetensors_file(header + "}", std::string(8 * names.size(), 'x'));
 }
 
-/// Builds the text of a config.json. Tests can replace its members with JSON texts.
+/// Builds the text of a config.json. Tests can replace the members with JSON texts.
 class ConfigText {
  public:
   /// Starts with a valid configuration of a small model of type `model_type`.

@@ -1,4 +1,4 @@
-// Parses safetensors files: a JSON header with the table of tensors, then their bytes.
+// Parses safetensors files: a JSON header with the table of tensors, then the tensors' bytes.
 #pragma once
 
 #include <cstddef>

@@ -60,7 +60,7 @@ struct TextPattern {
 
 /// What a pre-tokenizer does with a match of its pattern.
 enum class SplitBehavior : std::uint8_t {
-  kRemoved,             ///< drops each match; the text before and after it forms pieces
+  kRemoved,             ///< drops each match; the texts between the matches are pieces
   kIsolated,            ///< each match is a piece of its own
   kMergedWithPrevious,  ///< each match joins the piece before it
   kMergedWithNext,      ///< each match joins the piece after it
@@ -79,7 +79,7 @@ struct NormalizerStep {
     kStrip,        ///< removes white space at the start (if `left`) and at the end (if `right`)
     kReplace,      ///< replaces matches of `pattern` with `content`
     kPrepend,      ///< puts `content` before the text, unless the text is empty
-    kBert,         ///< BERT's steps: those of `clean_text`, `space_cjk`, ... that are true
+    kBert,         ///< applies each BERT step whose member (`clean_text`, `space_cjk`, ...) is true
     kNmt,          ///< removes control characters; replaces white space with spaces
     kPrecompiled,  ///< applies the SentencePiece map in `content`
     kSpaces,       ///< turns U+2581 into spaces; `add_prefix` adds a space, `squeeze` joins spaces
@@ -98,15 +98,15 @@ struct NormalizerStep {
 struct PretokenizerStep {
   enum class Kind : std::uint8_t {
     kNamed,            ///< cuts with the pattern that GGUF calls `name`: "gpt-2", "llama-bpe", ...
-    kByteLevel,        ///< maps bytes to symbols; `use_regex`: first cuts with GPT-2's pattern
+    kByteLevel,        ///< cuts with GPT-2's pattern if `use_regex`; then maps bytes to symbols
     kBert,             ///< drops white space, isolates punctuation
-    kDelimiter,        ///< cuts at the character in `pattern`, and drops it
+    kDelimiter,        ///< cuts at the character in `pattern`, and drops this character
     kDigits,           ///< isolates runs of \p{N}, or single characters of \p{N} if `individual`
-    kMetaspace,        ///< replaces spaces with `replacement`; if `split`, each begins a piece
+    kMetaspace,        ///< replaces spaces with `replacement`, which begins a piece if `split`
     kPunctuation,      ///< cuts at punctuation, as `behavior` says
     kSplit,            ///< cuts at matches of `pattern`, as `behavior` and `invert` say
     kWhitespace,       ///< takes the matches of \w+|[^\w\s]+ as pieces
-    kWhitespaceSplit,  ///< cuts at white space, and drops it
+    kWhitespaceSplit,  ///< cuts at white space, and drops the white space
   };
   /// Which texts get kMetaspace's `replacement` in front: none, the first text of the input, or
   /// all. A text ends where an added token begins.
@@ -130,8 +130,8 @@ struct DecoderStep {
     kByteFallback,  ///< turns "<0xHH>" into a byte
     kFuse,          ///< joins the tokens, so that later steps apply to the whole text
     kReplace,       ///< replaces matches of `pattern` with `content`
-    kStrip,         ///< removes `content`: up to `start` times in front, up to `stop` at the end
-    kMetaspace,     ///< turns `content` into a space; `add_prefix`: drops it in the first token
+    kStrip,         ///< drops `content` up to `start` times in front and `stop` times at the end
+    kMetaspace,     ///< turns `content` into a space; `add_prefix`: the first token drops `content`
     kWordPiece,     ///< joins words with spaces; if `cleanup`, omits spaces before punctuation
   };
   Kind kind{};
@@ -146,10 +146,10 @@ struct AddedToken {
   std::string content;
   std::int32_t id = -1;
   bool special = false;      ///< a control token such as <|im_end|>, which is not text
-  bool single_word = false;  ///< matches only if no word character is before or after it
-  bool lstrip = false;       ///< a match includes the white space before it
-  bool rstrip = false;       ///< a match includes the white space after it
-  bool normalized = false;   ///< true: matches the normalised text; false: the original text
+  bool single_word = false;  ///< matches only if no word character is next to the match
+  bool lstrip = false;       ///< a match includes the white space before the token
+  bool rstrip = false;       ///< a match includes the white space after the token
+  bool normalized = false;   ///< true: searched in the normalised text; false: in the original text
   bool always = false;       ///< found in every text, whatever EncodeOptions say
 };
 
@@ -192,7 +192,7 @@ struct TokenizerData {
 
 /// Limit on the steps of normalisation, pre-tokenization or decoding. Real files have up to 6.
 constexpr std::size_t kTokenizerStepsMax = 32;
-/// Limit on the number of merges: about ten times that of the longest real list.
+/// Limit on the number of merges: about ten times the length of the longest real list.
 constexpr std::size_t kTokenizerMergesMax = std::size_t{1} << 22;
 
 }  // namespace ingot

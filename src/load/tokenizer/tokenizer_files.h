@@ -17,7 +17,7 @@ namespace ingot {
 /// Errors: model_error if a file cannot be read, or if the files do not make one tokenizer.
 TokenizerData read_tokenizer_files(std::span<const std::string> paths);
 
-/// Reads the tokenizer in a model's folder, with its configuration and chat template. Uses the
+/// Reads the tokenizer, its configuration and its chat template from a model's folder. Uses the
 /// first existing file of: tokenizer.json; tokenizer.model; spiece.model; vocab.json with
 /// merges.txt; vocab.txt. Returns null if none exists.
 ///

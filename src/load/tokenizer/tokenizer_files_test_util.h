@@ -11,7 +11,7 @@
 
 namespace ingot::testing {
 
-/// Returns a tokenizer.json of a byte-level BPE with all common components. Tokens: 0 a, 1 b, 2 ab,
+/// Returns a byte-level BPE tokenizer.json with all common components. Tokens: 0 a, 1 b, 2 ab,
 /// 3 (a space), 4 unk, 5 <s>, 6 </s>, 7 <tool>.
 inline const std::string& byte_level_json() {
   static const std::string text = R"({"version": "1.0", "truncation": null, "padding": null,
@@ -44,7 +44,7 @@ inline const std::string& byte_level_json() {
   return text;
 }
 
-/// Returns a tokenizer.json of a Unigram. Tokens: 0 <unk>, 1 U+2581, 2 a, 3 U+2581 followed by a.
+/// Returns a Unigram tokenizer.json. Tokens: 0 <unk>, 1 U+2581, 2 a, 3 U+2581 followed by a.
 inline const std::string& unigram_json() {
   static const std::string text = R"({"added_tokens": [],
     "normalizer": {"type": "Sequence", "normalizers": [{"type": "Nmt"}, {"type": "NFKC"},
@@ -60,7 +60,7 @@ inline const std::string& unigram_json() {
   return text;
 }
 
-/// Returns a tokenizer.json of BERT's WordPiece. Tokens: 0 [UNK], 1 [CLS], 2 [SEP], 3 a, 4 ##b.
+/// Returns a WordPiece tokenizer.json (BERT). Tokens: 0 [UNK], 1 [CLS], 2 [SEP], 3 a, 4 ##b.
 inline const std::string& wordpiece_json() {
   static const std::string text = R"({"added_tokens": [
       {"id": 0, "content": "[UNK]", "special": true},

@@ -18,15 +18,15 @@ struct SentencePieceSettings {
 };
 
 /// Adds the settings of a SentencePiece model (BPE or Unigram) to `data`, which must have tokens,
-/// types and scores. Normalised texts have plain spaces. The tokenizer finds user-defined pieces in
-/// every text, but control pieces only with EncodeOptions::parse_special.
+/// types and scores. Normalisation turns U+2581 into spaces. The tokenizer finds user-defined
+/// pieces in every text. It finds control pieces only with EncodeOptions::parse_special.
 ///
 /// Source:  Kudo, Richardson: SentencePiece (arXiv:1808.06226).
 void describe_sentencepiece(TokenizerData& data, const SentencePieceSettings& settings);
 
-/// Adds the settings of a byte-level BPE to `data`, which must have tokens, types and merges.
+/// Adds the settings of a byte-level BPE model to `data`, which must have tokens, types and merges.
 /// GGUF's pattern `name` decides pre-tokenization, normal form and `ignore_merges`. The tokenizer
-/// finds user-defined tokens of spaces in every text (GPT-NeoX).
+/// finds user-defined tokens that consist of spaces in every text (GPT-NeoX).
 void describe_byte_level(TokenizerData& data, std::string_view name);
 
 /// Returns whether models with the pre-tokenizer pattern `name` add BOS if their files do not say.
@@ -44,10 +44,10 @@ struct BertSettings {
 /// Source:  Devlin et al., BERT (arXiv:1810.04805); its tokenization.py.
 void describe_bert(TokenizerData& data, const BertSettings& settings);
 
-/// Returns the byte of a byte token, "<0xHH>" with upper-case digits; nothing for other tokens.
+/// Returns the byte of a byte token ("<0xHH>" with upper-case digits); nothing for other tokens.
 std::optional<std::uint8_t> byte_of_token(std::string_view token);
 
-/// Replaces each U+2581 in `text`, SentencePiece's mark for a space, with a space.
+/// Replaces each U+2581 (SentencePiece's mark for a space) in `text` with a space.
 std::string without_space_marks(std::string_view text);
 
 }  // namespace ingot

@@ -44,7 +44,7 @@ std::optional<TokenizerSettings> class_defaults(std::string_view tokenizer_class
 /// vocabulary.
 void apply_settings(TokenizerData& data, const TokenizerSettings& settings);
 
-/// Adds the tokens of an added_tokens.json, an older format, to `settings`: {"<text>": id}.
+/// Adds the tokens of added_tokens.json to `settings`. This older format is {"<text>": id}.
 ///
 /// Errors: those of `read_tokenizer_settings`.
 void read_legacy_added(const Json& root, const std::string& file, TokenizerSettings& settings);

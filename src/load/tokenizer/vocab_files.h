@@ -16,14 +16,14 @@ struct NamedText {
   const std::string& file;
 };
 
-/// Reads a byte-level BPE. The tokenizer class in `settings` decides the pre-tokenizer pattern.
-/// Without a class, uses GPT-2's pattern and adds a warning.
+/// Reads a byte-level BPE model. The tokenizer class in `settings` decides the pre-tokenizer's
+/// pattern. If `settings` have no class, uses GPT-2's pattern and adds a warning.
 ///
 /// Errors: model_error(file, "tokenizer", 0, reason) for malformed files and unknown classes.
 TokenizerData read_vocab_and_merges(const Json& vocab, const std::string& vocab_file,
                                     const NamedText& merges, const TokenizerSettings& settings);
 
-/// Reads a BERT WordPiece, one token per line. Texts become lower case by default (see `settings`).
+/// Reads a BERT WordPiece vocabulary, one token per line. `settings` may turn lower-casing off.
 ///
 /// Errors: those of `read_vocab_and_merges`.
 TokenizerData read_vocab_txt(const NamedText& vocab, const TokenizerSettings& settings);

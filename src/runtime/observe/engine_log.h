@@ -1,4 +1,4 @@
-// EngineLog: an EngineObserver that passes events to step log, metrics and trace.
+// EngineLog: an EngineObserver that passes events to the step log, the metrics and the trace.
 #pragma once
 
 #include "runtime/observe/engine_metrics.h"
@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// The receivers of events. Each may be null, and must outlive the EngineLog.
+/// The receivers of events. Each receiver may be null. Each must outlive the EngineLog.
 struct EngineLogParts {
   StepLog* steps = nullptr;
   EngineMetrics* metrics = nullptr;

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Upper bounds of histogram buckets. All except kStep are vLLM's, so that vLLM's dashboards fit.
+/// Upper bounds of histogram buckets. All lists except kStep are vLLM's, to fit vLLM's dashboards.
 ///
 /// Source: vLLM, vllm/v1/metrics/loggers.py.
 struct MetricBounds {
@@ -53,9 +53,9 @@ struct EngineCounts {
   std::int64_t blocks_evictable = 0;
   std::int64_t blocks_referenced = 0;
   std::int64_t blocks_total = 0;
-  std::int64_t blocks_reserved = 0;  ///< free or evictable blocks that guarantees keep
-  /// The longest time between two steps while a running request waited although its reader kept up.
-  /// Time before admission counts in `queue_seconds`.
+  std::int64_t blocks_reserved = 0;  ///< free or evictable blocks kept for guaranteed requests
+  /// The longest time between two steps in which a running request waited while its reader kept up.
+  /// Excludes time before admission, which `queue_seconds` counts.
   double stall_seconds_max = 0;
 
   Histogram step_seconds{MetricBounds::kStep};
@@ -67,7 +67,7 @@ struct EngineCounts {
   Histogram queue_seconds{MetricBounds::kRequest};
   Histogram prefill_seconds{MetricBounds::kRequest};
   /// Seconds from submission to end, of requests that ended with "stop" or "length". For these,
-  /// `inference_seconds` begins at the first step, `decode_seconds` at the first token.
+  /// `inference_seconds` starts at the first step and `decode_seconds` starts at the first token.
   Histogram request_seconds{MetricBounds::kRequest};
   Histogram inference_seconds{MetricBounds::kRequest};
   Histogram decode_seconds{MetricBounds::kRequest};

@@ -14,15 +14,15 @@ class Histogram {
   /// Limit on the number of bounds. The longest list in MetricBounds has 22 bounds.
   static constexpr std::size_t kBoundsMax = 24;
 
-  /// Bucket i counts the values in (bounds[i - 1], bounds[i]]. The last bucket counts larger
-  /// values. `bounds` must ascend, and must outlive the histogram and its copies.
+  /// Bucket i counts the values in (bounds[i - 1], bounds[i]]. The last bucket counts values above
+  /// all bounds. `bounds` must ascend, and must outlive the histogram and its copies.
   explicit Histogram(std::span<const double> bounds);
 
   /// Counts a value. Counts NaN in the last bucket, but does not add it to the sum.
   void add(double value);
 
   std::span<const double> bounds() const { return bounds_; }
-  /// Returns the number of values in each bucket alone. There is one more bucket than bounds.
+  /// Returns each bucket's count, not cumulative. There is one more bucket than bounds.
   std::span<const std::uint64_t> counts() const {
     return std::span(counts_).first(bounds_.size() + 1);
   }

@@ -23,7 +23,7 @@ struct StepRecord {
   double deliver_seconds = 0;  ///< time to turn tokens into text and pass it to readers
   double commit_seconds = 0;   ///< time to update the scheduler and end requests
   bool profiled = false;       ///< whether `op_seconds` is set
-  OpSeconds op_seconds{};      ///< seconds of each kind of op, part of `forward_seconds`
+  OpSeconds op_seconds{};      ///< seconds of each kind of op, contained in `forward_seconds`
 
   std::int32_t decode_rows = 0;   ///< rows of sequences that had just one row to compute
   std::int32_t prefill_rows = 0;  ///< rows of prompts and of preempted sequences

@@ -19,7 +19,7 @@ namespace ingot {
 struct RequestRecord {
   std::uint64_t id = 0;
   double queued_seconds = 0;              ///< time of submission
-  std::optional<double> start_seconds{};  ///< time at which its first step began
+  std::optional<double> start_seconds{};  ///< time at which the request's first step began
   std::optional<double> first_token_seconds{};
   double end_seconds = 0;
   std::int64_t prompt_tokens = 0;
@@ -27,18 +27,18 @@ struct RequestRecord {
   PrefixMiss miss{};               ///< where the cached prefix ended, and why
   std::int64_t generated_tokens = 0;
   std::int64_t max_tokens = 0;  ///< limit on the number of generated tokens
-  std::int32_t choices = 0;     ///< number of choices, in the first choice's record; 0 in others
+  std::int32_t choices = 0;     ///< first choice's record: number of choices; other records: 0
   bool reads_cache = true;      ///< whether the prompt is looked up in the prefix cache
   std::optional<FinishReason> finish{};
 };
 
-/// Writes each record as JSON in the Trace Event Format when `add` gets it.
+/// `add` writes each record as JSON in the Trace Event Format.
 ///
-/// A step is a slice, and its phases are slices below it. If ops were timed, "forward" has a slice
-/// for each kind of op, in the order of OpKind. This slice is the total time of the op's calls. KV
-/// blocks, requests and rows are counters. A request is an asynchronous slice, and its waiting,
-/// prompt and tokens are slices below it. A mark at the request's start says where its cached
-/// prefix ended, and why.
+/// A step is a slice. Below it, each phase of the step is a slice. If ops were timed, the phase
+/// "forward" has a slice for each kind of op, in the order of OpKind. The length of such a slice is
+/// the total time of the op's calls. KV blocks, requests and rows are counters. A request is an
+/// asynchronous slice. Below it, its waiting, prompt and tokens are slices. A mark at the start of
+/// a request says where and why its cached prefix ended.
 ///
 /// `add` throws nothing; `finish` reports failures. Only one thread at a time may use a StepTrace.
 ///
@@ -54,7 +54,7 @@ class StepTrace {
   void add(const StepRecord& step);
   /// Adds a request that has ended.
   void add(const RequestRecord& request);
-  /// Completes the file and renames it to its path. Call it once; without it, no file remains.
+  /// Completes the file and renames it to its path. Without a call of `finish`, no file remains.
   ///
   /// Errors: Error{kIo} if any part of the file could not be written.
   void finish();
@@ -67,7 +67,7 @@ class StepTrace {
   void write(const Record& record);
 
   OutputFile file_;
-  std::string text_;         ///< text of the current record; a member, to reuse its memory
+  std::string text_;         ///< text of the current record; a member, so that memory is reused
   std::int64_t bytes_left_;  ///< bytes that the file may still grow by; negative: the file is full
   std::int64_t dropped_ = 0;
   std::exception_ptr failed_;

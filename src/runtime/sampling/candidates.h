@@ -40,16 +40,16 @@ class Candidates {
   /// of weight 0.
   void truncate(const ScannedRow& row, const SamplingParams& params, double row_weight);
 
-  /// Returns the token with the largest logit. If several logits are equal, returns the lowest id.
+  /// Returns the token with the largest logit; of several such tokens, the one with the lowest id.
   std::int32_t best(const ScannedRow& row);
-  /// Writes the `count` tokens with the largest logits to `top`, or all tokens if there are fewer.
-  /// Sorts them by descending logit, then by id. Stores logits as TokenScore::logprob.
+  /// Writes to `top` the `count` tokens with the largest logits, or all tokens if there are fewer.
+  /// Sorts these by descending logit, then by id. Writes each token's logit to TokenScore::logprob.
   void best(const ScannedRow& row, std::int64_t count, std::vector<TokenScore>& top);
 
   std::int64_t size() const { return size_; }
   const float* logits() const { return logits_.data(); }
   const std::int32_t* ids() const { return ids_.data(); }
-  const float* sums() const { return sums_.data(); }  ///< each span's sum of weights
+  const float* sums() const { return sums_.data(); }  ///< sum of weights of each 256 tokens
 
   static std::int64_t bytes(std::int64_t room);
 
@@ -75,7 +75,7 @@ class Candidates {
   std::span<float> weights_;
   std::span<float> keys_;
   std::span<float> sums_;
-  std::span<float> coarse_;  ///< tops of the row's `tops`, from HostKernels::scan
+  std::span<float> coarse_;  ///< the outputs of HostKernels::scan for the row's `tops`
   std::span<std::int32_t> ids_;
   std::span<std::int32_t> places_;  ///< scratch for find_cut and for sorting
   ScannedRow row_;

@@ -9,7 +9,7 @@ namespace ingot {
 /// The last element that a cut keeps. Elements are ordered by descending key, then ascending index.
 struct Cut {
   float key = 0;
-  std::int64_t last = 0;  ///< index of the last kept element with this key
+  std::int64_t last = 0;  ///< index of the last kept element, which has the key `key`
 
   /// Returns whether the cut keeps an element with key `other` and index `place`. Has no branches.
   bool keeps(float other, std::int64_t place) const {
@@ -18,12 +18,12 @@ struct Cut {
   }
 };
 
-/// Sums weights in the order of descending key, then ascending index. Cuts the list after the first
-/// element at which the sum reaches `target`; if it never does, the cut keeps all elements.
+/// Sums weights by descending key, then ascending index. Cuts the list after the first element at
+/// which the sum reaches `target`. If the sum never reaches `target`, keeps all elements.
 ///
-/// Takes linear time. Sums the weights in 2,048 bins of keys, then divides the bin of the cut
-/// again. If a bin has at most 32 keys, sorts them instead. -0 and +0 are equal keys. Sums are
-/// doubles, within a bin by index, then over the bins.
+/// Takes linear time. Sums the weights in 2,048 bins of keys, then divides the bin that contains
+/// the cut into bins again. Sorts a bin with at most 32 keys instead. -0 and +0 are equal keys. The
+/// sums are doubles: first over each bin's weights by index, then over the bins.
 ///
 /// Shapes: n >= 1; keys [n], no NaN; weights [n], not negative, or empty if all weights are 1;
 /// places [n], which is overwritten.

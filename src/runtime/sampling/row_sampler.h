@@ -12,13 +12,13 @@
 
 namespace ingot {
 
-/// Returns the random number that draws a choice's token `index`: uniform in [0, 1), with 53 bits.
+/// Returns a uniform random number in [0, 1) with 53 bits, to draw token `index` of a choice.
 double sampling_noise(const SamplingParams& params, std::uint64_t index);
 
 /// Turns a row of logits into a distribution and draws a token. For the arithmetic, see Sampler.
 class RowSampler {
  public:
-  /// Sizes are as in Sampler's constructor. Errors: Error{kDoesNotFit} if there is no memory.
+  /// `vocab` and `ids` are as in Sampler. Errors: Error{kDoesNotFit} if there is no memory.
   RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int64_t ids);
 
   /// Draws a token from `row` and writes it, with its log-probabilities, to `drawn`.
@@ -43,8 +43,8 @@ class RowSampler {
   /// The distribution that `pick` draws from, as `n` logits and their tokens.
   struct Source {
     const float* logits = nullptr;
-    const std::int32_t* ids = nullptr;  ///< token of each logit; null: logit i is token i
-    const float* sums = nullptr;        ///< each span's sum of weights
+    const std::int32_t* ids = nullptr;  ///< token of each logit; null: logit i belongs to token i
+    const float* sums = nullptr;        ///< weight sum of each span of 256 logits
     std::int64_t n = 0;
   };
 
@@ -62,8 +62,8 @@ class RowSampler {
   std::int64_t vocab_;
   std::int64_t ids_;
   Buffer memory_;
-  float* tops_ = nullptr;  ///< 16 top logits of each span; spans of [0, ids_) come first
-  float* sums_ = nullptr;  ///< each span's sum of weights, in the order of `tops_`
+  float* tops_ = nullptr;  ///< 16 top logits per span of 256 logits; spans of [0, ids_) come first
+  float* sums_ = nullptr;  ///< weight sum of each span of 256 logits, in the order of `tops_`
   Candidates candidates_;
   std::vector<Original> originals_;
 
@@ -72,7 +72,7 @@ class RowSampler {
   ScannedRow row_;            ///< the current row's logits [0, ids)
   float rest_largest_ = 0;    ///< largest logit at an index >= `ids_`; -infinity if there is none
   float raw_largest_ = 0;     ///< largest logit of the unchanged row
-  double log_sum_ = 0;        ///< log of the unchanged row's sum of exp(logit - raw_largest_)
+  double log_sum_ = 0;        ///< log of the sum of exp(logit - raw_largest_) in the unchanged row
   std::int32_t greedy_ = -1;  ///< at temperature 0, the most likely token; otherwise -1
   Source source_;
   double total_ = 0;  ///< sum of `source_.sums`

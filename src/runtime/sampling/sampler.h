@@ -41,15 +41,15 @@ class RowSampler;
 /// Draws tokens from rows in a thread pool. Only the constructor and Drawn::top allocate memory.
 ///
 /// The logits change in this order: logit_bias; repetition_penalty; presence and frequency penalty;
-/// -Inf for end_ids until min_tokens are drawn. Temperature 0 takes the largest logit x. Otherwise
-///   w = exp((x - largest) * min(1 / temperature, FLT_MAX))
-/// is a token's weight. Then the filters drop tokens, in the order of SamplingParams. The draw
-/// adds the remaining weights by id: 256 as a tree of 16 lane sums, then these sums as doubles. It
-/// takes the first token with a running sum above u * total, where u is 53 bits of Philox4x32-10
-/// with key seed and counter (index, choice).
+/// -Inf for end_ids until min_tokens are drawn. Temperature 0 takes the token with the largest
+/// logit. Otherwise, w = exp((x - largest) * min(1 / temperature, FLT_MAX)) is the weight of a
+/// token with logit x. Then the filters drop tokens, in the order of SamplingParams. The draw adds
+/// the remaining weights by id: each 256 weights as a tree of 16 lane sums, then these sums as
+/// doubles. The draw takes the first token whose running sum exceeds u * total, where u is 53 bits
+/// of Philox4x32-10 with the key `seed` and the counter (index, choice).
 ///
-/// Log-probabilities are (x - largest) - log(sum), computed as doubles from the unchanged row. The
-/// sum includes all V logits of the row, even logits without an id.
+/// A log-probability is (x - largest) - log(sum of exp(x - largest)), computed as doubles from the
+/// unchanged row. The sum includes all V logits of the row, even logits without an id.
 class Sampler {
  public:
   /// Allocates memory for rows of `vocab` logits. Draws and reports only ids below `ids`, because a
@@ -65,7 +65,7 @@ class Sampler {
   /// Draws a token from each row.
   ///
   /// Shapes: rows and drawn [R], R <= rows_max.
-  /// Errors: none; if no token can be drawn from a row, its id is -1.
+  /// Errors: none; if no token can be drawn from a row, the row's Drawn::id is -1.
   void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn);
 
   /// Returns all tokens that `sample` can draw from a row, by descending probability, then by id.

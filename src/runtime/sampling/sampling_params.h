@@ -12,20 +12,20 @@ struct LogitBias {
   float bias = 0;
 };
 
-/// Sampling parameters of a choice, in the order in which the sampler applies them. Defaults change
-/// nothing, except that temperature 0 takes the most likely token.
+/// Sampling parameters of a choice, in the order in which the sampler applies them. The defaults
+/// leave the row unchanged, and the default temperature 0 takes the most likely token.
 struct SamplingParams {
   std::vector<LogitBias> logit_bias{};  ///< biases to add, by ascending id, each id once
   float repetition_penalty = 1;         ///< above 0; values above 1 make repeated ids less likely
-  float presence_penalty = 0;           ///< lowers the logit of each id that was already drawn
-  float frequency_penalty = 0;          ///< lowers an id's logit by this for each time it was drawn
+  float presence_penalty = 0;           ///< subtracted from the logit of each id that was drawn
+  float frequency_penalty = 0;          ///< subtracted from an id's logit for each draw of the id
   std::int64_t min_tokens = 0;          ///< number of tokens to draw before `end_ids` are allowed
   std::vector<std::int32_t> end_ids{};  ///< ids that end the text when drawn
   float temperature = 0;                ///< divides the logits; 0 = take the likeliest token
   std::int32_t top_k = 0;               ///< number of likeliest tokens to keep; 0 or -1 = all
   float typical_p = 1;         ///< total probability of typical tokens to keep, in (0, 1]; 1 = off
   float top_p = 1;             ///< total probability of likely tokens to keep, in [0, 1]; 1 = off
-  float min_p = 0;             ///< least share of the top probability to keep, in [0, 1]; 0 = off
+  float min_p = 0;             ///< kept tokens' least share of top probability, in [0, 1]; 0 = off
   std::uint64_t seed = 0;      ///< random seed; equal seeds draw equal tokens from equal rows
   std::uint32_t choice = 0;    ///< index of the choice among its prompt's choices, from 0
   std::int32_t logprobs = -1;  ///< number of likeliest tokens to report; -1 = off

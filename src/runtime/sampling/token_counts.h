@@ -28,7 +28,7 @@ class TokenCounts {
 
   std::vector<Count> counts_;
   std::unordered_map<std::int32_t, std::size_t>
-      places_;  ///< each id's index in `counts_`; never iterated, because its order varies
+      places_;  ///< each id's index in `counts_`; no loop uses this map, because its order varies
 };
 
 }  // namespace ingot

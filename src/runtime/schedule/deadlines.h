@@ -1,4 +1,4 @@
-// Predicts how soon a sequence can draw its first token and end, to refuse late sequences.
+// Predicts when a sequence can draw its first token and when it can end, to refuse late sequences.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct DeadlineView {
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };
 
-/// Predicts the least time until a waiting sequence draws its first token and ends. Counts its
-/// missing rows, and those of the prompts that surely run before it, at the best measured rate. For
-/// the end, also counts decode steps. Returns 0 until enough steps were measured.
-/// First assumes that no rows are cached or shared by several prompts. If the sequence is then
-/// late, leaves out cached rows and counts shared rows once, over at most 128 prompts.
+/// Predicts the least times until a waiting sequence draws its first token and until it ends.
+/// Counts missing rows of this sequence and of the prompts surely before it, at the best measured
+/// rate. The second time includes decode steps. Both are 0 until enough steps were measured.
+/// First assumes that no row is cached, and that prompts share no rows. If the sequence would be
+/// late, predicts again for at most 128 prompts: omits cached rows, and counts shared rows once.
 /// Errors: std::bad_alloc.
 MinSeconds min_seconds(const DeadlineView& view, const Sequence& sequence, double now);
 

@@ -1,4 +1,4 @@
-// GuaranteedBlocks: blocks kept for sequences that were preempted too often, so that they finish.
+// GuaranteedBlocks: keeps blocks for sequences that were preempted too often, so that these finish.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// A sequence that was preempted `preemptions_max` times gets a guarantee at its next admission:
-/// until it stops running, no other sequence takes the blocks that it may still need.
+/// A sequence that was preempted `preemptions_max` times gets a guarantee at its next admission.
+/// While this sequence runs, no other sequence takes blocks that this sequence may still need.
 class GuaranteedBlocks {
  public:
   /// `cache` must outlive this object. `rows` is the token budget of a step.
@@ -29,12 +29,12 @@ class GuaranteedBlocks {
   /// Returns the number of blocks of group g that guarantees reserve for running sequences.
   std::int64_t reserved(std::span<Sequence* const> running, std::int32_t g) const;
 
-  /// Returns how many blocks of each group only sequences with a guarantee may take. `withhold_all`
-  /// counts these blocks; `withhold` adds and `hand_out` subtracts one sequence's blocks.
+  /// Returns each group's number of blocks that only guaranteed sequences may take. `withhold_all`
+  /// counts them; `withhold` adds and `hand_out` subtracts one sequence's blocks.
   std::span<const std::int64_t> withheld() const { return withheld_; }
   void withhold_all(std::span<Sequence* const> running);
   void withhold(const Sequence& s) { add(s, 1); }
-  /// Lets a sequence take the blocks that are reserved for it. Call `withhold` afterwards.
+  /// Lets a sequence take the blocks that its guarantee reserves. Call `withhold` afterwards.
   void hand_out(const Sequence& s) { add(s, -1); }
 
  private:

@@ -6,19 +6,19 @@
 
 namespace ingot {
 
-/// Averages the time between admissions, over about the last 64. Measures only while requests wait:
-/// otherwise arrivals decide the time. Times are seconds of the caller's clock.
+/// Averages the time between admissions, over about the last 64 admissions. Skips time in which no
+/// request waits, because arrivals then decide the time. Times are seconds of the caller's clock.
 class QueuePace {
  public:
-  /// Records that `admitted` requests were admitted since the last call, and `waiting` remain.
+  /// Records `admitted` admissions since the last call. Afterwards, `waiting` requests still wait.
   void add(std::int64_t admitted, std::int64_t waiting, double now);
-  /// Returns the mean seconds between admissions; rises while none happens. 0 before 8 admissions.
+  /// Returns the mean seconds between admissions: 0 before 8 admissions; rising until the next one.
   double seconds_each(double now) const;
 
  private:
-  std::optional<double> since_;  ///< time of the last counted admission; empty: no request waits
-  double admitted_ = 0;          ///< number of admissions; older ones count less
-  double seconds_ = 0;           ///< seconds between these admissions; older ones count less
+  std::optional<double> since_;  ///< start of the current measurement; empty: no request waits
+  double admitted_ = 0;          ///< number of admissions, with a smaller weight for older ones
+  double seconds_ = 0;           ///< seconds between these admissions, with the same weights
 };
 
 }  // namespace ingot

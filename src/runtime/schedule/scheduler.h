@@ -24,8 +24,8 @@ struct SchedulerLimits {
   /// Limit on the steps under way (planned and not committed): 1, or 2 for devices that compute
   /// while the host plans the next step.
   std::int32_t pipeline_depth = 1;
-  /// Limit in seconds on a step with prompt rows, while other sequences decode. 0 = the scheduler
-  /// limits it in proportion to the time of a step without prompt rows.
+  /// Limit in seconds on a step that computes prompt rows while other sequences decode. 0 = the
+  /// limit is proportional to the time of a step without prompt rows.
   double step_seconds = 0;
   /// Number of preemptions after which a sequence gets a guarantee: the scheduler admits it only
   /// when it can reserve all blocks that the sequence may ever need.
@@ -40,25 +40,25 @@ struct Dropped {
   enum class Reason {
     kNoMemory,    ///< the host has no memory for the sequence's block table
     kQueue,       ///< the sequence was not admitted before its deadline
-    kFirstToken,  ///< its first token was not drawn before its deadline
+    kFirstToken,  ///< the deadline for drawing the first token passed
     kEnd,         ///< the sequence did not end before its deadline
   };
   Sequence* sequence = nullptr;
   Reason reason = Reason::kNoMemory;
 };
 
-/// Plans steps from lengths, free blocks and given times. Uses no clock, device or thread.
+/// Plans steps from sequence lengths, free blocks and given times. Uses no clock, device or thread.
 ///
 /// Prefill and decode share a step. A step computes missing rows within its token budget and the
-/// free blocks: first one row of each decoding sequence, so that no next token waits for a long
-/// prompt; then rows of running prompts, within the step's time; then rows of waiting sequences. If
-/// blocks run out, the running sequence with the latest rank is preempted: it releases its blocks
-/// and waits, ahead of new sequences. A paused sequence keeps its blocks until another sequence
-/// needs them.
+/// free blocks: first one row of each decoding sequence, so that decoding never waits for a long
+/// prompt; then rows of running prompts, within the step's time limit; then rows of waiting
+/// sequences. If blocks run out, the running sequence with the latest rank is preempted. It
+/// releases its blocks, and waits ahead of new sequences. A paused sequence keeps its blocks until
+/// another sequence needs blocks.
 ///
-/// Full blocks of computed tokens enter a prefix index; a later sequence with these tokens starts
-/// with the blocks. With a pipeline depth of 2, a row may stand for a token that is still being
-/// drawn, and a released block is not reused until the steps that may read it have ended.
+/// Full blocks of computed tokens enter a prefix index. A later sequence with the same first tokens
+/// starts with these blocks. With a pipeline depth of 2, a row may stand for a token that is still
+/// being drawn. A released block is reused only after the steps that may read the block have ended.
 class Scheduler {
  public:
   Scheduler(KvCache& cache, const SchedulerLimits& limits);
@@ -70,33 +70,33 @@ class Scheduler {
   /// caller owns the sequence and calls `remove` before it destroys the sequence.
   void add(Sequence& sequence);
   /// Removes a running or waiting sequence and releases its blocks. Later sequences find its cached
-  /// blocks until these are evicted. `commit` drops its results of steps under way.
+  /// blocks until the blocks are evicted. `commit` drops results for a removed sequence.
   void remove(Sequence& sequence);
 
   /// Finds the sequences whose deadline has passed. The caller removes them before the next `plan`.
   std::span<const Dropped> late(double now);
-  /// Plans the next step, with at most one part for each sequence, and reserves its blocks. A step
-  /// without parts has nothing to compute. A step with parts is under way until `commit`, which
-  /// also ends the reference. At most `pipeline_depth` steps are under way.
+  /// Plans the next step, with at most one part for each sequence, and reserves blocks for its
+  /// rows. A step without parts has nothing to compute. A step with parts is under way until
+  /// `commit`, which also invalidates the reference. At most `pipeline_depth` steps are under way.
   const Step& plan();
-  /// Records the results of the oldest step under way, which took `seconds`. For each part with an
-  /// output, appends the next token of `drawn` to the sequence; -1 appends none.
+  /// Records the results of the oldest step under way, a step of `seconds` seconds. For each part
+  /// with an output, appends the next id of `drawn` to the part's sequence, except an id of -1.
   void commit(std::span<const std::int32_t> drawn, double seconds);
   /// Drops all steps under way. Call it when nothing computes these steps any more. The caller must
   /// then remove the steps' sequences.
   void abandon();
-  /// Shortens a sequence to its first `rows` rows, at least one: drops later tokens, their computed
-  /// rows and their blocks. If the last block is cached or shared, the next write copies it first.
+  /// Shortens a sequence to its first `rows` >= 1 rows. Drops later tokens with their computed rows
+  /// and blocks. If the last block is cached or shared, the next write copies this block first.
   ///
   /// Errors: it is a bug if rows are under way or `can_truncate` returns false.
   void truncate(Sequence& sequence, std::int64_t rows);
   /// Returns whether the blocks still hold all keys that `truncate(sequence, rows)` needs. Returns
-  /// false if `rows` ends within the embeddings.
+  /// false also if the first `rows` rows are all embeddings.
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
   /// Sequences that cannot continue, found by the last `plan` or `late`. `plan` gives them no part.
   std::span<const Dropped> dropped() const { return dropped_; }
-  /// Predicts the least seconds until a waiting sequence's first token and end: see deadlines.h.
-  /// Errors: std::bad_alloc.
+  /// Predicts the least seconds until a waiting sequence draws its first token and until it ends:
+  /// see deadlines.h. Errors: std::bad_alloc.
   MinSeconds min_seconds(const Sequence& sequence, double now);
 
   /// Forgets all cached prefixes, so that later sequences do not find them.
@@ -121,7 +121,7 @@ class Scheduler {
   /// Returns the number of rows that sequences took from the cache at their first admission.
   std::int64_t cached_tokens() const { return cached_tokens_; }
   std::span<Sequence* const> running_sequences() const { return running_; }
-  /// Returns how many of group g's available blocks guarantees reserve: see GuaranteedBlocks.
+  /// Returns the number of available blocks of group g that guarantees reserve for sequences.
   std::int64_t reserved(std::int32_t g) const { return guarantees_.reserved(running_, g); }
   const PrefixIndex* prefixes() const { return prefixes_ ? &*prefixes_ : nullptr; }
   PrefixIndex* prefixes() { return prefixes_ ? &*prefixes_ : nullptr; }
@@ -129,7 +129,7 @@ class Scheduler {
   const SchedulerLimits& limits() const { return limits_; }
 
  private:
-  /// How to count the blocks and places of paused sequences: as held, or as free.
+  /// kHeld: paused sequences count as running and hold their blocks. kFree: they do neither.
   enum class PausedRoom { kHeld, kFree };
 
   Step& step_at(std::int64_t number) { return at(steps_, number % limits_.pipeline_depth); }

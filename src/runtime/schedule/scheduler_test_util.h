@@ -40,7 +40,7 @@ class Pool {
   std::unique_ptr<KvCache> cache_;
 };
 
-/// Makes a sequence of `tokens` ids that count up from `first_token`; -1: uses new ids.
+/// Makes a sequence of `tokens` ids that count up from `first_token` or, for -1, from a new id.
 inline std::unique_ptr<Sequence> sequence_of(Pool& pool, std::int64_t tokens,
                                              std::int32_t first_token = -1) {
   static std::int32_t made = 0;

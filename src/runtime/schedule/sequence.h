@@ -1,4 +1,4 @@
-// Sequence: one choice's tokens, how many are computed, and the scheduler's state of the choice.
+// Sequence: one choice's tokens, its number of computed rows, and its state in the scheduler.
 #pragma once
 
 #include <algorithm>
@@ -18,19 +18,19 @@ class RunningRequest;
 
 /// Tenant, priority and deadlines of a sequence. Times are seconds of the caller's clock.
 struct SchedulingTerms {
-  std::uint64_t tenant = 0;        ///< the tenant to whose share the rows count
-  std::int32_t priority = 0;       ///< smaller values come first; used by Policy::kPriority alone
+  std::uint64_t tenant = 0;        ///< the tenant whose share includes the sequence's rows
+  std::int32_t priority = 0;       ///< smaller values come first; only Policy::kPriority uses it
   double arrival = 0;              ///< time of submission
   double begin_by = kNever;        ///< latest time of the first admission
-  double first_token_by = kNever;  ///< latest time of the first token
-  double end_by = kNever;          ///< latest time of the end
+  double first_token_by = kNever;  ///< latest time at which the first token may be drawn
+  double end_by = kNever;          ///< latest time at which the sequence may end
   std::int64_t tokens_min = 1;     ///< least number of tokens that the sequence draws
 
   bool has_deadline() const { return std::min({begin_by, first_token_by, end_by}) < kNever; }
 };
 
 /// The rows of one choice (first embeddings, if any, then tokens), the number of computed rows, and
-/// the blocks with their keys and values.
+/// the blocks with the keys and values of the computed rows.
 struct Sequence {
   explicit Sequence(KvCache& cache) : blocks(cache) {}
 
@@ -40,21 +40,21 @@ struct Sequence {
   std::vector<std::int32_t> tokens;   ///< tokens of the prompt, then drawn tokens
   std::int64_t computed = 0;          ///< number of first rows with keys and values in `blocks`
   std::int64_t rows_max =
-      std::numeric_limits<std::int64_t>::max();  ///< limit on the rows that it may ever have
+      std::numeric_limits<std::int64_t>::max();  ///< limit on the number of rows of the sequence
   SequenceBlocks blocks;
   SchedulingTerms terms;
 
   // How the sequence shares blocks with other sequences.
   PrefixKey prefix;
-  std::uint64_t chat_template = 0;  ///< identifies the template, to explain misses; 0 = unknown
-  Sequence* fork_of = nullptr;      ///< the first choice of this prompt, whose blocks it can share
-  bool reads_cache = true;          ///< whether it may start with cached blocks
+  std::uint64_t chat_template = 0;  ///< id of the template, to explain cache misses; 0 = unknown
+  Sequence* fork_of = nullptr;      ///< the prompt's first choice; this choice can share its blocks
+  bool reads_cache = true;          ///< whether the sequence may start with cached blocks
 
   /// The model must still score rows [score_next, score_end): compute the log-probability of each
   /// row's next token. No row is scored again after a preemption.
   std::int64_t score_next = 0;
   std::int64_t score_end = 0;
-  /// The model must still return rows [hidden_next, hidden_end) as hidden states, each row once.
+  /// The model must still return hidden states of rows [hidden_next, hidden_end), each row once.
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
   bool final_norm = true;  ///< true: return hidden states after the final norm; false: before it
@@ -65,33 +65,33 @@ struct Sequence {
 
   // State that only the scheduler changes.
   bool admitted = false;         ///< true: running; false: waiting
-  bool known = false;            ///< true after Scheduler::add, until `remove`
+  bool known = false;            ///< true from Scheduler::add until Scheduler::remove
   bool timed = false;            ///< true if counted in Scheduler::timed_
   bool guaranteed = false;       ///< true if it runs with a guarantee: see GuaranteedBlocks
-  bool forked = false;           ///< true if other sequences have it as their `fork_of`
+  bool forked = false;           ///< true if the `fork_of` of other sequences points to this one
   std::uint32_t admissions = 0;  ///< number of admissions so far
-  std::int32_t preemptions = 0;  ///< number of preemptions so far, except while paused
+  std::int32_t preemptions = 0;  ///< number of preemptions so far, without those during a pause
   std::int64_t in_flight = 0;    ///< number of rows in steps under way
   std::int64_t pending = 0;      ///< number of tokens that steps under way will draw
   std::int32_t output = -1;      ///< index of its row of logits in the last planned step; -1 = none
   std::int64_t cached = 0;       ///< number of rows that were cached at its first admission
   PrefixMiss miss;               ///< where its cached prefix ended, and why
-  PrefixIndex::Place place;      ///< its place in the prefix index: its last indexed block
+  PrefixIndex::Place place;      ///< place in the prefix index: the sequence's last indexed block
 
-  /// Releases the blocks that no later row sees. Do not call it while a computed row is a draft: a
-  /// row that replaces a rejected draft needs the keys of its own window.
+  /// Releases the blocks that no later row sees. Do not call `forget` while a computed row is a
+  /// draft: the row that replaces a rejected draft sees older keys than later rows do.
   void forget() { blocks.forget_before(computed); }
 
   std::int64_t length() const { return given_rows() + std::ssize(tokens); }
   std::int64_t given_rows() const { return embeddings ? embeddings.rows : 0; }
   /// Returns the first row that is neither computed nor planned.
   std::int64_t next_row() const { return computed + in_flight; }
-  /// Returns the number of rows that are neither computed nor planned, including pending tokens.
+  /// Returns the number of rows neither computed nor planned. Each pending token counts as a row.
   std::int64_t missing() const { return std::min(length() + pending, rows_max) - next_row(); }
   /// Returns the token of row `i`, which must not be an embedding row.
   std::int32_t token(std::int64_t i) const { return at(tokens, i - given_rows()); }
-  /// Returns how many first rows may come from the cache. The model must compute each row with a
-  /// wanted score or hidden state, and the last row, which gives the next token.
+  /// Returns how many first rows may come from the cache. The model must compute the last row,
+  /// which gives the next token, and each row whose score or hidden state is still wanted.
   std::int64_t skippable_rows() const {
     std::int64_t rows = length() - 1;
     if (score_next < score_end) rows = std::min(rows, score_next);

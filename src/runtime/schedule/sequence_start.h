@@ -12,9 +12,9 @@ namespace ingot {
 /// `prefixes` is null, or if the sequence has embeddings or does not read the cache.
 PrefixIndex::Match find_prefix(PrefixIndex* prefixes, const Sequence& sequence);
 
-/// Gives a newly admitted sequence its first blocks: all blocks of the prompt of `fork_of` if it
-/// can share them, otherwise the blocks of `match`. Sets `computed`, `place` and `miss`. Appends to
-/// `copies` the block copies to make before the next step.
+/// Gives a newly admitted sequence its first blocks: all prompt blocks of `fork_of` if the sequence
+/// can share them, otherwise the blocks of `match`. Sets the sequence's `computed`, `place` and
+/// `miss`. Appends to `copies` the block copies to make before the next step.
 void start_sequence(PrefixIndex* prefixes, Sequence& sequence, const PrefixIndex::Match& match,
                     std::vector<BlockCopy>& copies);
 

@@ -22,11 +22,11 @@ struct StepPart {
   std::int64_t first_hidden = 0;  ///< the sequence's first row to return as a hidden state
   std::int32_t hidden = 0;
   bool final_norm = true;  ///< true: return hidden states after the final norm; false: before it
-  /// If the part's only row is a token that the previous step still draws: the index of that step's
-  /// row of logits for this token. Otherwise -1.
+  /// If the part's only row is a token that the previous step still draws, this is the index of the
+  /// token's row of logits in the previous step. Otherwise -1.
   std::int32_t previous = -1;
   std::uint32_t admission = 0;  ///< value of Sequence::admissions when the part was planned
-  bool decode = false;          ///< whether the sequence had exactly one missing row when planned
+  bool decode = false;          ///< true if exactly one row was missing when the part was planned
 };
 
 /// A planned step. Each sequence has at most one part.

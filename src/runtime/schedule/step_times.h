@@ -8,8 +8,8 @@ namespace ingot {
 
 /// Keeps two running means for each size class: the time of a step with only decode rows, and the
 /// time that prompt rows add to a step. Interpolates between the nearest measured classes. A new
-/// measurement also lowers means that look too slow beside it. Otherwise the scheduler would avoid
-/// a size that was slow once by accident, and would never measure it again.
+/// measurement also lowers means that look too slow compared with it. Otherwise the scheduler would
+/// avoid a size that was slow once by accident, and would never measure it again.
 class StepTimes {
  public:
   /// Records that a step with `decodes` decode rows and `prefill` prompt rows took `seconds`.

@@ -14,30 +14,30 @@ namespace ingot {
 /// The order of a tenant's waiting sequences.
 enum class Policy {
   kArrival,   ///< first come, first served
-  kPriority,  ///< smaller priorities first; `ageing` seconds of waiting equal one priority step
+  kPriority,  ///< smaller priorities first; `ageing` seconds of waiting offset one unit of priority
 };
 
 /// How to rank sequences, and how to share the computed rows between tenants.
 struct WaitingOptions {
   Policy policy = Policy::kArrival;
-  double ageing = 10;  ///< seconds of waiting that equal one step of priority
-  std::map<std::uint64_t, double> weights{};  ///< each tenant's weight in the sharing; 1 if absent
+  double ageing = 10;  ///< seconds of waiting that equal one unit of priority
+  std::map<std::uint64_t, double> weights{};  ///< weight of each tenant; 1 for a missing tenant
 };
 
-/// Orders waiting sequences. Preempted sequences come first. Then come tenants in ascending order
-/// of virtual time, each with its sequences by rank.
+/// Orders waiting sequences. Preempted sequences come first. The other sequences are ordered by the
+/// virtual times of their tenants, ascending. Sequences of one tenant are ordered by rank.
 ///
 /// A tenant's virtual time is its number of computed rows divided by its weight. When a tenant
-/// without waiting sequences adds a sequence, its virtual time rises to the least virtual time of
-/// the waiting tenants, so that idle time earns no credit. A higher virtual time stays, so that a
-/// tenant gains nothing by leaving. If no tenant waits, all virtual times are reset to 0.
+/// without waiting sequences adds a sequence, its virtual time is raised to the least virtual time
+/// of the waiting tenants, so that idle time earns no credit. A larger virtual time is not lowered,
+/// so that a tenant gains nothing by leaving. If no tenant waits, all virtual times are reset to 0.
 ///
 /// Source: "Fairness in Serving Large Language Models", arXiv:2401.00588.
 class WaitingQueue {
  public:
   explicit WaitingQueue(WaitingOptions options) : options_(std::move(options)) {}
 
-  /// Returns a sequence's rank: its arrival plus `ageing` seconds for each step of priority.
+  /// Returns a sequence's rank: its arrival plus `ageing` seconds for each unit of priority.
   /// Smaller ranks come first. All sequences age at the same rate, so a rank never changes.
   double rank(const Sequence& s) const;
   /// Returns whether `a` comes before `b`: by rank, then by id.
@@ -47,7 +47,7 @@ class WaitingQueue {
   void add(Sequence& s);
   /// Adds a preempted sequence.
   void add_returned(Sequence& s);
-  /// Removes a sequence from the queue, if it waits. It still counts as a sequence of its tenant.
+  /// If the sequence waits, removes it from the queue. The sequence still counts for its tenant.
   void erase(Sequence& s);
   /// Records that a sequence has ended. It no longer counts as a sequence of its tenant.
   void leave(const Sequence& s);
@@ -83,7 +83,7 @@ class WaitingQueue {
 
   WaitingOptions options_;
   std::set<Entry> returned_;
-  /// Tenants with sequences, and tenants that left with a higher virtual time than a waiting one.
+  /// Tenants with sequences, and others that have a higher virtual time than a waiting tenant.
   std::map<std::uint64_t, Tenant> tenants_;
   std::int64_t size_ = 0;
 };

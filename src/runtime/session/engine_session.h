@@ -11,9 +11,9 @@
 namespace ingot {
 
 /// Writes a session to `path`, with the cached keys and values of its tokens. `domain` is the
-/// domain of the session's requests. Set only `weights` in `session.model`. Copies a few
-/// blocks between two steps, so that other requests continue. A block that is evicted before it is
-/// copied is missing from the file. Returns how many tokens have keys in the file.
+/// domain of the session's requests. The caller sets only `weights` in `session.model`. Copies a
+/// few blocks between two steps, so that other requests continue. A block that is evicted before it
+/// is copied is missing from the file. Returns how many tokens have keys in the file.
 ///
 /// Errors: Error{kIo}; those of Engine::between_steps; std::bad_alloc.
 std::int64_t save_session(Engine& engine, const std::string& path, Session session,
@@ -21,9 +21,9 @@ std::int64_t save_session(Engine& engine, const std::string& path, Session sessi
 
 /// Loads a session's keys and values into the prefix cache, so that requests of `domain` with the
 /// session's tokens find them. Loads a few blocks between two steps, while blocks are available.
-/// Requests compute the other keys, with equal bits. Returns how many tokens have cached keys.
+/// Requests compute missing keys, with equal bits. Returns how many tokens have cached keys.
 ///
-/// Errors: Error{kModel} if the session belongs to another model, with nothing changed; Error{kIo};
+/// Errors: Error{kModel}, without any change, if the session belongs to another model; Error{kIo};
 /// those of Engine::between_steps; std::bad_alloc.
 std::int64_t restore_session(Engine& engine, const SessionFile& file,
                              const ModelFingerprint& weights,

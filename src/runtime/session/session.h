@@ -14,7 +14,7 @@
 namespace ingot {
 
 /// Everything that decides keys and values, apart from the tokens. If this struct is equal in two
-/// processes, one can continue from the other's KV cache and compute equal bits.
+/// processes, one process can continue from the other's KV cache and compute equal bits.
 struct SessionModel {
   ModelFingerprint weights{};
   std::int32_t order_version = kOrderVersion;
@@ -49,8 +49,8 @@ std::vector<SessionGroup> session_groups(const SessionModel& model);
 struct Session {
   SessionModel model;
   std::vector<std::int32_t> tokens{};
-  std::int64_t generated = 0;  ///< number of drawn tokens, at the end of `tokens`
-  /// Parameters, without the model's own end tokens in `end_ids` and without `logprobs`.
+  std::int64_t generated = 0;  ///< number of drawn tokens, which are the last ones of `tokens`
+  /// Sampling parameters. `end_ids` lacks the model's own end tokens. `logprobs` is off.
   SamplingParams sampling{};
   std::vector<std::string> stop{};
   bool ignore_eos = false;

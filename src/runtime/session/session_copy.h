@@ -16,8 +16,8 @@ namespace ingot {
 /// Copies the cached blocks of a session's tokens into memory. Holds no block between two calls, so
 /// a block that is evicted meanwhile is missing from the copy.
 ///
-/// Call `find`, then `read` while `prepare` returns true. `find` and `read` run between steps, the
-/// other functions in any thread.
+/// Call `find` once, then `prepare` and `read` alternately until `prepare` returns false. `find`
+/// and `read` must run between steps. The other functions may run in any thread.
 class SessionReader {
  public:
   /// `tokens`, `cache` and `index` must outlive this object. `index` may be null.
@@ -54,21 +54,21 @@ class SessionReader {
 /// no block between two calls. Loading ends early if a loaded block is evicted meanwhile, or if a
 /// pool has no block available.
 ///
-/// Call `find`, then `load` while `prepare` returns true. `find` and `load` run between steps, the
-/// other functions in any thread.
+/// Call `find` once, then `prepare` and `load` alternately until `prepare` returns false. `find`
+/// and `load` must run between steps. The other functions may run in any thread.
 class SessionLoader {
  public:
   /// `file`, `cache` and `index` must outlive this object.
   SessionLoader(const SessionFile& file, const PrefixKey& key, KvCache& cache, PrefixIndex& index);
 
   void find();
-  /// Copies the next blocks, about `bytes` bytes, from the file. Returns false if all were copied.
+  /// Copies about `bytes` bytes of next blocks from the file. Returns false if no blocks are left.
   ///
   /// Errors: Error{kIo} if the file was changed since it was opened.
   [[nodiscard]] bool prepare(std::int64_t bytes);
   void load();
 
-  /// Returns how many first tokens were cached when `find` or `load` last returned.
+  /// Returns how many of the first tokens were cached when `find` or `load` last returned.
   std::int64_t tokens() const { return known_ * kBlockTokens; }
 
  private:
@@ -88,10 +88,10 @@ class SessionLoader {
   PrefixKey key_;
   KvCache& cache_;
   PrefixIndex& index_;
-  std::int64_t target_ = 0;              ///< number of first blocks to have cached at the end
+  std::int64_t target_ = 0;              ///< number of first blocks that must be cached at the end
   std::int64_t known_ = 0;               ///< number of cached blocks that a sequence can begin with
   std::int64_t first_ = 0, last_ = 0;    ///< blocks [first_, last_) are loaded next
-  std::vector<std::int64_t> seen_left_;  ///< per group: blocks still to load for the next row
+  std::vector<std::int64_t> seen_left_;  ///< [groups]: unloaded blocks that the next row sees
   std::vector<std::int64_t>
       offsets_;                    ///< byte offset of each group in a block, then the block's size
   std::vector<std::byte> staged_;  ///< bytes of blocks [first_, last_)

@@ -13,8 +13,8 @@
 
 namespace ingot {
 
-/// Writes a session file completely or not at all. Calls `read` for each block in `blocks`, in
-/// order, to write the block's KvRows to `out`.
+/// Writes a session file completely or not at all. For each block in `blocks`, in order, calls
+/// `read`, which must write the block's KvRows to `out`.
 ///
 /// Layout, little-endian, counts before lists: magic and version; order version, numerics profile,
 /// fingerprint, KV type, kv heads, head size, window of each layer; request fields as JSON; tokens
@@ -32,7 +32,7 @@ class SessionFile {
   /// Maps and checks a file. Errors: Error{kModel} if the file cannot be read, is not a session, is
   /// damaged, or has another order version or numerics profile.
   explicit SessionFile(const std::string& path);
-  /// Reads a session from the bytes of a file, which must outlive this object.
+  /// Reads a session from `bytes`, the content of a file. The bytes must outlive this object.
   SessionFile(std::span<const std::byte> bytes, std::string name);
 
   const std::string& name() const { return name_; }
@@ -46,7 +46,7 @@ class SessionFile {
 
   /// Checks the session against a model's limits. Errors: Error{kModel} if `check_session` throws.
   void require_session(const RequestLimits& limits) const;
-  /// Checks the session's model. Errors: Error{kModel} naming its difference from `mine`.
+  /// Checks that the session's model equals `mine`. Errors: Error{kModel} naming the difference.
   void require_model(const SessionModel& mine) const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Which of a sequence's first blocks, of 16 tokens each, a file contains.
+/// Says which of a sequence's first blocks a file contains. A block has 16 tokens.
 struct SessionBlocks {
   std::int64_t blocks = 0;
   std::vector<std::uint8_t> there{};  ///< [blocks, groups]: 1 if the file contains the block

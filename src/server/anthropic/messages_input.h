@@ -8,7 +8,7 @@
 namespace ingot {
 
 /// Reads `system`, `messages`, `thinking`, `output_config`, `tools` and `chat_template_kwargs`, and
-/// makes the prompt. If the last message is the assistant's, the reply continues it.
+/// makes the prompt. If the assistant wrote the last message, the reply continues this message.
 ///
 /// Errors: ApiError naming the JSON member.
 ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room);

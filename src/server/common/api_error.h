@@ -24,7 +24,7 @@ struct ApiError : std::exception {
   std::string message;
   std::string param;                ///< name of the body's wrong member; empty: none
   std::string cause{};              ///< reason for a status 500; written only to the log
-  std::int64_t prompt_tokens = -1;  ///< length of a prompt that is too long; -1: unset
+  std::int64_t prompt_tokens = -1;  ///< tokens of a prompt that is too long; -1: unset
   std::int64_t context = -1;        ///< context in tokens, if a prompt is too long; -1: unset
   std::int64_t retry_seconds = 1;   ///< seconds until a retry can succeed (429, 503); 0: never
 };
@@ -49,8 +49,8 @@ ApiError draining();
 /// Converts an error of the engine to the error that the client gets.
 ApiError api_error(const Error& error);
 
-/// Calls `body` and rethrows its Error as an ApiError. Takes the parameter's name from the
-/// beginning of the message.
+/// Calls `body` and rethrows its Error as an ApiError. ApiError::param is the name at the beginning
+/// of the Error's message.
 template <class Body>
 auto as_api(Body&& body) {
   try {

@@ -17,7 +17,7 @@ class ApiKeys {
   static constexpr std::size_t kBytesMin = 16;
   static constexpr std::size_t kKeysMax = 1024;
 
-  /// Holds no keys: every client has access.
+  /// Makes an object without keys: every client has access.
   ApiKeys() = default;
   /// Reads the keys in `text`; see `add`.
   ApiKeys(std::string_view text, const std::string& source) { add(text, source); }

@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// Counts the wrong API keys of the last minute for each address. IPv6 addresses count by their
-/// first 64 bits, since one client may own a whole /64 network. Thread-safe.
+/// Counts the wrong API keys of each address in the last minute. IPv6 addresses with equal first 64
+/// bits count as one address, since one client may own a whole /64 network. Thread-safe.
 class AuthFailures {
  public:
   /// The clock of all time points that callers pass.
@@ -18,14 +18,14 @@ class AuthFailures {
   static constexpr std::chrono::seconds kWindow{60};
   /// Maximum number of addresses with counts of their own; further addresses share one count.
   static constexpr std::size_t kAddressesMax = 4096;
-  /// Number of wrong keys that an address may send within kWindow. Enough for a client that retries
-  /// a mistyped key; a larger number helps an attacker guess.
+  /// Number of wrong keys that an address may send within kWindow. 20 are enough for a client that
+  /// retries a mistyped key. A larger number would help an attacker guess keys.
   static constexpr std::size_t kFailuresMax = 20;
 
   explicit AuthFailures(std::size_t most = kFailuresMax) : most_(most) {}
 
-  /// Counts a wrong key. If the address has reached its limit, counts nothing and returns the time
-  /// until it may try again. Otherwise returns zero.
+  /// If the address has reached its limit, returns the time until the address may try again.
+  /// Otherwise counts a wrong key and returns zero.
   std::chrono::seconds add(const std::string& address, Clock::time_point now);
 
  private:

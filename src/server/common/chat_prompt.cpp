@@ -142,7 +142,7 @@ auto about_chat(std::string_view param, Body&& body) {
   } catch (const Error& error) {
     ApiError named = api_error(error);
     if (named.param.empty() || named.param == "messages") named.param = param;
-    throw named;
+    throw ApiError(std::move(named));
   }
 }
 

@@ -45,8 +45,8 @@ enum class PromptRoom {
 
 /// Renders a chat to a prompt. `chat` has the form that `parse_chat` reads.
 ///
-/// Errors: ApiError naming the JSON member: `param` if the template refuses the messages, or if the
-/// prompt is too long (context_length_exceeded).
+/// Errors: ApiError naming the JSON member. This is `param` if the template refuses the messages,
+/// or if the prompt is too long (context_length_exceeded).
 ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param,
                        PromptRoom room);
 
@@ -55,13 +55,13 @@ ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_vie
 /// Errors: ApiError naming the JSON member; context_length_exceeded.
 ChatPrompt read_chat(Params& params, const Service& service);
 
-/// Renders a chat like `read_chat`, but returns its text, of any length, without tokenizing it.
+/// Renders a chat like `read_chat`, but returns text instead of tokens. Allows any length.
 ///
 /// Errors: ApiError naming the JSON member.
 MarkedText render_chat(Params& params, const Service& service);
 
 /// Converts messages to the form that templates expect: joins text parts, turns "developer" into
-/// "system" if the template does not know it, and stores reasoning under both names in use.
+/// "system" for templates without "developer", and stores reasoning under both names in use.
 ///
 /// Errors: ApiError naming the message, for roles and contents that templates cannot render.
 Json normalised_messages(const Json& messages, const Service& service);

@@ -14,8 +14,8 @@ namespace ingot {
 /// Reads the request fields of the endpoint `where`, except fields that the endpoint reads itself.
 /// Absent fields get defaults of the model and the server. Errors: ApiError naming the member.
 void read_fields(Params& params, const Call& call, Request& request, Places where);
-/// Sets `max_tokens` from the members that the endpoint has for this limit. `least` is the
-/// smallest valid value. Lowers a value that exceeds the room after the prompt, with a warning.
+/// Sets `max_tokens` from the members that the endpoint has for this limit. `least` is the smallest
+/// valid value. If a value exceeds the room after the prompt, lowers it and adds a warning.
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least = 1);
 /// Refuses tools, which are not supported. Errors: ApiError naming the member.
@@ -23,7 +23,7 @@ void read_tools(Params& params);
 /// Refuses members that would constrain or change a reply in unsupported ways. Errors: ApiError
 /// naming the member.
 void refuse_constraints(Params& params);
-/// Warns about OpenAI's members that have no effect here, and refuses unsupported ones.
+/// Warns about members of OpenAI's API that have no effect here. Refuses unsupported members.
 void read_unsupported(Params& params);
 /// Whether a response is a stream, and whether the stream ends with token counts.
 struct StreamParams {

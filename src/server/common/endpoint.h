@@ -23,7 +23,7 @@ struct GenerationPrompt {
   std::int32_t choices = 1;
 };
 
-/// Prompts for the engine, and the writer of the response. Choices are numbered across prompts.
+/// Prompts for the engine, and the response's writer. Choice numbers continue across prompts.
 struct Generation {
   std::vector<GenerationPrompt> prompts;
   std::unique_ptr<ResponseWriter> writer;

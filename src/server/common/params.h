@@ -18,8 +18,8 @@ namespace ingot {
 /// Reads the members of one JSON object. A member that is null counts as absent.
 class Params {
  public:
-  /// `object` must outlive this. Error messages put `prefix` before names. Errors: ApiError if
-  /// `object` is not a JSON object.
+  /// `object` must outlive this object. Error messages put `prefix` before the names of members.
+  /// Errors: ApiError if `object` is not a JSON object.
   explicit Params(const Json& object, std::string prefix = {});
 
   /// Returns the member and marks it as read; null if the member is absent.
@@ -35,18 +35,18 @@ class Params {
   std::optional<std::string> text(std::string_view name, std::size_t bytes_max);
   std::optional<std::string> one_of(std::string_view name,
                                     std::initializer_list<std::string_view> values);
-  /// Returns the member, which must be an array or an object; null if it is absent. Errors:
-  /// ApiError for another type.
+  /// `array` returns a member that must be an array, and `object` one that must be an object. Both
+  /// return null if the member is absent. Errors: ApiError for another type.
   const Json* array(std::string_view name);
   const Json* object(std::string_view name);
-  /// Calls `read` with the members of the object `name`, if present. Errors and warnings call a
-  /// member "name.member". Adds the inner warnings here. Errors: ApiError for another type.
+  /// If the object `name` is present, calls `read` with its members. Errors and warnings name such
+  /// a member "name.member". Adds the warnings of `read` here. Errors: ApiError for another type.
   void within(std::string_view name, const std::function<void(Params&)>& read);
 
-  /// Warns, if the member is present, that it has no effect.
+  /// If the member is present, warns that it has no effect.
   void ignore(std::string_view name, std::string_view why);
-  /// Like `ignore`, for a member that must be a string of at most `bytes_max` bytes, or an object.
-  /// Errors: ApiError for another type.
+  /// Like `ignore`. For `ignore_text`, the member must be a string of at most `bytes_max` bytes;
+  /// for `ignore_object`, an object. Errors: ApiError for another type or a longer string.
   void ignore_text(std::string_view name, std::size_t bytes_max, std::string_view why);
   void ignore_object(std::string_view name, std::string_view why);
   /// Throws an ApiError if the member is present.

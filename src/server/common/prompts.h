@@ -12,14 +12,14 @@
 
 namespace ingot {
 
-/// A prompt's tokens, and its text in the request; null if the request has token ids.
+/// A prompt's tokens, and its text in the request. The text is null if the request has token ids.
 struct ReadPrompt {
   std::vector<std::int32_t> ids;
   const std::string* text = nullptr;
 };
 
 /// Reads the member `name`: a string, a list of at most `most` strings, a list of ids, or a list of
-/// at most `most` lists of ids. A prompt needs at least one token, and room for one more.
+/// at most `most` lists of ids. A prompt has at least one token and leaves room for one more.
 ///
 /// Errors: ApiError naming the JSON member; context_length_exceeded.
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,

@@ -21,14 +21,14 @@ class ReplyText {
 
   /// Adds a delta, and counts its tokens if they are reasoning.
   void add(const Delta& delta);
-  /// Ends the reply: adds text that could have been the beginning of a tag.
+  /// Ends the reply. Adds the text that was held back as the possible beginning of a tag.
   void finish() { append(splitter_.finish()); }
   /// Returns the text added since the last call. All reasoning comes before the content.
   Parts take() { return std::exchange(parts_, {}); }
 
   /// Returns whether the reply can contain reasoning.
   bool has_reasoning() const { return has_reasoning_; }
-  /// Returns whether the last delta was reasoning or one of its tags.
+  /// Returns whether the last delta had reasoning or a reasoning tag.
   bool was_reasoning() const { return was_reasoning_; }
   std::int64_t reasoning_tokens() const { return reasoning_tokens_; }
 

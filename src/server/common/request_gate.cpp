@@ -8,6 +8,7 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -98,7 +99,7 @@ std::size_t RequestGate::check_key(const HttpRequest& request) {
     ApiError error(429, "too_many_failures",
                    "too many wrong keys came from this address: try again in a minute");
     error.retry_seconds = rest.count();
-    throw error;
+    throw ApiError(std::move(error));
   }
   throw ApiError(401, "invalid_api_key", "a valid API key is needed: Authorization: Bearer KEY");
 }

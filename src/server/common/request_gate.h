@@ -21,7 +21,7 @@ struct AccessOptions {
   bool no_auth = false;  ///< true: serve other machines without API keys
   /// Names that a Host field may have besides localhost, 127.0.0.1 and [::1]; "*": any.
   std::vector<std::string> allowed_hosts{};
-  /// Web origins that may use the API (CORS); "*": any, which needs API keys.
+  /// Web origins that may use the API (CORS). "*" allows any origin, and requires API keys.
   std::vector<std::string> cors_origins{};
   std::vector<std::string> operator_keys{};  ///< IDs of API keys that see all metrics
   std::vector<std::string> key_weights{};    ///< each "ID=WEIGHT": relative share of an API key

@@ -29,15 +29,15 @@ class ServerLog {
   bool has_contents() const { return level_ == Level::kContents; }
   /// Logs the end of a request: the time, the event's name, then `fields`.
   void request(const Json& fields);
-  /// Logs the text of a request or response (`of` says which), in several lines if it is long.
+  /// Logs the text of a request or response in one or more lines. `of` says which of the two it is.
   void content(std::string_view id, std::string_view of, std::string_view text, bool is_cut);
-  /// Logs a refusal; at most once a second per status and `event`, which must be a string literal.
+  /// Logs a refusal, at most once a second per status and `event`. `event` is a string literal.
   void refusal(std::string_view event, int status);
-  /// Logs an error 500; at most once a second per `route`, which must be a string literal.
+  /// Logs an error 500, at most once a second for each `route`. `route` must be a string literal.
   void failure(std::string_view route, std::string_view id, std::string_view cause);
 
  private:
-  /// Returns whether `name` and `status` have no line this second. If so, completes `fields`.
+  /// Returns whether this second has no line of `name` and `status` yet. If so, completes `fields`.
   bool is_due(std::string_view name, int status, Json& fields);
   void write(std::string_view event, const Json& fields);
 

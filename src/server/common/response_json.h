@@ -14,7 +14,7 @@ namespace ingot {
 
 /// Formats a string as JSON, with quotes.
 std::string json_string(std::string_view text);
-/// Returns a log-probability for JSON, which has no infinities: -9999 if it is not finite.
+/// Returns the log-probability, or -9999 if it is not finite, because JSON has no infinities.
 double finite_logprob(float logprob);
 /// Makes a token's entry in a chat's logprobs: {"token", "logprob", "bytes", "top_logprobs"}.
 Json chat_logprob(const Service& service, const TokenLogprobs& logprobs);
@@ -35,7 +35,7 @@ struct Usage {
   std::int64_t completion_tokens = 0;
   std::int64_t reasoning_tokens = 0;
 
-  /// Adds the tokens of a choice. Adds its prompt's tokens too if it is the first choice.
+  /// Adds the tokens of a choice. For a prompt's first choice, also adds the prompt's tokens.
   void add(const Outcome& outcome, bool is_first_choice);
   /// Returns the counts as {"prompt_tokens", "completion_tokens", "total_tokens", ...}.
   Json json() const;

@@ -23,7 +23,7 @@ enum class RouteKind {
 /// An HTTP method and path, and their endpoint.
 struct Route {
   std::string_view method;
-  std::string_view path;  ///< a final "{id}" is one path segment; "{name}" is one or more
+  std::string_view path;  ///< a final "{id}" is one path segment; "{name}" is one or more segments
   Access access = Access::kKey;
   RouteKind kind = RouteKind::kWork;
   Handler handler = nullptr;
@@ -44,7 +44,7 @@ struct RouteMatch {
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path);
 
-/// Returns the value of "{id}" or "{name}": the part of `path` behind `before`. Decodes
+/// Returns the value of "{id}" or "{name}": the rest of `path` after `before`. Decodes
 /// percent-encoded characters.
 std::string path_name(std::string_view path, std::string_view before);
 

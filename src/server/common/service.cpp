@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -73,7 +74,7 @@ void Service::check_room(std::size_t prompt_tokens, std::string_view param) cons
                  std::string(param));
   error.prompt_tokens = tokens;
   error.context = limits_.context;
-  throw error;
+  throw ApiError(std::move(error));
 }
 
 void Service::check_text_room(std::size_t bytes, std::string_view param) const {
@@ -86,7 +87,7 @@ void Service::check_text_room(std::size_t bytes, std::string_view param) const {
       cat("the prompt has more than ", tokens_min, " tokens, the context is ", limits_.context),
       std::string(param));
   error.context = limits_.context;
-  throw error;
+  throw ApiError(std::move(error));
 }
 
 std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param) const {

@@ -33,15 +33,15 @@ struct ServiceLimits {
   std::int32_t queue = 512;  ///< number of requests that may wait to run
   /// `max_tokens` of a chat that does not set it; less if the context has less room.
   std::int64_t max_tokens_default = 4096;
-  bool by_priority = false;       ///< the engine schedules by `priority`
+  bool by_priority = false;       ///< whether the engine schedules by `priority`
   double max_ttft_ms = 0;         ///< limit on the time from submission to the first token; 0: none
   double queue_seconds = 120;     ///< limit on the time from submission to the first step
   double request_seconds = 3600;  ///< limit on the time from submission to the end
   double drain_seconds = 30;      ///< time that running requests get after `begin_drain`
 
   double first_token_seconds() const { return max_ttft_ms > 0 ? max_ttft_ms / 1000 : kNever; }
-  /// Number of choices of one API key that may wait or run: half of the queue, so that other keys
-  /// have room.
+  /// Maximum number of choices of one API key that wait or run: half of the queue, so that other
+  /// keys have room.
   std::size_t waiting_per_key() const { return to_size(std::max(1, queue / 2)); }
 };
 
@@ -63,7 +63,7 @@ inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 /// Seconds after which a step or tick counts as stuck. Long, because steps of the largest models
 /// take seconds on small machines.
 inline constexpr double kStepSecondsMax = 60;
-/// Time of a tick in seconds after which /readyz fails, so that load balancers use other servers.
+/// Seconds of a tick after which /readyz fails, so that load balancers use other servers.
 inline constexpr double kReadyTickSecondsMax = 5;
 
 /// A model's chat template and its source text.
@@ -112,7 +112,7 @@ class Service {
   std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
   /// Checks that a prompt leaves room for a token. Errors: ApiError{context_length_exceeded}.
   void check_room(std::size_t prompt_tokens, std::string_view param) const;
-  /// Refuses a text before encoding, if it surely exceeds the context. Errors: as `check_room`.
+  /// Refuses a text that surely exceeds the context, before encoding. Errors: as `check_room`.
   void check_text_room(std::size_t bytes, std::string_view param) const;
 
   /// Checks the model that a request names. Errors: ApiError{model_not_found}.
@@ -146,13 +146,13 @@ class Service {
   /// Refuses new work from now on, and cancels running requests after `drain_seconds`.
   void begin_drain();
   bool is_draining() const { return draining_.load(); }
-  /// Returns whether requests are served: the server does not stop, and the engine computes.
+  /// Returns whether requests are served: the server is not stopping, and the engine computes.
   bool is_serving() const { return !draining_.load() && is_alive(); }
   /// Returns whether requests are served and the engine's current tick is not too long.
   bool is_ready() const {
     return is_serving() && engine_.tick_seconds_now() < kReadyTickSecondsMax;
   }
-  /// Returns whether the engine computes: no step has failed, and its thread is not stuck.
+  /// Returns whether the engine computes: no step has failed, and the engine's thread is not stuck.
   bool is_alive() const {
     return !engine_.has_failed() && engine_.tick_seconds_now() < kStepSecondsMax;
   }

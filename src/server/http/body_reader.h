@@ -14,8 +14,8 @@
 
 namespace ingot {
 
-/// Extracts one body, with Content-Length or chunked, from received bytes. Computes the deadline
-/// for the body's next byte. Does no input or output.
+/// Extracts one body from received bytes. The body has a Content-Length or is chunked. Computes the
+/// deadline for the body's next byte. Does no input or output.
 class BodyReader {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,8 +24,8 @@ class BodyReader {
   BodyReader(const HttpHead& head, std::size_t body_bytes_max, const ConnectionTimes& times,
              Clock::time_point begin);
 
-  /// Appends the body's bytes in `bytes` to `body`. Returns the number of bytes that it used: all
-  /// of `bytes`, or fewer when the body ends. Must not be called after a refusal.
+  /// Decodes `bytes` and appends the body's data to `body`. Returns how many bytes this call used:
+  /// all of `bytes`, or fewer if the body ends. Must not be called after a refusal.
   std::size_t read(std::string_view bytes, std::string& body);
 
   bool has_ended() const { return chunks_ ? chunks_->has_ended() : left_ == 0; }
@@ -40,7 +40,7 @@ class BodyReader {
  private:
   const ConnectionTimes& times_;
   Clock::time_point begin_;
-  std::uint64_t left_;  ///< number of missing bytes, if the body has no chunks
+  std::uint64_t left_;  ///< number of bytes still to read; unused for a chunked body
   std::size_t received_ = 0;
   std::optional<HttpChunkReader> chunks_;
   std::optional<HttpRefusal> refusal_;

@@ -29,7 +29,7 @@ class Budget {
 /// One request's share of a budget. The destructor gives the share back.
 class BudgetShare {
  public:
-  /// Bytes at the start of each body that use no budget. So a small body never lacks budget.
+  /// Number of bytes of each body that use no budget. So a small body never needs budget.
   static constexpr std::size_t kFreeBytes = 64 << 10;
 
   explicit BudgetShare(Budget& budget) : budget_(budget) {}

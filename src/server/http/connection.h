@@ -27,8 +27,8 @@ namespace ingot {
 /// Budgets that all requests of a server share.
 struct Budgets {
   Budget bodies;                           ///< limits the bytes of request bodies in memory
-  Budget responses;                        ///< limits the bytes of whole responses not sent yet
-  Budget text_requests{16};                ///< limits the requests for `Workers::texts`
+  Budget responses;                        ///< limits the bytes of whole, unsent responses
+  Budget text_requests{16};                ///< limits the number of requests in `Workers::texts`
   std::atomic<std::int64_t> answering{0};  ///< number of requests that are read, but not answered
 };
 

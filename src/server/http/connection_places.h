@@ -20,7 +20,7 @@ class ConnectionPlaces {
     kFree,
   };
 
-  /// Allows `most` connections, plus `reserved` for probes; at most `per_address` from one address.
+  /// Allows `most` connections and `reserved` more for probes. One address may have `per_address`.
   ConnectionPlaces(std::int64_t most, std::int64_t reserved, std::int64_t per_address)
       : most_(most), reserved_most_(reserved), per_address_most_(per_address) {}
 
@@ -46,7 +46,7 @@ class ConnectionPlaces {
     if (--open_ == 0) none_open_.notify_all();
   }
 
-  /// Waits until no connection is open. Returns false if connections are open after `seconds`.
+  /// Waits up to `seconds` until no connection is open. Returns false if one is still open then.
   bool wait_until_none(double seconds) {
     std::unique_lock lock(mutex_);
     return none_open_.wait_for(lock, std::chrono::duration<double>(seconds),

@@ -9,24 +9,24 @@ namespace ingot {
 
 /// Timeouts of a connection's states.
 struct ConnectionTimes {
-  /// Timeout from a head's first byte to its end. Short, because a head fits into a few packets.
-  /// Until the head ends, a slow client occupies a connection.
+  /// Timeout from a head's first byte to the head's end. The timeout is short, because a head fits
+  /// into a few packets, and because a slow client occupies a connection until the head ends.
   std::chrono::milliseconds head{10'000};
   /// Timeout from a head's end to the body's end. 8 MiB take 60 s at 1.1 Mbit/s.
   std::chrono::milliseconds body{60'000};
-  /// Grace period before `body_bytes_per_second` applies to a body. Any link is that fast. Without
-  /// this minimum rate, a client could hold a body's memory for the whole timeout `body`.
+  /// Grace period of a body before the minimum rate `body_bytes_per_second` applies. Any link has
+  /// this rate. Without a minimum rate, a client could hold a body's memory for the time `body`.
   std::chrono::milliseconds body_grace{5'000};
   std::size_t body_bytes_per_second = 1024;
   std::chrono::milliseconds idle{60'000};  ///< timeout until the next request begins
   /// Time within which the client must take 16 KiB. Otherwise the connection closes.
   std::chrono::milliseconds write_stall{30'000};
-  /// Minimum rate (bytes/s) at which a client must take a response, after `write_stall`.
+  /// Minimum rate (bytes/s) at which a client must take a response. Applies after `write_stall`.
   std::size_t sent_bytes_per_second = 16 << 10;
   /// Time without events after which a stream sends a comment, since proxies cut silent responses
   /// (nginx after 60 s by default). A shorter time would only add bytes.
   std::chrono::milliseconds ping{10'000};
-  std::chrono::milliseconds linger{1'000};  ///< wait before the close, so that the client can read
+  std::chrono::milliseconds linger{1'000};  ///< time for the client to read before the close
   /// Number of requests after which a connection closes, so that load balancers can move clients to
   /// other servers. A small number causes frequent handshakes.
   int requests_max = 1000;

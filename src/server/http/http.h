@@ -15,12 +15,12 @@ namespace ingot {
 struct HttpLimits {
   /// Maximum bytes of the request line (method, target, version). RFC 9112 asks for 8,000 or more.
   std::size_t line_bytes_max = 8 << 10;
-  /// Maximum bytes of the request line and all header fields, including cookies and tokens of
-  /// proxies. Each connection can use this much memory before its API key is checked.
+  /// Maximum bytes of the request line and all header fields, including cookies and tokens that
+  /// proxies add. Each connection can use this much memory before its API key is checked.
   std::size_t head_bytes_max = 32 << 10;
   /// Maximum number of header fields; each look-up of a field searches all of them.
   std::size_t fields_max = 100;
-  /// Maximum bytes of the body, without the framing of chunks.
+  /// Maximum bytes of the body. The framing of chunks does not count.
   std::size_t body_bytes_max = 8 << 20;
 };
 
@@ -41,7 +41,7 @@ struct HttpRequest {
   HttpFields fields;
   std::string body;
   std::string peer;          ///< the client's address; empty for a Unix socket
-  bool is_reserved = false;  ///< true: its connection serves only probes
+  bool is_reserved = false;  ///< true: the request's connection serves only probes
 
   const std::string* field(std::string_view name) const { return find_field(fields, name); }
 };
@@ -54,13 +54,13 @@ struct HttpResponse {
   HttpFields fields{};
 };
 
-/// Why a request cannot be read. The server sends this as its response, then closes the connection.
+/// Why a request cannot be read. The server sends the reason, then closes the connection.
 struct HttpRefusal {
   int status = 400;     ///< HTTP status; 0: no response, since the client does not speak HTTP
   std::string message;  ///< text for the client; names the exceeded limit, if any
 };
 
-/// Returns the reason phrase: "Bad Request" for 400; "Unknown" for a status never sent.
+/// Returns a status's reason phrase: "Bad Request" for 400; "Unknown" if the server never sends it.
 std::string_view status_text(int status);
 
 /// How a body is framed, and whether the connection stays open after it.

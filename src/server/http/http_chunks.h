@@ -16,8 +16,8 @@ class HttpChunkReader {
  public:
   explicit HttpChunkReader(std::size_t body_bytes_max) : body_bytes_max_(body_bytes_max) {}
 
-  /// Decodes `bytes` and appends the data to `body`. Returns the number of bytes that it used: all
-  /// of `bytes`, or fewer when the body ends. Must not be called after a refusal.
+  /// Decodes `bytes` and appends the data to `body`. Returns how many bytes this call used: all
+  /// of `bytes`, or fewer if the body ends. Must not be called after a refusal.
   std::size_t read(std::string_view bytes, std::string& body);
 
   bool has_ended() const { return state_ == State::kEnded; }

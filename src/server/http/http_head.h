@@ -41,11 +41,11 @@ class HttpHeadReader {
   std::size_t scanned_ = 0;     ///< number of bytes searched for the head's end
   std::size_t line_ = 0;        ///< length of the request line; 0: not ended yet
   bool has_method_ = false;     ///< true if the end of the method was found
-  std::size_t line_begin_ = 0;  ///< offset of the line that holds `scanned_`
+  std::size_t line_begin_ = 0;  ///< offset of the line in which the search continues
   std::size_t end_ = 0;         ///< length of the head; 0: not ended yet
 };
 
-/// Whether a text is a valid method or header field name: letters, digits and !#$%&'*+-.^_`|~
+/// Whether `text` may name a method or a header field: letters, digits and !#$%&'*+-.^_`|~
 bool is_http_token(std::string_view text);
 
 }  // namespace ingot

@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// A rate limiter. Each event takes `cost` from a budget; elapsed time refills it. The budget
-/// starts full, at `burst` times `cost`; its minimum is minus that amount. Not thread-safe.
+/// A rate limiter. Each event takes `cost` from a budget, and elapsed time refills the budget.
+/// The budget starts full, at `burst * cost`. Its minimum is `-burst * cost`. Not thread-safe.
 class TokenBucket {
  public:
   /// The clock of all time points.
@@ -35,12 +35,12 @@ class TokenBucket {
 
 /// Keeps a flood of refused requests from slowing the requests that run. After a burst of refusals,
 /// the thread wakes at most every few milliseconds and reads all requests that came meanwhile.
-/// Without refusals the thread never sleeps here. For use by one thread.
+/// Without refusals `rest` returns zero. For use by one thread.
 class RefusalPace {
  public:
   using Clock = TokenBucket::Clock;
   static constexpr Clock::duration kPerWake = std::chrono::milliseconds(4);
-  static constexpr int kBurst = 32;  ///< number of refusing wake-ups before the limit applies
+  static constexpr int kBurst = 32;  ///< number of wake-ups with refusals before the limit applies
 
   /// Notes that a request was refused because there is no room.
   void refused() { has_refused_ = true; }
@@ -63,12 +63,12 @@ class StreamPace {
  public:
   /// The clock of all time points.
   using Clock = TokenBucket::Clock;
-  /// Budget that one event uses: 3200 us allow 313 events a second. At some 17 us of CPU each, they
-  /// take 0.5 % of a core. A stream's first and last events never wait, since they are a large
-  /// share of a short reply's five or so events. The first event uses budget, the last does not.
+  /// Budget that one event uses: 3200 us allow 313 events a second. They take 0.5 % of
+  /// a core: some 17 us of CPU each. A stream's first and last events never wait, since a short
+  /// reply has only some five events. The first event uses budget; the last event uses none.
   static constexpr Clock::duration kPerEvent = std::chrono::microseconds(3200);
   static constexpr int kBurst = 64;  ///< maximum budget, and maximum debt, in events
-  /// Number of streams up to which the interval grows. More streams than that cost more CPU.
+  /// Number of streams up to which the interval grows. Each further stream costs more CPU.
   static constexpr int kStreamsMax = 32;
 
   /// Counts a stream that has begun to send.
@@ -76,9 +76,9 @@ class StreamPace {
   /// Removes a stream that has ended.
   void end_stream() { --streams_; }
 
-  /// Notes that an event was sent. Returns the time when its stream may send again; `now`: at
-  /// once. An interval is kPerEvent times a power of two and begins at one time for all
-  /// streams. So the thread wakes once for all streams, even when their number changes.
+  /// Notes that an event was sent. Returns the time when the event's stream may send again;
+  /// `now`: at once. An interval is kPerEvent times a power of two. All streams have the same
+  /// intervals. So the thread wakes once for all streams, even if the number of streams changes.
   Clock::time_point sent(Clock::time_point now) {
     if (events_.take(now) >= Clock::duration::zero()) return now;
     const auto shared = std::bit_ceil(static_cast<std::uint32_t>(std::max(streams_, 1)));
@@ -95,7 +95,7 @@ class StreamPace {
   TokenBucket events_{kPerEvent, kBurst};
 };
 
-/// Limits how often one stream sends. Its first event adds it to the streams of its thread.
+/// Limits how often one stream sends. The stream's first event adds the stream to `StreamPace`.
 class PacedStream {
  public:
   /// `interval`: the stream sends at multiples of this time; 0: at once; absent: as `pace` says.

@@ -33,7 +33,7 @@ class Receiver {
   /// Drops the first `count` bytes of `bytes()`.
   void use(std::size_t count);
 
-  /// Waits until a call of `wake`, or until the time `until`. Returns whether `wake` was called.
+  /// Waits for a call of `wake`, at most until the time `until`. Returns whether `wake` was called.
   /// New bytes and the end of the input also call `wake`.
   boost::asio::awaitable<bool> wait(Clock::time_point until);
   void wake() { signal_.cancel(); }

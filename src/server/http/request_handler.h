@@ -25,10 +25,10 @@ class ResponseWriter {
   virtual ~ResponseWriter() = default;
   /// Adds a delta of a choice.
   virtual void add_delta(std::size_t /*choice*/, const Delta& /*delta*/) {}
-  /// For streams: appends to `out` an event with the choice's deltas since its last event. Appends
-  /// nothing if there is nothing to send.
+  /// For streams: appends to `out` an event with the choice's deltas since the choice's last
+  /// event. Appends nothing if there is nothing to send.
   virtual void flush(std::size_t /*choice*/, std::string& /*out*/) {}
-  /// Ends a choice that did not fail; appends its text that is not flushed yet.
+  /// Ends a choice that did not fail. Appends the choice's text that was not flushed.
   virtual void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) = 0;
   /// Appends the rest of a stream, or the whole body. Called after all choices have ended.
   virtual void finish(std::string& out) = 0;
@@ -39,7 +39,7 @@ class ResponseWriter {
 /// Which threads handle a request.
 enum class HandlerThreads {
   kRequests,
-  kTexts,   ///< for long requests without the engine; only few may be queued
+  kTexts,   ///< for long requests that do not use the engine; few may be queued
   kStates,  ///< for quick requests, such as probes, that must not wait behind others
 };
 
@@ -63,10 +63,10 @@ struct RunningGeneration {
   }
 };
 
-/// The first bytes of a request's body or of its response, for the log.
+/// The first bytes of a request's body, or of a response's body, for the log.
 struct Content {
   std::string text{};
-  bool is_cut = false;  ///< true if `text` lacks the last bytes
+  bool is_cut = false;  ///< true if `text` lacks the body's last bytes
 
   /// Appends as much of `more` as fits: `text` has at most `bytes_max` bytes.
   void add(std::string_view more, std::size_t bytes_max) {
@@ -81,8 +81,8 @@ struct RequestEnd {
   int status = 0;  ///< HTTP status; 0: the client left before a response began
   std::int64_t prompt_tokens = 0;
   std::int64_t generated_tokens = 0;
-  std::int64_t cached_tokens = 0;  ///< number of the first prompt's tokens that were cached
-  PrefixMiss miss{};               ///< where the cached prefix ends, and why
+  std::int64_t cached_tokens = 0;  ///< number of cached tokens of the first choice's prompt
+  PrefixMiss miss{};               ///< where and why the cached prefix ends
   double seconds = 0;
   bool is_cut = false;  ///< true if the generation was cut off
   Content request{};    ///< first `content_bytes_max` bytes of the request's body
@@ -105,14 +105,15 @@ class RequestHandler {
   /// request. `has_body`: true if a body follows the head.
   virtual std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) = 0;
   /// Answers a request, or submits it to the engine. Called from a handler thread. The engine's
-  /// thread calls `notify` when a stream has a delta or an end.
+  /// thread calls `notify` when a stream has a delta or has ended.
   virtual std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
+      // NOLINTNEXTLINE(performance-unnecessary-value-param): overrides keep `notify`
       const HttpRequest& /*request*/, const Admitted& /*admitted*/, Notify /*notify*/) {
     return HttpResponse{.status = 503};
   }
   /// Returns the response to an unreadable request. `request`: null if the head was not read.
   virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) = 0;
-  /// Returns the response to an admitted request whose resource `what` is exhausted.
+  /// Returns the response to an admitted request for which the resource `what` is exhausted.
   virtual HttpResponse no_room(NoRoom /*what*/, const Admitted& /*admitted*/) {
     return {.status = 503};
   }
@@ -135,12 +136,12 @@ class RequestHandler {
   virtual bool is_closing() const { return false; }
 };
 
-/// An admitted request that was read. Lives until its response is sent or has failed. The
+/// An admitted request that was read. Lives until the response is sent or has failed. The
 /// destructor calls the handler's `ended`.
 class Exchange {
  public:
-  /// All references must outlive this object. While it lives, `is_answering` is true, and the
-  /// object counts as one in `answering`.
+  /// All references must outlive this object. While this object lives, `is_answering` is
+  /// true and `answering` is greater by one.
   Exchange(RequestHandler& handler, const HttpRequest& from, const Admitted& as, bool& is_answering,
            std::atomic<std::int64_t>& answering)
       : request(from),

@@ -14,7 +14,7 @@ namespace ingot {
 
 /// Addresses, threads, and limits on connections and memory.
 struct ServerOptions {
-  std::string host = "localhost";  ///< an address; "localhost": 127.0.0.1 and, if it exists, ::1
+  std::string host = "localhost";  ///< address; "localhost" means 127.0.0.1 and, if present, ::1
   std::int32_t port = 0;           ///< TCP port up to 65535; 0: the system picks a port
   std::string unix_socket{};       ///< path of a Unix socket, which only its owner can use
   std::string admin_socket{};      ///< path of a Unix socket for administration
@@ -24,8 +24,8 @@ struct ServerOptions {
   int worker_threads = 2;  ///< number of threads of HandlerThreads::kRequests
   int text_threads = 1;    ///< number of threads of HandlerThreads::kTexts
   std::int64_t connections_max = 1024;
-  /// Connections for probes (/health, /livez, /readyz) beyond `connections_max`, one request each.
-  /// Enough for a load balancer and a supervisor that ask at the same moment.
+  /// Number of connections beyond `connections_max`. Each serves one probe (/health, /livez or
+  /// /readyz). Enough for a load balancer and a supervisor that ask at the same moment.
   std::int64_t connections_reserved = 4;
   HttpLimits http{};
   std::size_t bodies_bytes_max = std::size_t{256} << 20;     ///< limit of `Budgets::bodies`
@@ -46,15 +46,15 @@ class Server {
 
   /// Returns the server's address with its actual port: "http://127.0.0.1:8080".
   std::string address() const;
-  /// Answers all requests through `loading` until `pause` is called. `loading` must admit none.
+  /// Lets `loading` answer all requests until a call of `pause`. `loading` must admit no request.
   /// When `pause` returns, all threads and connections have ended, and `start` may be called.
   void answer_until_paused(RequestHandler& loading, const ConnectionTimes& times);
   void pause();
   /// Accepts connections from now on. `admin` handles requests of the admin socket.
   void start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times);
   /// Stops accepting connections, then ends. Waits up to `seconds` for running requests. If
-  /// `answer_seconds` is longer, waits up to that time for responses to requests that were read.
-  /// Returns false if a response to a request that was read is cut off.
+  /// `answer_seconds` is longer, waits up to that time for responses to fully read requests.
+  /// Returns false if the response to a fully read request is cut off.
   bool stop(double seconds, double answer_seconds = 0);
 
  private:

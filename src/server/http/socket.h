@@ -28,7 +28,7 @@ class Socket : public std::enable_shared_from_this<Socket> {
 
   /// Completes the TLS handshake within `times.head`; false if the handshake fails.
   boost::asio::awaitable<bool> begin(const ConnectionTimes& times);
-  /// Waits for bytes and appends up to `most` bytes. Returns false at the end and after errors.
+  /// Waits for input and appends up to `most` bytes to `bytes`. False if input ended or failed.
   virtual boost::asio::awaitable<bool> read(std::string& bytes, std::size_t most) = 0;
   /// Sends all bytes; false if that fails. Closes the socket if the client takes bytes too slowly.
   boost::asio::awaitable<bool> send(std::string_view bytes, const ConnectionTimes& times);

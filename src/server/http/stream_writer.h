@@ -15,9 +15,9 @@ namespace ingot {
 /// request asked for no stream. It has no socket and never waits.
 class StreamWriter {
  public:
-  /// All references must outlive the writer. `head`: sent before all events. With `is_chunked`,
-  /// each `take` returns a chunk. `end` gets token counts, how the request ended, and the first
-  /// `content_bytes_max` bytes of the response.
+  /// All references must outlive the writer. `head`: bytes to send before all events. With
+  /// `is_chunked`, each `take` returns a chunk. The writer sets token counts, PrefixMiss and status
+  /// in `end`. It also copies the response's first `content_bytes_max` bytes to `end`.
   StreamWriter(RunningGeneration& running, RequestEnd& end, std::string head, bool is_chunked,
                std::size_t content_bytes_max)
       : running_(running),
@@ -28,7 +28,7 @@ class StreamWriter {
         has_ended_(running.streams.size()),
         left_(running.streams.size()) {}
 
-  /// Takes the available deltas, up to some 64 KiB of events; false if there were no deltas.
+  /// Takes the available deltas, up to some 64 KiB of events. False: no delta and no end came.
   bool collect();
   /// Whether all choices have ended.
   bool has_ended() const { return left_ == 0; }

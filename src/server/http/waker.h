@@ -17,7 +17,7 @@ class Waker : public std::enable_shared_from_this<Waker> {
   Waker(boost::asio::any_io_executor executor, std::function<void()> wake)
       : executor_(std::move(executor)), wake_(std::move(wake)) {}
 
-  /// Wakes the connection from the engine's thread; while it gathers, only if urgent. Never throws.
+  /// For the engine's thread. Only an urgent call wakes a connection that gathers. Never throws.
   void notify(bool is_urgent) {
     if (is_urgent) is_urgent_.store(true);
     if (!is_urgent && gathers_.load()) return;
@@ -33,9 +33,9 @@ class Waker : public std::enable_shared_from_this<Waker> {
     }
   }
 
-  /// Tries to start gathering deltas; then only urgent notifications wake the connection. Returns
-  /// false if an urgent notification came since the last call: the connection must send at once.
-  /// Called from the connection's thread.
+  /// Starts gathering deltas: from now on only urgent notifications wake the connection. But if an
+  /// urgent notification came since the last call, starts nothing and returns false: the connection
+  /// must send at once. Called from the connection's thread.
   [[nodiscard]] bool begin_gathering() {
     gathers_.store(true);
     if (!is_urgent_.exchange(false)) return true;

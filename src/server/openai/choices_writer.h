@@ -21,12 +21,12 @@ class ChoicesWriter : public ResponseWriter {
   void write_error(const ApiError& error, std::string& out) final;
 
  protected:
-  /// `head` comes from `response_head_json`. `once`: more members, each with a comma in
-  /// front, for the whole response or a stream's first chunk.
+  /// `head` comes from `response_head_json`. `once`: more JSON members for the whole
+  /// response or for a stream's first chunk. A comma precedes each member.
   ChoicesWriter(std::string head, std::string once, StreamParams stream, std::size_t choices)
       : head_(std::move(head)), once_(std::move(once)), stream_(stream), choices_(choices) {}
 
-  /// `begin_chunk` appends a chunk's text before its choice, `end_chunk` the text after it.
+  /// `begin_chunk` appends a chunk's text before the choice, `end_chunk` the text after the choice.
   void begin_chunk(std::string& out);
   void end_chunk(std::string& out) const;
   /// Appends a choice of a whole response.
@@ -45,9 +45,9 @@ class ChoicesWriter : public ResponseWriter {
   std::size_t choices_;
 };
 
-/// Returns the JSON value of "finish_reason"; "null" if `finish` is empty (choice not ended).
+/// Returns the JSON value of "finish_reason"; "null" if `finish` is empty (a choice that runs).
 std::string finish_json(std::string_view finish);
-/// Returns the member "warnings" with a comma in front; empty if there are no warnings.
+/// Returns the JSON member "warnings" with a comma in front; empty if there are no warnings.
 std::string warnings_member(const Json& warnings);
 
 }  // namespace ingot

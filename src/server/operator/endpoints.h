@@ -13,13 +13,13 @@ Reply front(const Call& call);
 Reply health(const Call& call);
 /// GET /livez: tells whether the engine works. If not, the process should be restarted.
 Reply livez(const Call& call);
-/// GET /readyz: tells whether the server accepts new work and the engine's tick is in time.
+/// GET /readyz: tells whether the server accepts new work and no tick of the engine takes too long.
 Reply readyz(const Call& call);
 /// GET /metrics: returns metrics in Prometheus' text format.
 Reply metrics(const Call& call);
 /// DELETE /v1/requests/{id}: cancels a request that was sent with the caller's API key.
 Reply cancel_request(const Call& call);
-/// POST /admin/drain: stops the server as SIGTERM does. Until its end the server refuses new work.
+/// POST /admin/drain: stops the server as SIGTERM does. A stopping server refuses new work.
 Reply admin_drain(const Call& call);
 /// POST /admin/flush-cache: evicts all cached prefixes that are not in use.
 Reply admin_flush_cache(const Call& call);

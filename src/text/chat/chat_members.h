@@ -13,7 +13,7 @@ namespace ingot {
 /// add_generation_prompt, continue_final_message, chat_template_kwargs.
 bool is_chat_member(std::string_view name);
 
-/// Reads the chat in an object's members; other members are ignored. `now` is the local time.
+/// Reads a chat from an object's members. Ignores all other members. `now` is the local time.
 ///
 /// Errors:  Error{kInvalid} that names a member of the wrong type; the errors of `check_chat`.
 ChatInput parse_chat(const Json& object, const std::tm& now);

@@ -17,7 +17,7 @@
 
 namespace ingot {
 
-/// Most messages, documents (kMessagesMax each) and tools (kToolsMax) that `check_chat` accepts.
+/// `check_chat` accepts up to kMessagesMax messages, kMessagesMax documents and kToolsMax tools.
 inline constexpr std::size_t kMessagesMax = 4096;
 inline constexpr std::size_t kToolsMax = 128;
 
@@ -35,8 +35,8 @@ struct ChatInput {
   std::tm now{};  ///< local time
 };
 
-/// Returns the names of the variables that a request may set (enable_thinking, ...) to scalars. A
-/// request cannot set variables on which templates rely, such as bos_token.
+/// Returns the names of the variables that a request may set, such as enable_thinking. The values
+/// must be scalars. A request cannot set variables on which templates rely, such as bos_token.
 std::span<const std::string_view> chat_arguments();
 
 /// Checks a chat's types, sizes and argument names. Errors: Error{kInvalid} that names the member.
@@ -78,7 +78,7 @@ class ChatTemplate {
   std::vector<std::pair<std::string_view, Json>> tokens_;  // variables such as bos_token
 };
 
-/// Returns the built-in template named `name_or_file`, or else the text of the file at this path.
+/// Returns the built-in template named `name_or_file`. If none exists, reads the file at this path.
 ///
 /// Errors:  those of File, with the built-in names added to the message.
 NamedTemplate find_template(const std::string& name_or_file);

@@ -36,7 +36,7 @@ class ReasoningSplitter {
   std::string held_;    ///< text that may be the beginning of a tag
 };
 
-/// Whether a chat template contains </think>, which means that its model writes reasoning.
+/// Whether a chat template contains </think>. The model of such a template writes reasoning.
 bool has_reasoning(std::string_view chat_template);
 /// Whether a prompt ends in <think> (and white space), so that the reply begins with reasoning.
 bool opens_reasoning(std::string_view prompt);

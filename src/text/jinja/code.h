@@ -13,14 +13,14 @@ namespace ingot::jinja {
 
 /// Instructions. Operands `a` and `b`: indices into the lists of Code, counts, or jump distances.
 enum class Op : std::uint8_t {
-  kText,            ///< writes the constant at index `a`, a text between tags
-  kEmit,            ///< pops a value and writes the value as str() prints it
+  kText,            ///< writes the text constant at index `a`: template text outside tags
+  kEmit,            ///< pops a value and writes str(value)
   kConst,           ///< pushes the constant at index `a`
   kLoad,            ///< pushes the variable whose name has index `a`
-  kStore,           ///< pops a value into the innermost scope's variable whose name has index `a`
+  kStore,           ///< pops a value; stores it in the innermost scope under the name at index `a`
   kStoreAttribute,  ///< pops a value; stores it as attribute `b` of the namespace in variable `a`
   kPop,             ///< drops the top value
-  kUnpack,          ///< replaces the top value by its `a` elements; the first element ends on top
+  kUnpack,          ///< pops a value; pushes its `a` elements, the last element first
   kJump,            ///< jumps by `a` instructions, counted from this instruction
   kJumpIfFalse,     ///< pops a value; jumps by `a` if it is false
   kJumpKeep,        ///< `and`, `or`: jumps by `a` if bool(top value) is `b`; else pops the value
@@ -28,13 +28,13 @@ enum class Op : std::uint8_t {
   kNegate,
   kPlus,
   kBinary,        ///< pops two operands, pushes the result of operator `a` (a Binary)
-  kConcat,        ///< pops `a` values, pushes their texts joined
+  kConcat,        ///< pops `a` values, pushes one string that joins their texts
   kCompare,       ///< pops two operands, pushes the result of comparison `a` (a Compare)
-  kCompareChain,  ///< for x < y < z: if x < y, pushes y; otherwise pushes false, jumps by `b`
-  kAttribute,     ///< replaces the top value by its attribute; `a`: index of the name
+  kCompareChain,  ///< for x < y < z: pops x, y; pushes y if x < y, else pushes false, jumps by `b`
+  kAttribute,     ///< replaces the top value by its attribute whose name has index `a`
   kItem,          ///< pops a value and a key, pushes value[key]
   kSlice,         ///< pops a value, start, stop, step; pushes value[start:stop:step]
-  kSequence,      ///< pops `a` values, pushes a sequence of these values; `b`: its Flavor
+  kSequence,      ///< pops `a` values, pushes a sequence of these values with Flavor `b`
   kDict,          ///< pops `a` pairs of key and value, pushes a dict of these pairs
   kFilter,        ///< pops arguments (shape `b`) and a value, pushes the result of filter `a`
   kTest,          ///< pops arguments (shape `b`) and a value, pushes the result of test `a`
@@ -46,13 +46,13 @@ enum class Op : std::uint8_t {
   kBufferPop,    ///< ends the innermost buffer and pushes its text
   kBufferDrop,   ///< discards the innermost buffer
   kFilterBegin,  ///< begins the filter of a `for ... if`; pops the iterable
-  kFilterNext,   ///< pushes the next item and enters a scope, or jumps by `a` at the end
-  kFilterKeep,   ///< pops the condition, leaves the scope, jumps by `b` back to kFilterNext
+  kFilterNext,   ///< pushes the next item and enters a scope; if no item is left, jumps by `a`
+  kFilterKeep,   ///< pops the condition's value, leaves the scope, jumps by `b` back to kFilterNext
   kFilterEnd,    ///< pushes a list of the items that passed the condition
-  kForBegin,     ///< pops the iterable; calls of loop() enter at `a`; `b`: 1 if recursive
-  kForNext,      ///< pushes the next item, enters a scope with `loop`; or jumps by `a` at the end
+  kForBegin,     ///< pops the iterable; loop() calls enter at `a`; `b`: 1 if the loop is recursive
+  kForNext,      ///< pushes the next item, enters a scope with `loop`; at the end, jumps by `a`
   kForEnd,       ///< ends the loop; jumps by `a` over the else part if the loop had an item
-  kLoopReturn,   ///< returns from loop() if loop() called the loop that begins at `a`
+  kLoopReturn,   ///< if a call of loop() runs the loop that begins at `a`, returns from that call
   kMacro,        ///< pushes macro `a`; the next instruction jumps over the macro's body
   kDefault,      ///< jumps by `b` over a default value if the call gave parameter `a`
   kReturn,       ///< ends a macro
@@ -75,7 +75,7 @@ struct Instruction {
 /// A literal of the template; std::monostate is the literal `none`.
 using Constant = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-/// How a call passes each of its arguments; the first is deepest on the stack.
+/// How a call passes each of its arguments; the first argument is deepest on the stack.
 struct CallShape {
   enum class Passing : std::uint8_t { kPositional, kNamed, kUnpackedList, kUnpackedDict };
   struct Argument {
@@ -99,7 +99,7 @@ inline constexpr std::size_t kParametersMax = 64;
 
 /// A compiled template. Immutable: concurrent renders share it.
 struct Code {
-  std::string source;  ///< the template with \n as line ends; offsets point into it
+  std::string source;  ///< the template with \n as line ends; offsets point into this text
   std::vector<Instruction> instructions;
   std::vector<std::string> names;
   std::vector<Constant> constants;
@@ -107,7 +107,7 @@ struct Code {
   std::vector<MacroCode> macros;
 };
 
-/// Most levels of nested blocks and expressions. It bounds the compiler's use of stack.
+/// Most levels of nested blocks and expressions. The limit bounds the compiler's use of the stack.
 inline constexpr int kNestingMax = 64;
 
 /// Compiles a template. Errors: SyntaxError.

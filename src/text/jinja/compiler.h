@@ -53,7 +53,7 @@ class Compiler {
   std::size_t here() const { return code_.instructions.size(); }
   std::size_t emit(Op op, std::size_t a = 0, std::size_t b = 0);
   std::size_t emit_at(std::size_t source, Op op, std::size_t a = 0, std::size_t b = 0);
-  /// Makes the jump at index `from` lead to the next instruction.
+  /// Makes the jump at index `from` lead to the next instruction that is emitted.
   void land(std::size_t from);
   void jump_back(std::size_t to);
   std::size_t name(std::string_view text);
@@ -63,7 +63,7 @@ class Compiler {
   void emit_sequence(std::size_t at, Flavor flavor, std::size_t count) {
     emit_at(at, Op::kSequence, count, to_size(flavor));
   }
-  /// Emits a failure for an unknown filter or test; adds to `unknown_` if the code always runs.
+  /// Emits kFail for an unknown filter or test. If the code always runs, also fills `unknown_`.
   void emit_unknown(std::size_t at, std::string_view what, std::string_view name);
 
   class Level;
@@ -71,11 +71,11 @@ class Compiler {
   // Expressions (expression.cpp). The code of each expression pushes one value.
   void expression(bool conditional = true);
   /// Compiles the condition of `value if condition`, and moves its code in front of the value's
-  /// code at index `chosen`. Returns the index of the jump behind the value's code.
+  /// code, which begins at index `chosen`. Returns the index of the jump that ends this code.
   std::size_t condition_of(std::size_t chosen);
   /// Compiles operands joined by operators of precedence `level` or higher.
   void binary(int level);
-  /// Compiles an operator as in `binary` and its right operand; false if no operator follows.
+  /// Compiles an operator of at least `level` and the right operand; false if no operator follows.
   bool operation(int level);
   bool comparison();
   bool skip_comparison(Compare& found);
@@ -89,8 +89,8 @@ class Compiler {
   void bracketed();
   void slice_or_index();
   void dict();
-  /// Calls `item` to compile each part of a list with commas, up to the operator `close`. Returns
-  /// the number of parts.
+  /// Calls `item` to compile each element of a list with commas, up to the operator `close`.
+  /// Returns the number of elements.
   template <class Item>
   std::size_t items(std::string_view close, const Item& item) {
     std::size_t count = 0;
@@ -117,7 +117,7 @@ class Compiler {
   bool ends_with(std::initializer_list<std::string_view> ends) const;
   void statement();
   void end_block();
-  /// Compiles the expression of {{ }} or {% print %}, up to the token `end` (in errors: `mark`).
+  /// Compiles the expression of {{ }} or {% print %}, up to the token `end`; errors call it `mark`.
   void print(TokenKind end, std::string_view mark);
   void if_statement();
   void for_statement();
@@ -129,7 +129,7 @@ class Compiler {
   void macro_statement();
   /// Compiles a macro's parameters and the code that sets their defaults.
   void signature(std::size_t index);
-  /// Compiles a macro's body up to the tag `end`, and makes the jump at `over` skip the body.
+  /// Compiles a macro's body up to the tag `end`. Makes the jump at index `over` skip the body.
   void macro_body(std::size_t index, std::size_t over, std::string_view end);
   void call_statement();
   void filter_statement();
@@ -144,7 +144,7 @@ class Compiler {
   Target one_target(bool with_attributes);
   void assign(const Target& target);
 
-  /// Calls `compile_part` as if no if statement enclosed the part: unknown filters are errors.
+  /// Calls `compile_part` as if outside all if statements, where unknown filters are errors.
   template <class Part>
   void inner(const Part& compile_part) {
     const int around = std::exchange(branches_, 0);
@@ -155,8 +155,8 @@ class Compiler {
   struct LoopPlace {
     std::vector<std::size_t> breaks;
     std::size_t next = 0;  ///< index of the loop's kForNext
-    /// Constructs that a break or continue must leave, one letter for each: 's' for a scope, 'b'
-    /// for a buffer, 'f' for a buffer with filters.
+    /// The scopes and buffers that a break or continue must leave. Each is one letter: 's' for a
+    /// scope, 'b' for a buffer, 'f' for a buffer with filters.
     std::string open;
   };
   void open(char what);
@@ -174,7 +174,7 @@ class Compiler {
   std::vector<SyntaxError> unknown_;
 };
 
-/// Counts as a level of nesting while it lives. Errors: SyntaxError beyond kNestingMax levels.
+/// Each living object is one level of nesting. Errors: SyntaxError beyond kNestingMax levels.
 class Compiler::Level {
  public:
   explicit Level(Compiler& compiler);

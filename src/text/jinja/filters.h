@@ -14,7 +14,7 @@ std::span<const FilterInfo> sequence_filters();
 /// Returns the table of filters that apply another filter or a test to each item.
 std::span<const FilterInfo> select_filters();
 
-/// Returns the value at a path: "a.b.0": value.a.b.0; an integer i: value[i]; null: `value`.
+/// Returns the value at a path: value.a.b.0 for "a.b.0", value[i] for an int i, `value` for null.
 Value follow(Heap& heap, const Value& value, const Value* path);
 
 /// The filter `items`. Returns a generator of a dict's (key, value) pairs.

@@ -46,7 +46,7 @@ class Heap {
       out_of_steps();
   }
   void spend_bytes(std::size_t bytes) { spend(bytes / kBytesPerStep + 1); }
-  /// Counts the steps of a visit to each character of a text: 16 times the steps of a copy.
+  /// Counts the steps of visiting each character of a text: 16 times those of copying the text.
   void spend_characters(std::size_t bytes) { spend_bytes(bytes * 16); }
   /// Counts the most steps that a search for `pattern` bytes in `text` bytes can take.
   void spend_search(std::size_t text, std::size_t pattern) {

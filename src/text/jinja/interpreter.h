@@ -19,7 +19,7 @@ namespace ingot::jinja {
 /// The variables of one loop iteration, macro call or block.
 struct Scope {
   Scope* parent = nullptr;
-  bool captured = false;  ///< true: a macro or loop() refers to the scope, so it is never reused
+  bool captured = false;  ///< true: a macro or loop() keeps the scope, so the scope is not reused
   std::vector<std::pair<std::int32_t, Value>> variables;
 };
 
@@ -52,7 +52,7 @@ class Interpreter {
     std::size_t entry = 0;  ///< index of the loop's first instruction
     int nesting = 0;        ///< number of loop() calls that enclose the loop
   };
-  /// A for statement that runs, or the filter of a `for ... if` that runs.
+  /// A running for statement, or the running filter of a `for ... if`.
   struct Running {
     Value loop;
     std::vector<Value> kept;  ///< items that passed the filter
@@ -60,11 +60,11 @@ class Interpreter {
   using Handler = void (Interpreter::*)(const Instruction&);
   static const Handler kHandlers[];
 
-  /// Returns a name's index in Code::names; -1 if the template does not mention it.
+  /// Returns a name's index in Code::names; -1 if the template does not mention the name.
   std::int32_t find_name(std::string_view name) const;
   void push(Value value) { stack_.push_back(std::move(value)); }
   Value pop();
-  /// Pops `count` values and returns them; the last one was on top of the stack.
+  /// Pops `count` values and returns them; the last value was on top of the stack.
   std::vector<Value> pop_many(std::size_t count);
   void jump(std::int32_t by) { pc_ = from_here(by); }
   /// Returns the current instruction's index plus `by`.
@@ -90,7 +90,7 @@ class Interpreter {
   void enter_frame(const Frame& frame, std::size_t entry);
   void return_text();
   Loop& running() const { return loops_.back().loop.as<Loop>(); }
-  /// Whether the innermost frame is a call of loop() to the loop that begins at `entry`.
+  /// Whether the innermost frame is a call of loop() that runs the loop at index `entry`.
   bool is_called_loop(std::size_t entry) const;
   bool next_item(const Instruction& at);
   void check_output() const;
@@ -153,7 +153,7 @@ class Interpreter {
   std::int32_t varargs_name_ = -1;
   std::vector<Value> names_;                 // template's names as strings, created at first use
   std::vector<Value> constants_;             // constants as values, created at first use
-  std::vector<std::optional<Value>> given_;  // variables set by define(), by index of the name
+  std::vector<std::optional<Value>> given_;  // values that define() set, at their names' indices
   std::vector<Value> stack_;
   std::deque<Scope> scopes_;
   std::vector<Scope*> free_scopes_;

@@ -38,9 +38,9 @@ struct JinjaOptions {
 };
 
 /// A Jinja2 3.1 template with the settings that chat templates assume: trim_blocks, lstrip_blocks,
-/// loop controls, generation blocks, the immutable sandbox, no autoescape; the functions
-/// raise_exception and strftime_now; tojson as Python's json.dumps. A template can read only its
-/// variables and the time; include, import and extends are errors.
+/// loop controls, generation blocks, the immutable sandbox, no autoescape. Adds the functions
+/// raise_exception and strftime_now. tojson writes as Python's json.dumps does. A template can read
+/// only its variables and the time. include, import and extends are errors.
 ///
 /// Immutable. Several threads can render at once: each render copies its variables.
 class JinjaTemplate {

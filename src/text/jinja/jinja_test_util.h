@@ -31,7 +31,7 @@ inline std::string render(std::string_view source, std::string_view context = "{
   return render_marked(source, context, options).bytes;
 }
 
-/// Compiles and renders. Returns the error message; "no error" if both succeed.
+/// Compiles and renders `source`. Returns the error message; "no error" if both succeed.
 inline std::string error_of(std::string_view source, std::string_view context = "{}",
                             const JinjaOptions& options = {}) {
   try {

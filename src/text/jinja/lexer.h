@@ -18,7 +18,7 @@ enum class TokenKind : std::uint8_t {
   kPrintBegin,  ///< {{
   kPrintEnd,    ///< }}
   kName,
-  kString,  ///< a string literal; Token::text has its escapes resolved
+  kString,  ///< a string literal; in Token::text the escapes are resolved
   kInt,
   kFloat,
   kOperator,

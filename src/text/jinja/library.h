@@ -20,7 +20,7 @@ namespace ingot::jinja {
 struct Environment {
   Heap& heap;
   std::tm now{};  ///< local time, for strftime_now
-  /// Values that may contain themselves. The interpreter empties each at the end, to free it.
+  /// Values that may contain themselves. The interpreter empties them at the end, to free them.
   std::vector<Value> cyclic{};
 };
 

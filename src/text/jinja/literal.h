@@ -20,13 +20,13 @@ struct NumberLiteral {
   double real = 0;
 };
 
-/// Parses the number (decimal, 0x, 0o or 0b; underscores between digits) at the start of `text`,
-/// which begins with a digit. With `integer_only` a dot or an e ends the number.
+/// Parses the number (decimal, 0x, 0o or 0b; underscores between digits) at the start of `text`.
+/// `text` begins with a digit. With `integer_only`, the number ends before a dot or an e.
 ///
 /// Errors:  returns nothing if the number does not fit an int64 or a double.
 std::optional<NumberLiteral> parse_number(std::string_view text, bool integer_only);
 
-/// Returns the text of a string literal (without its quotes), with Python's escapes resolved.
+/// Returns `inside`, a string literal without quotes, with Python's escapes resolved.
 ///
 /// Errors:  returns nothing for an escape that is cut off or names no character.
 std::optional<std::string> unescape(std::string_view inside);

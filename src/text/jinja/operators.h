@@ -24,21 +24,21 @@ bool is_less(Heap& heap, const Value& a, const Value& b);
 /// Whether `item` is in `container`.
 bool contains(Heap& heap, const Value& container, const Value& item);
 
-/// Return value.name (tries attributes, then elements) and value[key] (tries elements, then
-/// attributes). If both are missing, they return an undefined value. `name` is a string.
+/// `attribute` returns value.name: the attribute or else the element. `item` returns value[key]:
+/// the element or else the attribute. Both return undefined if neither exists. `name`: a string.
 Value attribute(Heap& heap, const Value& value, const Value& name);
 Value item(Heap& heap, const Value& value, const Value& key);
 /// Returns value[start:stop:step]; an absent `start`, `stop` or `step` is None.
 Value slice(Heap& heap, const Value& value, const Value& start, const Value& stop,
             const Value& step);
 
-/// Returns the elements that a for loop over `value` visits. Empties a generator.
+/// Returns the elements that a for loop over `value` visits. If `value` is a generator, empties it.
 std::vector<Value> iterate(Heap& heap, const Value& value);
 /// Returns Python's len(value).
 std::int64_t length(Heap& heap, const Value& value);
 bool is_iterable(const Value& value);
 
-/// Returns the text of `value` with &, <, > and quotes escaped for HTML. Keeps markup unchanged.
+/// Returns the text of `value` with &, <, > and quotes escaped for HTML. Returns markup unchanged.
 Value escape_html(Heap& heap, const Value& value);
 
 }  // namespace ingot::jinja

@@ -1,4 +1,4 @@
-// Python's string operations (case, strip, pad, replace, split, join); bytes keep their origins.
+// Python's string operations (case, strip, pad, replace, split, join) on text with origins.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ void each_character(const String& string, const Visit& visit) {
   }
 }
 
-/// Appends `text`. If `escape` returns a text for a character, that text replaces the character. It
-/// has the origin of the character's first byte.
+/// Appends `text`. If `escape` returns a text for a character, that text replaces the character.
+/// The replacement has the origin of the character's first byte.
 template <class Escape>
 void append_escaped(const MarkedText& text, const Escape& escape, TextBuilder& out) {
   std::size_t copied = 0;
@@ -52,16 +52,16 @@ Value change_case(const String& string, Casing casing);
 /// The filter `title`: upper case for the first letter behind white space, - ( { [ and <.
 Value title_words(const String& string);
 
-/// The side of a text, left or right or both, that `strip` or `pad` changes.
+/// The side or sides of a text that `strip` or `pad` changes.
 enum class Side { kLeft, kRight, kBoth };
-/// Python's strip: removes characters of `chars` at the ends; white space if `chars` is null.
+/// Python's strip: removes the characters in `chars` (null: white space) on the side `side`.
 Value strip(const String& string, const std::string_view* chars, Side side);
-/// Pads a string with `fill` to `width` code points, on `side`.
+/// Pads a string on the side `side` with `fill`, to `width` code points.
 Value pad(const String& string, std::int64_t width, std::string_view fill, Side side);
 /// Replaces the first `limit` occurrences of `from` by `to`; if `limit` < 0, all occurrences.
 Value replace(const String& string, const MarkedText& from, const MarkedText& to,
               std::int64_t limit);
-/// Python's split and rsplit. A null `separator` means white space, a negative `limit` no limit.
+/// Python's split and rsplit. Null `separator`: splits at white space. Negative `limit`: no limit.
 std::vector<Value> split(const String& string, const std::string_view* separator,
                          std::int64_t limit, bool from_right);
 std::vector<Value> split_lines(const String& string, bool keep_ends);

@@ -86,7 +86,7 @@ class Value {
   static Value integer(std::int64_t i) { return {Kind::kInt, {.integer = i}}; }
   static Value real(double d) { return {Kind::kFloat, {.real = d}}; }
   static Value function(const FunctionInfo& f) { return {Kind::kFunction, {.function = &f}}; }
-  /// Returns an undefined value: `owner` has no `name`, because of `why`. `name`: string or None.
+  /// Returns an undefined value: `owner` lacks `name`, a string or None. `why` is the reason.
   static Value undefined(Missing why, const Value& name, const Value& owner);
   static Value undefined(Missing why, const Value& name) { return undefined(why, name, Value()); }
   explicit Value(Object* object) : kind_(object->kind()), payload_{.object = object} {
@@ -118,7 +118,7 @@ class Value {
   bool is_integer() const { return kind_ == Kind::kInt || kind_ == Kind::kBool; }
   bool is_number() const { return is_integer() || kind_ == Kind::kFloat; }
 
-  /// Whether this is a sequence of a flavor up to `last`, in the order of the enum.
+  /// Whether this is a sequence whose flavor is `last` or an earlier flavor in the enum.
   bool is_sequence(Flavor last = Flavor::kGenerator) const;
   bool is_flavor(Flavor flavor) const;
 
@@ -139,7 +139,7 @@ class Value {
 
   Missing why_missing() const { return why_; }
   std::string_view missing_owner() const;
-  /// Returns the undefined name; empty if the name is not a string.
+  /// Returns the name that is undefined; empty if the name is not a string.
   std::string_view missing_name() const;
 
   /// Returns the number of nested levels; 0 for None, bools, numbers and functions.
@@ -183,7 +183,7 @@ struct String : Object {
   std::size_t offset(std::size_t index) const;
 
   const MarkedText text;
-  const bool markup;  ///< true for HTML that `escape_html` keeps, as from the filter `safe`
+  const bool markup;  ///< true: HTML that `escape_html` keeps; the filter `safe` makes such HTML
 
  private:
   mutable std::size_t length_ = SIZE_MAX;
@@ -227,7 +227,7 @@ struct Macro : Object {
         entry(body),
         scope(macro_scope) {}
   const MacroCode& code;
-  const std::size_t entry;  ///< index of the first instruction
+  const std::size_t entry;  ///< index of the macro's first instruction
   Scope& scope;
 };
 
@@ -254,7 +254,7 @@ struct Loop : Object {
   std::size_t next = 0;  ///< index of the next item
   const int nesting;     ///< number of enclosing calls of loop(); templates read it as loop.depth0
   Value last_changed;    ///< tuple of the arguments of the last loop.changed(), or None
-  /// For calls of loop(): index of the for statement's first instruction, and enclosing scope.
+  /// For loop(): `entry` is the for statement's first instruction, `scope` the enclosing scope.
   std::size_t entry = 0;
   Scope* scope = nullptr;
   bool recursive = false;
@@ -323,7 +323,7 @@ class TextBuilder {
   void append(const MarkedText& text) { append(text, 0, text.bytes.size()); }
   void append_code(char32_t code, Origin origin);
 
-  /// Moves the text into a string value and returns it.
+  /// Moves the text into a new string value. Returns that value.
   Value take(bool markup = false);
   MarkedText take_text();
 

@@ -35,7 +35,7 @@ class AddedTokens {
 
 /// Finds added tokens in one text from left to right, as Hugging Face's tokenizers do. If several
 /// tokens begin at one place, the longest matches. A single-word token inside a longer word does
-/// not match, but hides tokens that overlap it. The set and the text must outlive the finder.
+/// not match, but the search skips its bytes. The set and the text must outlive the finder.
 ///
 /// Cost:    linear in the text, for any set of tokens.
 /// Source:  tokenizers, added_vocabulary.rs.
@@ -47,7 +47,7 @@ class AddedTokenFinder {
   }
 
   /// Limits the search to tokens inside bytes [begin, end) of the text. A token's rules may still
-  /// look at characters outside. Each range must lie behind the previous call's range.
+  /// look at characters outside the range. Each range must lie behind the previous call's range.
   void search_within(std::size_t begin, std::size_t end) {
     finder_.emplace(tokens_.trie_, text_.substr(0, end));
     at_ = begin;
@@ -55,7 +55,7 @@ class AddedTokenFinder {
 
   struct Match {
     std::int32_t id = -1;  ///< id of the token; -1: there are no more tokens
-    /// First byte, including white space that the token strips. The text's size if `id` is -1.
+    /// First byte of the token or of white space that it strips. If `id` is -1: the text's size.
     std::size_t begin = 0;
     std::size_t end = 0;
   };

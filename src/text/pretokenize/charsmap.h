@@ -14,8 +14,8 @@ constexpr std::size_t kCharsmapBytesMax = 16'777'216;
 /// Limit on the bytes of a key; longer keys never match. The longest key of nmt_nfkc has 18 bytes.
 constexpr std::size_t kCharsmapKeyBytesMax = 64;
 
-/// Returns the limit in bytes on the text that a precompiled map makes from `bytes` bytes. NFKC
-/// needs at most a factor of 11: U+FDFA grows from 3 bytes to 33.
+/// Returns the most bytes that a precompiled map may make from a text of `bytes` bytes. NFKC makes
+/// a text at most 11 times as long: U+FDFA grows from 3 bytes to 33.
 constexpr std::size_t charsmap_bytes_max(std::size_t bytes) { return 12 * bytes + 1024; }
 
 /// A map in SentencePiece's format. Its keys form a double-array trie of 32-bit units
@@ -44,7 +44,7 @@ class Charsmap {
 
  private:
   struct Match {
-    std::size_t size = 0;  // size of the longest key in bytes; 0: no key matches
+    std::size_t size = 0;  // size of the longest matching key in bytes; 0: no key matches
     std::size_t replacement = 0;
   };
   Match longest_key(std::string_view text) const;

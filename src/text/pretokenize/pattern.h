@@ -45,7 +45,7 @@ class Pattern {
   /// Errors:  Error{kInvalid} if PCRE2 exceeds a limit.
   void find_all(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> each) const;
 
-  /// Cuts `text` at the matches with a MatchCutter. Cost and errors: those of `find_all`.
+  /// Uses a MatchCutter to cut `text` at the matches. Cost and errors: those of `find_all`.
   void split(std::string_view text, SplitBehavior behavior, bool invert, EachPiece each) const;
 
   /// Returns `text` with every match replaced by `content`.
@@ -53,7 +53,7 @@ class Pattern {
   /// Errors:  those of `find_all`; Error{kInvalid} if the result exceeds `bytes_max` bytes.
   std::string replace(std::string_view text, std::string_view content, std::size_t bytes_max) const;
 
-  /// Returns the scanner that runs this expression; nothing for a literal, or if PCRE2 runs it.
+  /// Returns the scanner that runs the pattern; nothing if the pattern is a literal or uses PCRE2.
   std::optional<Scanner> scanner() const { return scanner_; }
 
  private:

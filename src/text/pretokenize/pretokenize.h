@@ -25,7 +25,7 @@ enum class Scanner : std::uint8_t {
   kQwen35,  ///< Qwen 2's pattern; words are [\p{L}\p{M}]+ and signs are [^\s\p{L}\p{M}\p{N}]+
   kCl100k,  ///< Llama 3's pattern with \s++$ in front of \s*[\r\n]+
   /// GPT-4o: [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+
-  /// (?i:'s|'t|'re|'ve|'m|'ll|'d)?, or all that again with * and + swapped, or \p{N}{1,3}
+  /// (?i:'s|'t|'re|'ve|'m|'ll|'d)?, or the same with * and + exchanged, or \p{N}{1,3}
   /// | ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
   kO200k,
   kTekken,  ///< GPT-4o's pattern without contractions, and with \p{N} in place of \p{N}{1,3}
@@ -65,9 +65,9 @@ void split(Scanner scanner, std::string_view text, SplitBehavior behavior, bool 
 void find_all(Scanner scanner, std::string_view text,
               FunctionRef<void(std::size_t, std::size_t)> each);
 
-/// Returns the scanners of a byte-level BPE pre-tokenizer by its name in GGUF's
-/// `tokenizer.ggml.pre`; empty if the name is unknown. Each scanner cuts the pieces of the previous
-/// scanner. Matches are pieces, and so are the texts between matches.
+/// Returns the scanners of the byte-level BPE pre-tokenizer with this name; empty if the name is
+/// unknown. GGUF's `tokenizer.ggml.pre` has such a name. Each scanner cuts the previous scanner's
+/// pieces. Matches are pieces, and so are the texts between matches.
 ///
 /// Source:  names: llama.cpp's conversion script; patterns: the models' tokenizer.json.
 std::span<const Scanner> find_pretokenizer(std::string_view name);

@@ -50,7 +50,7 @@ class MatchCutter {
   SplitBehavior behavior_;
   bool invert_;
   std::size_t at_ = 0;  // byte at which the last match ends
-  Stretch held_;        // last piece, not yet passed to each_: the next stretch may join it
+  Stretch held_;        // last piece; each_ receives it later, because more text may join it
   bool after_match_ = false;
 };
 

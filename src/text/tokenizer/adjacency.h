@@ -9,8 +9,8 @@
 namespace ingot {
 
 /// The pairs of neighbouring bytes in a set of pieces. BPE merging joins two bytes only if they
-/// form one of these pairs. A cut between two other bytes changes no token, and short parts merge
-/// faster.
+/// form one of these pairs. A cut between two bytes that form no pair changes no token. Short texts
+/// merge faster.
 class Adjacency {
  public:
   void add(std::string_view piece) {

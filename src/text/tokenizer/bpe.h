@@ -10,23 +10,23 @@
 
 namespace ingot {
 
-/// Makes a byte-level BPE (GPT-2, Llama 3, Qwen). `data` spells tokens in GPT-2's byte alphabet. As
-/// in Hugging Face's tokenizers, a byte without a token becomes the unknown token. If the
-/// vocabulary has no unknown token, the model drops the byte. Both cases add a warning.
+/// Makes a byte-level BPE model (GPT-2, Llama 3, Qwen). `data` spells tokens in GPT-2's byte
+/// alphabet. A byte without a token becomes the unknown token, as in Hugging Face's tokenizers.
+/// Without an unknown token the model drops the byte. Adds a warning if a byte has no token.
 ///
 /// Errors:  those of MergeTable.
 std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,
                                           std::vector<std::string>& warnings);
 
-/// Makes a BPE that merges characters by rank (tokenizer.json of Llama 2, Mistral, Gemma). A
-/// character without a token becomes byte tokens. Without byte tokens it becomes the unknown token;
-/// `fuse_unknown` gives a run only one. Without an unknown token the model drops the character.
+/// Makes a BPE model that merges characters by rank (tokenizer.json of Llama 2, Mistral, Gemma). A
+/// character without a token becomes byte tokens. Without byte tokens it becomes the unknown token.
+/// `fuse_unknown` joins adjacent unknown tokens. Without an unknown token the character is dropped.
 ///
 /// Errors:  those of MergeTable and read_byte_ids.
 std::unique_ptr<TokenModel> make_char_bpe(const TokenizerData& data);
 
-/// Makes a SentencePiece BPE (Llama 2, Mistral, Phi-3). It first merges the neighbours that form
-/// the piece with the best score. Texts have plain spaces, not U+2581. A character without a piece
+/// Makes a SentencePiece BPE model (Llama 2, Mistral, Phi-3). The model first merges the neighbours
+/// that form the best-scored piece. Its input has spaces, not U+2581. A character without a piece
 /// becomes byte tokens. Without byte tokens, a run of such characters becomes one unknown token.
 ///
 /// Errors:  vocabulary_error for missing or malformed scores or byte tokens, and for pieces that

@@ -14,7 +14,7 @@ namespace ingot {
 /// Source:  GPT-2's encoder.py, bytes_to_unicode.
 char32_t byte_to_letter(std::uint8_t byte);
 
-/// Returns the bytes that `text` spells in the alphabet; nothing if it has another character.
+/// Returns the bytes that `text` spells; nothing if a character is not in GPT-2's byte alphabet.
 std::optional<std::string> letters_to_bytes(std::string_view text);
 
 }  // namespace ingot

@@ -12,7 +12,7 @@ namespace ingot {
 /// The decoded texts of a vocabulary's tokens, and the decoding steps that need the whole text.
 struct DecodedPieces {
   StringTable pieces;        ///< decoded bytes of each token, by id; may be a part of a character
-  StringTable first_pieces;  ///< decoded bytes at the start of a text; empty if equal to `pieces`
+  StringTable first_pieces;  ///< decoded bytes of a text's first token, by id; empty: as `pieces`
   std::string strip;         ///< prefix that decoding removes from the start of a text; empty: none
   std::int32_t strip_count = 0;     ///< most times that decoding removes `strip` from a text
   bool replace_every_byte = false;  ///< true: each ill-formed byte becomes its own U+FFFD

@@ -31,7 +31,7 @@ class Detokenizer {
   void push(std::int32_t id, std::string& out);
 
   /// Adds a token and returns its bytes, perhaps a part of a character. Use it in place of `push`.
-  /// `id` must be in the vocabulary. A control token has no bytes, unless `keep_control` is true.
+  /// `id` must be in the vocabulary. If `keep_control` is false, a control token has no bytes.
   std::string_view next_bytes(std::int32_t id);
 
   /// Ends the text. Appends U+FFFD for an unfinished character. The next token begins a new text.

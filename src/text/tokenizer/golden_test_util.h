@@ -66,7 +66,7 @@ class PieceList {
   std::vector<TestPiece> pieces_;
 };
 
-/// Merges the bytes of a token by all ranks below its own. Returns the parts, usually two.
+/// Merges a token's bytes, using only ranks below the token's rank. Returns the parts, usually two.
 inline std::vector<std::string> parts_by_rank(const std::string& bytes,
                                               const std::map<std::string, std::size_t>& ranks) {
   const std::size_t own = ranks.at(bytes);
@@ -89,7 +89,7 @@ inline std::vector<std::string> parts_by_rank(const std::string& bytes,
   return parts;
 }
 
-/// Reads a tiktoken file. The golden file's header has the pattern and the special tokens.
+/// Reads a tiktoken file. The golden file's `header` has the pattern and the special tokens.
 inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json& header) {
   PieceList list;
   std::map<std::string, std::size_t> ranks;

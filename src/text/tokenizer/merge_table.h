@@ -19,8 +19,8 @@ class MergeTable {
   /// Reads the merges of `data`. `ids` finds a token by its text. A merge's rank is its index in
   /// `data`. If a merge occurs twice, the first index counts.
   ///
-  /// Errors:  model_error if there are no merges or too many, or if a merge is not two pieces with
-  ///          one separator. Each piece and the joined piece must be tokens.
+  /// Errors:  model_error for no merges, too many merges, a merge that is not two pieces with one
+  ///          separator, or a merge with a piece or a joined piece that is not a token.
   MergeTable(const TokenizerData& data, const PieceMap& ids);
 
   /// Returns a pair's rank. Smaller ranks merge first; SymbolMerger::kNever means no merge.
@@ -46,7 +46,7 @@ class MergeTable {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 |
            static_cast<std::uint32_t>(right);
   }
-  /// Returns the index of the slot with a pair, or of the empty slot in which the pair belongs.
+  /// Returns the index of the slot that has `pair`, or of the empty slot in which `pair` belongs.
   std::size_t slot_of(std::uint64_t pair) const {
     std::size_t at = hash_word(pair, key_) & (slots_.size() - 1);
     while (slots_[at].rank != SymbolMerger::kNever && slots_[at].pair != pair) {

@@ -72,8 +72,8 @@ class PieceTrie {
   friend class PieceFinder;
   struct Node {
     std::uint32_t children = 0;  // index of the first child; the next node's `children` is the end
-    std::uint32_t suffix = 0;    // suffix link: the node with the longest proper suffix
-    std::uint32_t match = 0;     // index in matches_ of the longest entry that is a suffix
+    std::uint32_t suffix = 0;    // suffix link: node of the longest proper suffix of this string
+    std::uint32_t match = 0;     // index in matches_: longest entry that is a suffix of this string
   };
   void add_suffixes();
   std::uint32_t child(std::uint32_t node, char label) const;

@@ -41,7 +41,7 @@ class PrefixTrie {
   }
 
  private:
-  /// Limit on a node's children that `child` tries one by one. Nodes with more have a Wide.
+  /// Limit on a node's children that `child` tries one by one. Larger nodes have a Wide.
   static constexpr std::uint32_t kNarrow = 8;
   static constexpr std::uint32_t kNotWide = 0xFFFF'FFFF;
 
@@ -53,7 +53,7 @@ class PrefixTrie {
   /// The bytes that lead to a node's children, as a set of 256 bits.
   struct Wide {
     std::array<std::uint64_t, 4> bits{};
-    std::array<std::uint8_t, 4> before{};  // number of set bits in all words before each word
+    std::array<std::uint8_t, 4> before{};  // for each word, number of set bits in all earlier words
   };
   void add_wide_nodes();
 

@@ -55,7 +55,7 @@ class SymbolMerger {
       symbols += to_size(std::popcount(word));
     }
     if (symbols <= kFewSymbols) return run_few(rank, merged);
-    // If there are more candidates, at least a third are outdated, and `collect` rebuilds the list.
+    // Above this number of candidates, at least a third are outdated: `collect` rebuilds the list.
     // This happens at most four times, because a merge adds at most two candidates.
     const std::size_t candidates_max = symbols + symbols / 2;
     sorted_.reserve(candidates_max + 2);
@@ -81,13 +81,13 @@ class SymbolMerger {
   }
 
  private:
-  /// Texts of at most this many symbols use `run_few`, which is faster. Most words are shorter.
+  /// `run` uses the faster `run_few` for texts of up to this many symbols. Most words have fewer.
   static constexpr std::size_t kFewSymbols = 32;
 
   /// Merges as `run` does, but scans all pairs for each merge. This is cheaper for few symbols.
   template <class Rank, class Merged>
   void run_few(const Rank& rank, const Merged& merged) {
-    std::array<std::size_t, kFewSymbols + 1> starts;   // start of each symbol, then the end
+    std::array<std::size_t, kFewSymbols + 1> starts;   // start of each symbol, then the text's end
     std::array<std::uint32_t, kFewSymbols + 1> ranks;  // rank of each pair of neighbouring symbols
     std::size_t count = 0;
     for (std::size_t at = 0; at < size_; at = end_of(at)) starts[count++] = at;

@@ -35,7 +35,7 @@ class TokenModel {
   virtual bool is_complete() const = 0;
 };
 
-/// Makes the model that `data` describes. A BPE with a ByteLevel pre-tokenizer becomes byte-level.
+/// Makes the model that `data` describes. With a ByteLevel pre-tokenizer, a BPE model merges bytes.
 /// Appends notes for the user to `warnings`.
 ///
 /// Errors:  vocabulary_error for a vocabulary that the model cannot use.

@@ -26,14 +26,14 @@ struct EncodeOptions {
   bool parse_special = false;       ///< turns names of control and user-defined tokens into tokens
   bool parse_user_defined = false;  ///< turns names of user-defined tokens (`<think>`) into tokens
   /// Ascending, disjoint ranges of the text in which encoding finds added tokens; absent:
-  /// everywhere. The name of an added token that does not lie inside one range is ordinary text.
+  /// everywhere. An added token's name is ordinary text if the name does not lie inside one range.
   std::optional<std::span<const TextSpan>> added_within = std::nullopt;
 };
 
 /// A model's tokenizer. Immutable: any number of threads can use it.
 ///
-/// Encoding cuts the text at added tokens and normalises the parts. It cuts the normalised parts at
-/// other added tokens, pre-tokenizes them, and passes each piece to the token model.
+/// Encoding cuts the text at added tokens and normalises the rest. It cuts the normalised text at
+/// other added tokens, pre-tokenizes the rest, and passes each piece to the token model.
 class Tokenizer {
  public:
   /// Works as `make_tokenizer`, but does not copy the warnings of `data`.
@@ -67,7 +67,7 @@ class Tokenizer {
   bool adds_eos() const;
 
   /// Returns the most bytes of text that one token can stand for; nothing if there is no limit. A
-  /// text with more than n times these bytes has more than n tokens: a caller can refuse it early.
+  /// text of more than n times this size has more than n tokens, so a caller can refuse it early.
   std::optional<std::size_t> text_bytes_per_token_max() const;
 
   /// Returns the prefix (a space) that decoding removes from a text.
@@ -84,13 +84,13 @@ class Tokenizer {
     AddedTokens raw;         ///< tokens to find in the original text
     AddedTokens normalized;  ///< tokens to find in the normalised text
   };
-  /// The Search for neither option, for parse_user_defined only, and for parse_special.
+  /// One Search for each choice of options: none, parse_user_defined only, or parse_special.
   struct Searches {
     Search plain, user_defined, special;
   };
   struct Scratch;
-  /// Makes the Searches. With `all_raw`, encoding searches the original text also for tokens marked
-  /// `normalized`, unless they are marked `always`.
+  /// Makes the Searches. With `all_raw`, Search::raw also has tokens marked `normalized`, except
+  /// tokens marked `always`.
   Searches make_searches(const TokenizerData& data, bool all_raw) const;
   Search make_search(const TokenizerData& data, bool special, bool user_defined,
                      bool all_raw) const;
@@ -109,7 +109,7 @@ class Tokenizer {
   std::unique_ptr<const TokenModel> model_;
   DecodedPieces decoded_;
   Searches searches_;
-  std::optional<Searches> searches_within_;  // for added_within; absent if equal to searches_
+  std::optional<Searches> searches_within_;  // used with added_within; absent if equal to searches_
   std::size_t longest_piece_ = 0;            // bytes of the longest decoded token
   bool strips_ = false;                      // whether an added token strips white space
 };

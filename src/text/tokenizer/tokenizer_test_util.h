@@ -53,7 +53,7 @@ inline std::vector<TestPiece> byte_letters() {
   return pieces;
 }
 
-/// Returns a byte-level vocabulary. Token b stands for byte b. From 256, the tokens are the joined
+/// Returns a byte-level vocabulary. Token b stands for byte b. Tokens from id 256 are the joined
 /// pairs of `merges`, then the pieces of `added`.
 inline TokenizerData byte_level_data(std::string_view pre,
                                      const std::vector<std::pair<std::string, std::string>>& merges,
@@ -67,7 +67,7 @@ inline TokenizerData byte_level_data(std::string_view pre,
   return data;
 }
 
-/// Returns a SentencePiece vocabulary: 0 <unk>, 1 <s>, 2 </s>, byte tokens from 3 (if `bytes`),
+/// Returns a SentencePiece vocabulary: 0 <unk>, 1 <s>, 2 </s>, byte tokens from id 3 (if `bytes`),
 /// `normal` with scores 0, -1, -2, ..., then `added`. With add_special, texts begin with <s>.
 inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
                                         const std::vector<TestPiece>& added = {}, bool bytes = true,
@@ -92,8 +92,8 @@ inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
   return data;
 }
 
-/// Returns a BPE over characters, as in Llama 2's tokenizer.json: 0 <unk>, 1 <s>, 2 </s>, byte
-/// tokens from 3, then `characters`, then the results of `merges`.
+/// Returns the vocabulary of a BPE model over characters, as in Llama 2's tokenizer.json: 0 <unk>,
+/// 1 <s>, 2 </s>, byte tokens from id 3, then `characters`, then the results of `merges`.
 inline TokenizerData char_bpe_data(const std::vector<std::string>& characters,
                                    const std::vector<std::pair<std::string, std::string>>& merges) {
   std::vector<std::string> normal = characters;
@@ -122,7 +122,7 @@ inline TokenizerData unigram_data(const std::vector<std::string>& normal,
   return data;
 }
 
-/// Returns a BERT vocabulary: [PAD], [UNK], [CLS], [SEP], [MASK], then `normal`.
+/// Returns a BERT vocabulary: [PAD], [UNK], [CLS], [SEP], [MASK], then the pieces `normal`.
 inline TokenizerData wordpiece_data(const std::vector<std::string>& normal,
                                     const BertSettings& settings = {}) {
   std::vector<TestPiece> pieces;

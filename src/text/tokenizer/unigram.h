@@ -15,8 +15,8 @@
 
 namespace ingot {
 
-/// Limit on the bytes of a piece. It also limits the steps per byte of text. SentencePiece makes
-/// pieces of up to 64 bytes.
+/// Limit on the bytes of a piece. Encoding needs at most this many steps per byte of text.
+/// SentencePiece makes pieces of up to 64 bytes.
 constexpr std::size_t kUnigramPieceBytesMax = 512;
 /// Limit on a score's absolute value, so that no sum overflows. Real values are below 100.
 constexpr double kUnigramScoreMax = 1e30;
@@ -29,7 +29,7 @@ class Unigram final : public TokenModel {
  public:
   struct Settings {
     std::optional<std::int32_t> unknown = std::nullopt;
-    /// Byte tokens for unknown characters. If absent, a run of unknown characters is one `unknown`.
+    /// Byte tokens for unknown characters. If absent, a run of such characters becomes `unknown`.
     std::optional<std::array<std::int32_t, 256>> byte_ids = std::nullopt;
   };
   /// `pieces` are spelled as in normalised text. If `types` is not empty, the model uses only

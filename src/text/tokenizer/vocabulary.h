@@ -11,7 +11,7 @@ namespace ingot {
 
 /// Limit on the number of tokens in a vocabulary. Real vocabularies have up to 262,144 tokens.
 constexpr std::size_t kTokensMax = std::size_t{1} << 22;
-/// Limits in bytes on one piece and on all pieces. Real files need hundreds and millions of bytes.
+/// Limits on the bytes of one piece (real files: hundreds) and of all pieces (real: millions).
 constexpr std::size_t kPieceBytesMax = 65'536;
 constexpr std::size_t kAllPieceBytesMax = 67'108'864;
 /// Limits on the number of added tokens and on their bytes. Gemma has about 6,400 added tokens.

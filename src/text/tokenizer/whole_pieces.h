@@ -13,9 +13,9 @@
 
 namespace ingot {
 
-/// Caches for each token whether merging its text gives just this token. If not, other merges come
-/// first and give several tokens. `find` tests a token at its first use. Thread-safe: threads that
-/// test a token at once get equal results.
+/// Caches for each token whether merging the token's text gives just this token. Merging may give
+/// several tokens instead. `find` tests a token at the token's first use. Thread-safe: threads that
+/// test one token at the same time get equal results.
 class WholePieces {
  public:
   /// Makes a cache for `size` tokens. `ids` finds a token by its text and must outlive the cache.

@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// A token model with pieces that begin a word, and pieces that continue a word. Immutable.
+/// A token model. Some of its pieces begin a word, others continue a word. Immutable.
 ///
 /// Source:  BERT's tokenization.py.
 class WordPiece final : public TokenModel {
@@ -20,13 +20,13 @@ class WordPiece final : public TokenModel {
     std::int32_t unknown = -1;
     std::size_t word_chars_max = 100;  ///< limit on a word's characters; a longer word is `unknown`
   };
-  /// `continuing` holds pieces without the prefix ("##") that the vocabulary gives them.
+  /// `continuing` has the pieces that continue a word, without the prefix "##" of the vocabulary.
   WordPiece(std::vector<TrieEntry> beginning, std::vector<TrieEntry> continuing,
             const Settings& settings);
 
   /// Appends the tokens of one word, or only the unknown token if a part of the word has no piece.
   ///
-  /// Cost:    O(word_chars_max) searches, each with at most a step per byte of the longest piece.
+  /// Cost:    O(word_chars_max) searches, each of at most one step per byte of the longest piece.
   void encode(std::string_view word, ModelScratch&, std::vector<std::int32_t>& ids) const override;
   bool is_complete() const override { return false; }
 

@@ -22,7 +22,7 @@ enum CharClass : std::uint16_t {
   kWord = 256,         ///< \w of Unicode Technical Standard 18: Alphabetic, M, Nd, Pc, Join_Control
   kNonspacing = 512,   ///< general category Mn
   kControl = 1024,     ///< general category Cc or Cf
-  kCombines = 2048,    ///< normal forms may move the character forward or join it to an earlier one
+  kCombines = 2048,    ///< normal forms may reorder the character or join it to earlier ones
   kDecomposes = 4096,  ///< has a canonical or compatibility decomposition
 };
 

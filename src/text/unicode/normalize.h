@@ -47,8 +47,8 @@ std::string bert_normalize(std::string_view text, const BertNormalization& optio
 /// Source:  SentencePiece's normalisation rules, as Hugging Face's tokenizers implement them.
 std::string nmt_normalize(std::string_view text);
 
-/// Returns the limit in bytes on a text of `bytes` bytes after Replace and Prepend steps. Without a
-/// limit a hostile tokenizer file could make texts of any size.
+/// Returns the most bytes that Replace and Prepend steps may make from a text of `bytes` bytes. If
+/// there were no limit, a hostile tokenizer file could make texts of any size.
 constexpr std::size_t normalized_bytes_max(std::size_t bytes) { return 4 * bytes + 1024; }
 
 /// Checks the size of a normalised text. Errors: Error{kInvalid} if `bytes` exceeds `bytes_max`.

@@ -291,8 +291,8 @@ struct Avx2Lanes {
     return acc;
 #endif
   }
-  /// Returns the sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are
-  /// at most 2 * 127 * 127, or 2 * 128 * 127 with kSigned, which moves the signs from w to x.
+  /// Returns the sum of four products in each lane. Sums of two products fit in 16 bits: they are
+  /// at most 2 * 127 * 127. If kSigned, signs move from w to x, and the limit is 2 * 128 * 127.
   template <bool kSigned>
   INGOT_INLINE static __m256i pairs(__m256i w, __m256i x) {
     if constexpr (kSigned) {

@@ -18,14 +18,14 @@ struct Avx512Lanes {
   static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 8;
   static constexpr int kLinearRowsTwoScales = 8;
-  /// With VNNI, a pass has one panel: `dot_alone` loads rows for free, so panels share no loads.
+  /// Panels in a pass. With VNNI, `dot_alone` loads rows for free, so panels need not share loads.
   static constexpr int kPassPanels = kVnni ? 1 : 2;
   static constexpr int kPassPanelsTwoScales = kVnni ? 1 : 2;
   static constexpr int kPassRows = 4;
   static constexpr int kFewRowsOfBytes = kVnni ? 64 : 24;
   static constexpr int kFewRowsOfNibbles = kVnni ? 32 : 24;
   static constexpr int kFewRowsOfOthers = 8;
-  /// Prefetch distance in bytes; short with VNNI, since these processors prefetch far themselves.
+  /// Prefetch distance in bytes: short with VNNI, as processors with VNNI prefetch far themselves.
   static constexpr std::int64_t kAheadOfBytes = kVnni ? 2048 : 5120;
   static constexpr int kManyPanels = 8;
   static constexpr int kDenseRows = 28;
@@ -51,8 +51,8 @@ struct Avx512Lanes {
   INGOT_INLINE static M le(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
   INGOT_INLINE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
   INGOT_INLINE static std::uint32_t to_bits(M m) { return m; }
-  /// Stores the lanes that `bits` selects to `values`, without gaps. Stores their indices plus
-  /// `first` to `numbers`. Overwrites 16 elements of both arrays.
+  /// Writes the lanes selected by `bits` to `values`, without gaps. Writes the selected lanes'
+  /// indices plus `first` to `numbers`. Overwrites 16 elements of both arrays.
   INGOT_INLINE static void store_chosen(std::uint32_t bits, F a, std::int32_t first, float* values,
                                         std::int32_t* numbers) {
     const auto mask = static_cast<__mmask16>(bits);
@@ -165,7 +165,7 @@ struct Avx512Lanes {
     }
   }
   /// Computes `dot` of unsigned bytes; one instruction both loads and multiplies. Faster than `dot`
-  /// if no other product uses these four bytes of x.
+  /// if no other product uses the four bytes at `x`.
   INGOT_INLINE static I dot_alone(I acc, B w, const std::int8_t* x) requires kVnni {
     // Inline assembly, because compilers emit two instructions for the intrinsics.
     __asm__("vpdpbusd %2%{1to16%}, %1, %0"
@@ -202,7 +202,7 @@ struct Avx512Lanes {
   INGOT_INLINE static void max_int_of_four(const I (&a)[4], std::int32_t (&largest)[4]) {
     of_four(a, largest, [](I x, I y) { return max_int(x, y); });
   }
-  /// Returns the largest lane of each a[i], in lanes i, i + 4, i + 8 and i + 12.
+  /// Returns the largest lane of each a[i], in the result's lanes i, i + 4, i + 8 and i + 12.
   INGOT_INLINE static I max_lanes_of_four(const I (&a)[4]) {
     return each_of_four(a, [](I x, I y) { return max_int(x, y); });
   }
@@ -248,8 +248,8 @@ struct Avx512Lanes {
     return acc;
 #endif
   }
-  /// Returns the sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are
-  /// at most 2 * 127 * 127, or 2 * 128 * 127 with kSigned, which moves the signs from w to x.
+  /// Returns the sum of four products in each lane. Sums of two products fit in 16 bits: they are
+  /// at most 2 * 127 * 127. If kSigned, signs move from w to x, and the limit is 2 * 128 * 127.
   template <bool kSigned>
   INGOT_INLINE static I pairs(B w, I x) {
     if constexpr (kSigned) {

@@ -89,7 +89,7 @@ struct NeonLanes {
     for (int i = 0; i < 4; ++i) out |= vaddvq_u32(vandq_u32(m.v[i], bits)) << (4 * i);
     return out;
   }
-  /// Compares and selects, because NEON's maximum treats zeros and NaN unlike ScalarLanes.
+  /// Compares and selects: NEON's maximum treats zeros and NaN differently from ScalarLanes::max.
   INGOT_INLINE static F max(F a, F b) {
     return each<F>([&](int i) { return larger(a.v[i], b.v[i]); });
   }

@@ -10,24 +10,24 @@
 namespace ingot {
 namespace {  // internal linkage: each file has its own copy of this code
 
-/// A type with the operations of base/lanes.h for 16 lanes. Adds the other operations of kernels:
+/// A type with the operations of base/lanes.h for 16 lanes. Kernels also use its other operations:
 /// loads and stores, bytes, dot products, and reductions in a fixed order.
 struct ScalarLanes {
   static constexpr int kWidth = 16;
-  /// Whether weights above 127 must become signed bytes before `dot`.
+  /// Whether `dot` takes unsigned bytes only up to 127. If so, kernels make larger weights signed.
   static constexpr bool kWideSigned = false;
   /// Whether linears add pairs of products in 16 bits (kernels/pair_sums.inl). If true, the lanes
   /// type also has V (half of a B or of an I) and the operations that pair_sums.inl uses.
   static constexpr bool kPairSums = false;
-  /// Number of rows in a pass over one panel, for one scale in a group. kLinearRowsTwoScales is for
-  /// two scales. The sums of more rows do not fit in registers.
+  /// Number of rows in a pass over one panel, if a group has one scale. kLinearRowsTwoScales is for
+  /// groups with two scales. The sums of more rows do not fit in registers.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
-  /// Number of panels in a pass. kPassPanelsTwoScales: for two scales. kPassRows: number of rows.
+  /// Number of panels in a pass of kPassRows rows. kPassPanelsTwoScales: if a group has two scales.
   static constexpr int kPassPanels = 3;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 2;
-  /// Largest number of rows for which each pass unpacks its panel: for codes of 8, 4 or other bits.
+  /// Most rows for which each pass unpacks its panel. `Bytes`: 8-bit codes; `Nibbles`: 4-bit codes.
   static constexpr int kFewRowsOfBytes = 5;
   static constexpr int kFewRowsOfNibbles = 5;
   static constexpr int kFewRowsOfOthers = 5;
@@ -39,7 +39,7 @@ struct ScalarLanes {
   static constexpr int kDenseRows = 4;
   static constexpr int kDenseRowsOfTwo = 2;
   /// Number of queries in an attention pass over floats. kInt8Queries is for 8-bit integers.
-  /// kScoreBlocks limits a pass's blocks of 16 keys, and kAttentionChains its float accumulators.
+  /// A pass has at most kScoreBlocks blocks of 16 keys and kAttentionChains float accumulators.
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;

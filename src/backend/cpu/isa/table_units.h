@@ -1,4 +1,4 @@
-// The three compilation units of a kernel table, which several cores compile in parallel.
+// The three compilation units of a kernel table. Several cores compile the units in parallel.
 // cpu/table_units.cpp joins them.
 #pragma once
 
