@@ -20,7 +20,7 @@ std::string fish_completion(std::span<const CommandInfo> commands);
 /// The kind of values that a positional argument takes.
 enum class PositionalKind { kFile, kModel, kName };
 
-/// Maps MODEL (file, folder, cached model) to kModel, NAME (cached model) to kName, else to kFile.
+/// Returns kModel for MODEL (path or cached model), kName for NAME (cached model), otherwise kFile.
 PositionalKind positional_kind(const OptionInfo& positional);
 
 /// Puts `text` into single quotes, for a POSIX shell.
