@@ -46,7 +46,7 @@ class ImportanceCollector final : public LinearObserver {
 
   ThreadPool& pool_;
   std::vector<Input> inputs_;
-  std::unordered_map<const Weight*, Place> places_;  ///< a weight's place; iteration order varies
+  std::unordered_map<const Weight*, Place> places_;  ///< each weight's place; never iterated
   Place head_;
 };
 
