@@ -100,6 +100,22 @@ class Run(ingot.CliTest):
         tight = self.batch(lines, "--memory-limit", str(least + 3 * kv))
         self.assertEqual(self.assert_done(tight).out, free.out)
 
+    def test_end_tokens_replace_the_models_own(self):
+        free = self.single("-p", "a", "--max-tokens", "8", "--ignore-eos")["ids"]
+        replaced = self.single("-p", "a", "--max-tokens", "8", "--end-tokens", f"319,{free[3]}")
+        self.assertEqual((replaced["ids"], replaced["finish_reason"]),
+                         (free[:free.index(free[3])], "stop"))
+        ignored = self.single("-p", "a", "--max-tokens", "8", "--end-tokens", str(free[3]),
+                              "--ignore-eos")
+        self.assertEqual(ignored["ids"], free)
+        shown = self.one_json(self.assert_done(
+            run("inspect", self.model, "--json", "--end-tokens", "319,3")))["end_tokens"]
+        self.assertEqual([(end["id"], end["source"]) for end in shown],
+                         [(319, "--end-tokens"), (3, "--end-tokens")])
+        for text in ("320", "-1", "", "2,", "eos"):
+            self.assertIn("end", self.assert_error(
+                run("inspect", self.model, "--end-tokens", text), USAGE))
+
     def test_seeds_are_all_64_bits(self):
         args = ("--temperature", "1.5", "--max-tokens", "20", "--ignore-eos")
         texts = set()

@@ -30,6 +30,7 @@ struct ModelOptionValues {
   bool check_tensors = false;
   std::string weights = "stored";
   std::optional<std::string> pack_cache;  ///< folder for packed weights; absent: none
+  std::optional<std::string> end_tokens;  ///< ids that replace the model's end tokens: "1,2"
 };
 
 /// Makes the table of the common options. Its rows set the members of `values`.

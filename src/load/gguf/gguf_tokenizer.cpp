@@ -118,7 +118,7 @@ class Reader {
 
   /// Token types for a file without types: by the tokens' roles, and byte tokens for text pieces.
   void guess_types() {
-    for (const auto id : {out_->bos, out_->eos, out_->eot, out_->padding}) {
+    for (const auto id : {out_->bos, out_->eos, out_->eot, out_->eom, out_->padding}) {
       if (id) at(out_->types, *id) = TokenType::kControl;
     }
     if (!out_->space_marks) return;
@@ -134,6 +134,7 @@ class Reader {
     out_->bos = read_id("tokenizer.ggml.bos_token_id");
     out_->eos = read_id("tokenizer.ggml.eos_token_id");
     out_->eot = read_id("tokenizer.ggml.eot_token_id");
+    out_->eom = read_id("tokenizer.ggml.eom_token_id");
     out_->unknown = read_id("tokenizer.ggml.unknown_token_id");
     out_->padding = read_id("tokenizer.ggml.padding_token_id");
     add_bos_ = keys_.boolean("tokenizer.ggml.add_bos_token");

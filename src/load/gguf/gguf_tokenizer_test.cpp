@@ -64,12 +64,12 @@ TEST(GgufTokenizer, absent_settings_stay_absent) {
   const Opened opened = open_bytes(w.build());
   const TokenizerData& t = *opened.checkpoint->tokenizer();
   EXPECT_TRUE(t.scores.empty() && t.frame_begin.empty() && t.frame_end.empty());
-  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.chat_template);
+  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.eom || t.chat_template);
   EXPECT_TRUE(t.normalizers[0].add_prefix);
   EXPECT_FALSE(t.normalizers[0].squeeze);
   ASSERT_EQ(t.warnings.size(), 1u);
   EXPECT_EQ(t.warnings[0], "test.gguf: no tokenizer.ggml.pre, using default");
-  EXPECT_TRUE(opened.config().eos_ids.empty());
+  EXPECT_TRUE(opened.config().ends.empty());
   EXPECT_FALSE(opened.config().bos_id.has_value());
 }
 

@@ -184,7 +184,8 @@ struct TokenizerData {
   std::vector<AddedToken> added;
   std::vector<std::int32_t> frame_begin, frame_end;  ///< ids that `add_special` puts around a text
 
-  std::optional<std::int32_t> bos, eos, unknown, padding, eot;
+  std::optional<std::int32_t> bos, eos, unknown, padding;
+  std::optional<std::int32_t> eot, eom;  ///< ends of a turn and of a message, if the file has them
   std::optional<std::string> chat_template;
   std::vector<NamedTemplate> named_templates;
   std::vector<std::string> warnings;  ///< assumptions made while reading, one line each

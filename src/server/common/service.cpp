@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "runtime/request_fields.h"
 #include "server/common/params.h"
+#include "text/chat/end_tokens.h"
 
 namespace ingot {
 
@@ -36,7 +37,7 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
       http_metrics_(http_metrics),
       chat_(std::move(chat)),
       limits_(engine.request_limits()),
-      end_ids_(instance.stop_ids()) {
+      end_tokens_(end_tokens_json(instance.end_tokens(), tokenizer_)) {
   Request defaults = default_request(place::kChat);
   set_model_defaults(defaults, instance.config(), instance.name());
   sampling_defaults_ = defaults.sampling;

@@ -88,7 +88,8 @@ class Service {
   HttpMetrics& http_metrics() { return http_metrics_; }
   std::int64_t context() const { return limits_.context; }
   const RequestLimits& limits() const { return limits_; }
-  const std::vector<std::int32_t>& end_ids() const { return end_ids_; }
+  /// Returns the tokens that end a text: see `end_tokens_json`.
+  const Json& end_tokens() const { return end_tokens_; }
   /// Returns the model's recommended sampling parameters, the defaults of requests.
   const SamplingParams& sampling_defaults() const { return sampling_defaults_; }
   /// Returns the time now, in seconds since 1970.
@@ -177,7 +178,7 @@ class Service {
   SamplingParams sampling_defaults_;
   RequestLimits limits_;
   std::int64_t started_ = now();
-  std::vector<std::int32_t> end_ids_;
+  Json end_tokens_;
   std::array<std::uint8_t, 32> secret_{};  ///< random key of this process, for `domain`
 
   std::mutex mutex_;

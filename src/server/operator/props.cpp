@@ -16,7 +16,7 @@ Reply props(const Call& call) {
                            {"max_model_len", service.context()},
                            {"vocab_size", service.limits().vocab},
                            {"embedding_size", service.limits().hidden},
-                           {"end_token_ids", ids_json(service.end_ids())},
+                           {"end_tokens", service.end_tokens()},
                            {"settings", service.options().settings},
                            {"chat_template", source == nullptr ? Json() : Json(*source)}})
                   .dump()};

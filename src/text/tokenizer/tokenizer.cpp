@@ -32,6 +32,7 @@ Tokenizer::Tokenizer(const TokenizerData& data, std::vector<std::string>& warnin
       bos_(data.bos),
       eos_(data.eos),
       eot_(data.eot),
+      eom_(data.eom),
       unknown_(data.unknown),
       padding_(data.padding),
       frame_begin_(data.frame_begin),

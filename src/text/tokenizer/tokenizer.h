@@ -60,6 +60,7 @@ class Tokenizer {
   std::optional<std::int32_t> bos() const { return bos_; }
   std::optional<std::int32_t> eos() const { return eos_; }
   std::optional<std::int32_t> eot() const { return eot_; }
+  std::optional<std::int32_t> eom() const { return eom_; }
   std::optional<std::int32_t> unknown() const { return unknown_; }
   std::optional<std::int32_t> padding() const { return padding_; }
   /// Returns whether `add_special` adds a BOS in front (for adds_eos: an EOS at the end).
@@ -102,7 +103,7 @@ class Tokenizer {
                       Scratch& scratch, std::vector<std::int32_t>& ids) const;
 
   std::vector<TokenType> types_;
-  std::optional<std::int32_t> bos_, eos_, eot_, unknown_, padding_;
+  std::optional<std::int32_t> bos_, eos_, eot_, eom_, unknown_, padding_;
   std::vector<std::int32_t> frame_begin_, frame_end_;
   Normalizer normalizer_;
   PretokenizerChain pretokenizers_;

@@ -69,11 +69,8 @@ void check_steps(const TokenizerData& data, std::size_t count, std::string_view 
 void check_vocabulary(const TokenizerData& data) {
   check_sizes(data);
   const std::pair<std::string_view, std::optional<std::int32_t>> roles[] = {
-      {"bos", data.bos},
-      {"eos", data.eos},
-      {"unknown", data.unknown},
-      {"padding", data.padding},
-      {"eot", data.eot}};
+      {"bos", data.bos},         {"eos", data.eos}, {"unknown", data.unknown},
+      {"padding", data.padding}, {"eot", data.eot}, {"eom", data.eom}};
   for (const auto& [role, id] : roles) {
     if (id) check_id(data, role, *id);
   }
