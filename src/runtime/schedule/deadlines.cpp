@@ -46,8 +46,8 @@ std::int64_t missing_rows(std::vector<Prompt>& prompts) {
   return rows;
 }
 
-/// Removes the prompts that `s`, with `rows` missing rows, may overtake: the `count` longest of
-/// those that are longer or have a lower priority. All others surely draw a token before `s`.
+/// Removes the prompts that may still be computed when `s`, with `rows` missing rows, draws its
+/// first token: the `count` longest of the prompts that are longer or have a lower priority.
 void remove_overtaken(std::vector<Prompt>& prompts, const Sequence& s, std::int64_t rows,
                       std::int64_t count) {
   const auto others = std::partition(prompts.begin(), prompts.end(), [&](const Prompt& p) {
