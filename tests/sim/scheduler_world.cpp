@@ -42,7 +42,8 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
       model_(cache_, settings.limits, without_errors(settings.model), random, trace, now_),
       scheduler_(cache_, limits_of(settings)),
       evictions_(cache_, scheduler_.prefixes()),
-      checker_(cache_) {
+      checker_(cache_),
+      shares_(scheduler_) {
   for (std::int64_t i = settings.blocks * kBlockTokens; i > 0; --i) {
     stem_.push_back(random.below(settings.letters + 1));
   }
@@ -155,7 +156,9 @@ void SchedulerWorld::turn() {
   const std::int32_t depth = settings_.engine.pipeline_depth;
   bool planned = false;
   if (scheduler_.under_way() < depth) {
+    shares_.begin_plan();
     const Step& step = scheduler_.plan();
+    shares_.end_plan(step);
     planned = !step.parts.empty();
     if (planned) model_.run(step);
   }

@@ -22,7 +22,8 @@ struct DeadlineView {
   std::span<Sequence* const> running;
   const WaitingQueue& waiting;
   const StepTimes& times;
-  std::int32_t rows_max = 0;  ///< the scheduler's token budget of a step
+  std::int32_t rows_max = 0;     ///< the scheduler's token budget of a step
+  std::int64_t prompts_max = 0;  ///< limit on the prompts that long prompts share a step with
   /// Returns how many of the first rows of a waiting sequence are cached.
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };
@@ -31,7 +32,8 @@ struct DeadlineView {
 /// Counts missing rows of this sequence and of the prompts surely before it, at the best measured
 /// rate. The second time includes decode steps. Both are 0 until enough steps were measured.
 /// First assumes that no row is cached, and that prompts share no rows. If the sequence would be
-/// late, predicts again for at most 128 prompts: omits cached rows, and counts shared rows once.
+/// late, predicts again for at most 128 prompts: omits cached rows and the prompts that it may
+/// overtake, and counts shared rows once.
 /// Errors: std::bad_alloc.
 MinSeconds min_seconds(const DeadlineView& view, const Sequence& sequence, double now);
 

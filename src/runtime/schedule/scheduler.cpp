@@ -2,6 +2,7 @@
 #include "runtime/schedule/scheduler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -16,7 +17,14 @@ namespace {
 /// Part of the time of a step's decode rows that prompt rows may add, for each of up to kPromptsMax
 /// prompts. More lengthens the gaps between tokens, less the time to the first token.
 constexpr double kPromptShare = 0.45;
+/// Limit on the prompts in a step that has too few rows for all of them. With more, partly computed
+/// prompts hold more blocks. With fewer, short prompts wait behind fewer long ones.
 constexpr std::int64_t kPromptsMax = 8;
+/// The prompt of first rank gets at least 1 / kFirstPart of a step's prompt rows, any other prompt
+/// at least 1 / kOtherPart. Larger shares delay short prompts; smaller ones delay a long prompt
+/// while short prompts keep arriving. With kPromptsMax prompts the shares add up to less than 1.
+constexpr std::int32_t kFirstPart = 4;
+constexpr std::int32_t kOtherPart = 64;
 /// Least number of prompt rows that a step has room for, so that prompts continue in slow steps.
 constexpr std::int32_t kPromptRowsMin = 2;
 
@@ -35,6 +43,7 @@ Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
   const auto sequences = to_size(limits.sequences);
   running_.reserve(sequences);
   order_.reserve(sequences);
+  prompts_.reserve(sequences);
   dropped_.reserve(sequences);
   steps_.resize(to_size(limits.pipeline_depth));
   for (Step& step : steps_) step.parts.reserve(sequences);
@@ -107,12 +116,15 @@ void Scheduler::fill(Step& step) {
   rows_left_ = step.rows_max = limits_.rows;
   order_.assign(running_.begin(), running_.end());
   guarantees_.withhold_all(running_);
-  plan_running(step, true);
+  plan_decodes(step);
   const auto decodes = static_cast<std::int32_t>(step.parts.size());
   rows_left_ = prompt_rows(decodes);
   step.rows_max = rows_left_ + decodes;
-  plan_running(step, false);
+  prompts_.clear();
+  std::copy_if(running_.begin(), running_.end(), std::back_inserter(prompts_),
+               [](Sequence* s) { return s->missing() > 1 && !s->paused && s->pending < s->room; });
   admit_waiting(step);
+  plan_prompts(step);
 }
 
 /// Preempts the running sequence of the latest rank if no sequence can continue. Returns whether it
@@ -131,14 +143,48 @@ bool Scheduler::break_deadlock(Step& step) {
   return true;
 }
 
-/// Plans the decoding sequences (one missing row) if `decodes`, otherwise the prefilling ones.
-/// Skips sequences that were preempted since planning began.
-void Scheduler::plan_running(Step& step, bool decodes) {
+/// Plans the decoding sequences: one row is missing. Skips sequences that were preempted since
+/// planning began.
+void Scheduler::plan_decodes(Step& step) {
   for (Sequence* const s : order_) {
-    if (!s->admitted || s->paused || s->missing() == 0) continue;
-    if (s->pending >= s->room) continue;
-    if ((s->missing() == 1) == decodes) add_part(step, *s);
+    if (!s->admitted || s->paused || s->missing() != 1 || s->pending >= s->room) continue;
+    add_part(step, *s, 1);
   }
+}
+
+/// Divides the rows that are left among the prompts. Each prompt gets its share. The other rows go
+/// to the prompts in the order of `goes_first`. A preempted prompt leaves its share to the others.
+void Scheduler::plan_prompts(Step& step) {
+  const auto is_before = [this](const Sequence* a, const Sequence* b) {
+    return waiting_.before(*a, *b);
+  };
+  const auto first = std::min_element(prompts_.begin(), prompts_.end(), is_before);
+  if (first == prompts_.end()) return;
+  const std::int32_t first_rows = INGOT_MUTANT(22) ? 0 : (rows_left_ + kFirstPart - 1) / kFirstPart;
+  const std::int32_t other_rows = rows_left_ / kOtherPart;
+  const auto share = [&, first_prompt = *first](const Sequence* s) {
+    return std::min<std::int64_t>(next_rows(*s), s == first_prompt ? first_rows : other_rows);
+  };
+  std::int64_t owed = 0;
+  for (const Sequence* s : prompts_) owed += share(s);
+  std::sort(prompts_.begin(), prompts_.end(),
+            [this](const Sequence* a, const Sequence* b) { return goes_first(*a, *b); });
+  for (Sequence* const s : prompts_) {
+    const std::int64_t own = share(s);
+    owed -= own;
+    if (s->admitted && !s->paused) add_part(step, *s, std::max(own, rows_left_ - owed));
+  }
+}
+
+/// Whether prompt `a` gets more rows than its share before prompt `b` does: by priority, then by
+/// the number of missing rows, then by rank.
+bool Scheduler::goes_first(const Sequence& a, const Sequence& b) const {
+  const bool by_priority = limits_.waiting.policy == Policy::kPriority;
+  if (by_priority && a.terms.priority != b.terms.priority) {
+    return a.terms.priority < b.terms.priority;
+  }
+  const std::int64_t rows_a = a.missing(), rows_b = b.missing();
+  return rows_a != rows_b ? rows_a < rows_b : waiting_.before(a, b);
 }
 
 /// Number of prompt rows that a step with `decodes` decode rows has time for. It grows with the
@@ -166,10 +212,23 @@ void Scheduler::admit_waiting(Step& step) {
     is_full_ = running(PausedRoom::kFree) >= limits_.sequences;
     if (is_full_) return;
     const PrefixIndex::Match match = find_prefix(prefixes(), *s);
+    if (!may_join(*s, match)) return;
     is_full_ = !make_room_to_admit(step, *s, match);
     if (is_full_) return;
     admit(step, *s, match);
   }
+}
+
+/// Whether the planned step has rows for the prompt of `s`. If the other prompts can use all rows,
+/// `s` also waits for rows that one of them computes and `s` can then take from the cache.
+bool Scheduler::may_join(const Sequence& s, const PrefixIndex::Match& match) const {
+  std::int64_t wanted = 0;
+  for (const Sequence* prompt : prompts_) wanted += next_rows(*prompt);
+  if (wanted < rows_left_) return true;
+  return std::ssize(prompts_) < kPromptsMax &&
+         std::none_of(prompts_.begin(), prompts_.end(), [&](const Sequence* prompt) {
+           return rows_to_share(prefixes_ ? &*prefixes_ : nullptr, s, *prompt) > match.rows;
+         });
 }
 
 void Scheduler::admit(Step& step, Sequence& s, const PrefixIndex::Match& match) {
@@ -186,7 +245,7 @@ void Scheduler::admit(Step& step, Sequence& s, const PrefixIndex::Match& match) 
     cached_tokens_ += s.cached;
   }
   guarantees_.withhold(s);
-  add_part(step, s);
+  prompts_.push_back(&s);
 }
 
 std::int64_t Scheduler::queued() const {
@@ -224,8 +283,9 @@ std::int64_t Scheduler::running(PausedRoom paused) const {
                        [](const Sequence* s) { return !s->paused; });
 }
 
-/// Whether there are blocks for all known rows of `s`, and one for each running sequence. With
-/// less, `s` would soon be preempted. If its guarantee is due, all its future rows need blocks too.
+/// Whether there are blocks for all known rows of `s` and of the running sequences, and one more
+/// for each running sequence. With less, `s` would soon be preempted. If its guarantee is due, all
+/// its future rows need blocks too.
 bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
                           PausedRoom paused) const {
   const std::int64_t running = this->running(paused);
@@ -239,6 +299,7 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
     if (takes_over) wanted -= match.blocks - prefixes_->unheld(match, g);
     std::int64_t free = cache_.pool(g).available() - at(guarantees_.withheld(), g);
     for (const Sequence* other : running_) {
+      if (!other->paused) wanted += blocks_missing(*other, g);
       if (paused == PausedRoom::kHeld || !other->paused) continue;
       free += other->blocks.releasable(g);
       // Blocks that `s` takes over from it do not become free.
@@ -249,8 +310,19 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
   return true;
 }
 
-void Scheduler::add_part(Step& step, Sequence& s) {
-  auto rows = static_cast<std::int32_t>(std::min<std::int64_t>(next_rows(s), rows_left_));
+/// Blocks of group g that a running sequence must still take for its known rows. Leaves out blocks
+/// that a guarantee reserves.
+std::int64_t Scheduler::blocks_missing(const Sequence& s, std::int32_t g) const {
+  if (s.guaranteed) return 0;
+  const std::int64_t most = cache_.group(g).blocks_for(s.length(), limits_.rows);
+  return std::min(s.blocks.wanted(g, s.length()),
+                  std::max<std::int64_t>(0, most - s.blocks.held(g)));
+}
+
+/// Plans up to `rows_max` of the sequence's next rows, if they have blocks.
+void Scheduler::add_part(Step& step, Sequence& s, std::int64_t rows_max) {
+  auto rows =
+      static_cast<std::int32_t>(std::min({next_rows(s), rows_max, std::int64_t{rows_left_}}));
   if (rows <= 0 || !reserve(step, s, s.next_row(), rows)) return;
   step.parts.push_back(next_part(s, rows));
   rows_left_ -= rows;
@@ -414,6 +486,7 @@ MinSeconds Scheduler::min_seconds(const Sequence& s, double now) {
                              .waiting = waiting_,
                              .times = times_,
                              .rows_max = limits_.rows,
+                             .prompts_max = std::min<std::int64_t>(limits_.sequences, kPromptsMax),
                              .cached_rows = cached_rows},
                             s, now);
 }

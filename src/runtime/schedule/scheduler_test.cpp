@@ -1,4 +1,5 @@
 // Scheduler: each of its rules, one test for each.
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/schedule/scheduler_test_util.h"
@@ -242,6 +243,129 @@ TEST(Scheduler, ARowIsShownAsHiddenStateOnce) {
   pool.expect_all_free();
 }
 
+/// Number of rows of `s` in a step.
+std::int64_t rows_of(std::span<const StepPart> parts, const Sequence& s) {
+  std::int64_t rows = 0;
+  for (const StepPart& part : parts) rows += part.sequence == &s ? part.rows : 0;
+  return rows;
+}
+
+TEST(Scheduler, AShortPromptDrawsBesideALongOne) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 512, .sequences = 16});
+  const auto first = sequence_of(pool, 4000), second = sequence_of(pool, 4000),
+             small = sequence_of(pool, 20);
+  scheduler->add(*first);
+  scheduler.step();
+  scheduler->add(*second);
+  scheduler->add(*small);
+  const auto parts = scheduler.plan();
+  EXPECT_EQ(rows_of(parts, *small), 20);
+  EXPECT_EQ(rows_of(parts, *second), 512 / 64);
+  EXPECT_EQ(rows_of(parts, *first), 512 - 20 - 512 / 64);
+  scheduler.commit(parts);
+  EXPECT_EQ(small->length(), 21);
+  for (Sequence* s : {first.get(), second.get(), small.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, ALongPromptAdvancesWhileShortOnesKeepArriving) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 512, .sequences = 16});
+  const auto large = sequence_of(pool, 4000);
+  scheduler->add(*large);
+  std::vector<std::unique_ptr<Sequence>> others;
+  while (large->length() == 4000) {
+    while (scheduler->waiting() < 16) {
+      others.push_back(sequence_of(pool, 200));
+      scheduler->add(*others.back());
+    }
+    const std::int64_t missing = large->missing();
+    const auto parts = scheduler.plan();
+    ASSERT_GE(rows_of(parts, *large), std::min<std::int64_t>(missing, 512 / 4));
+    scheduler.commit(parts);
+    std::erase_if(others, [&](const auto& s) {
+      if (s->length() == 200) return false;
+      scheduler->remove(*s);
+      return true;
+    });
+  }
+  EXPECT_EQ(scheduler->preemptions(), 0);
+  for (const auto& s : others) scheduler->remove(*s);
+  scheduler->remove(*large);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, PromptsOfOneSizeDrawInTheirOrder) {
+  Pool pool(100);
+  Steps scheduler(pool, {.rows = 128, .sequences = 4});
+  std::vector<std::unique_ptr<Sequence>> prompts;
+  for (int i = 0; i < 3; ++i) scheduler->add(*prompts.emplace_back(sequence_of(pool, 300)));
+  const auto parts = scheduler.plan();
+  EXPECT_EQ(rows_of(parts, *prompts[0]), 128 - 2 * 2);
+  EXPECT_EQ(rows_of(parts, *prompts[1]), 128 / 64);
+  EXPECT_EQ(rows_of(parts, *prompts[2]), 128 / 64);
+  scheduler.commit(parts);
+  for (std::size_t i = 0; i < 3; ++i) {
+    while (prompts[i]->length() == 300) scheduler.step();
+    for (std::size_t later = i + 1; later < 3; ++later) EXPECT_EQ(prompts[later]->length(), 300);
+    scheduler->remove(*prompts[i]);
+  }
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, PromptsOfHigherPriorityGoBeforeShorterOnes) {
+  Pool pool(100);
+  Steps scheduler(pool, {.rows = 128, .sequences = 2, .waiting = {.policy = Policy::kPriority}});
+  const auto urgent = sequence_of(pool, 1000), small = sequence_of(pool, 20);
+  small->terms.priority = 1;
+  scheduler->add(*urgent);
+  scheduler->add(*small);
+  const auto parts = scheduler.plan();
+  EXPECT_EQ(rows_of(parts, *urgent), 128 - 2);
+  EXPECT_EQ(rows_of(parts, *small), 128 / 64);
+  scheduler.commit(parts);
+  for (Sequence* s : {urgent.get(), small.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APromptKeepsTheBlocksForItsMissingRows) {
+  Pool pool(30);
+  Steps scheduler(pool, {.rows = 64, .sequences = 4});
+  const auto large = sequence_of(pool, 400), middle = sequence_of(pool, 100),
+             small = sequence_of(pool, 10);
+  for (Sequence* s : {large.get(), middle.get(), small.get()}) scheduler->add(*s);
+  while (large->length() == 400) {
+    scheduler.step();
+    EXPECT_FALSE(middle->admitted) << "7 blocks of 30, 25 of which are for the large one";
+    EXPECT_FALSE(small->admitted) << "it would overtake the middle one";
+  }
+  scheduler->remove(*large);
+  scheduler.step();
+  EXPECT_TRUE(middle->admitted);
+  EXPECT_TRUE(small->admitted);
+  EXPECT_EQ(scheduler->preemptions(), 0);
+  for (Sequence* s : {middle.get(), small.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APromptWaitsForRowsThatARunningOneComputesForBoth) {
+  Pool pool(100);
+  Steps scheduler(pool, {.rows = 64, .sequences = 4});
+  const auto large = sequence_of(pool, 400), other = sequence_of(pool, 110);
+  std::copy_n(large->tokens.begin(), 100, other->tokens.begin());
+  for (Sequence* s : {large.get(), other.get()}) scheduler->add(*s);
+  scheduler.step();
+  scheduler.step();
+  EXPECT_EQ(large->computed, 128);
+  EXPECT_FALSE(other->admitted);
+  scheduler.step();
+  EXPECT_EQ(other->cached, 96);
+  EXPECT_EQ(other->length(), 111);
+  for (Sequence* s : {large.get(), other.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
 TEST(Scheduler, KnowsWhatFitsAlone) {
   Pool pool(4, 8, 3);
   Steps scheduler(pool, {.rows = 16, .sequences = 1});
@@ -329,6 +453,27 @@ TEST_F(Prediction, CountsWhatIsMissingInFront) {
   EXPECT_EQ(rows_before_first_token(last), 201 + 101 + 51);
   step();
   EXPECT_EQ(rows_before_first_token(last), 201 + 101 + 51 - 64);
+}
+
+/// Two prompts share a step here, so that one of the long prompts may still be computed.
+TEST(Scheduler, ThePredictionLeavesOutALongPromptThatAShortOneOvertakes) {
+  Pool pool(400);
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
+  const auto first = sequence_of(pool, 64), large = sequence_of(pool, 1000),
+             larger = sequence_of(pool, 1001), small = sequence_of(pool, 21);
+  scheduler->add(*first);
+  scheduler.commit(scheduler.plan(), 0.064);
+  scheduler->remove(*first);
+  for (Sequence* s : {large.get(), larger.get(), small.get()}) {
+    s->terms.first_token_by = 0;
+    scheduler->add(*s);
+  }
+  EXPECT_NEAR(scheduler->min_seconds(*small, 1).first_token, 1.021, 1e-9);
+  EXPECT_NEAR(scheduler->min_seconds(*larger, 1).first_token, 2.001, 1e-9);
+  scheduler->remove(*large);
+  EXPECT_NEAR(scheduler->min_seconds(*small, 1).first_token, 0.021, 1e-9);
+  for (Sequence* s : {larger.get(), small.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
 }
 
 TEST_F(Prediction, CountsWhatSeveralShareOnce) {
