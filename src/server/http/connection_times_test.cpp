@@ -45,7 +45,7 @@ class SilentHandler : public RequestHandler {
     running->stream = true;
     return running;
   }
-  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest*) override {
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest&) override {
     return {.status = refusal.status, .body = "{}"};
   }
 };
