@@ -269,9 +269,12 @@ void RequestGate::ended(const HttpRequest& request, const Admitted& admitted,
                         const RequestEnd& end) {
   service_.forget(admitted.id);
   service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
-  if (!log_.has_requests()) return;
   try {
-    log_end(request, admitted, end);
+    if (log_.has_requests()) {
+      log_end(request, admitted, end);
+    } else if (!end.error.code.empty() && end.status != 500) {
+      log_.refusal("refused", end.status, request, end.error);
+    }
   } catch (const std::bad_alloc&) {
     service_.http_metrics().log_lines_dropped.fetch_add(1);
   }

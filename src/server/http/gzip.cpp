@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kPieceBytes = 32 << 10;
 /// zlib's value for the largest window and the format gzip alone.
 constexpr int kGzipWindow = MAX_WBITS + 16;
+/// The first byte of each member.
+constexpr Bytef kMagic = 0x1f;
 
 const HttpRefusal kNoMemoryForBody{503, "too many large requests are being read: try again later"};
 
@@ -48,20 +50,23 @@ class GzipReader {
     stream_.avail_out = static_cast<uInt>(piece_.size());
     const int status = inflate(&stream_, Z_NO_FLUSH);
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
-    if (status == Z_BUF_ERROR) {
-      error_ = "ends too early";
-    } else if (status != Z_OK && status != Z_STREAM_END) {
-      error_ = is_behind_member_ ? "has other bytes behind its end" : "is damaged";
+    if (status == Z_STREAM_END) {
+      end_member();
+    } else if (status != Z_OK) {
+      error_ = status == Z_BUF_ERROR ? "ends too early" : "is damaged";
     }
-    is_behind_member_ = status == Z_STREAM_END;
-    has_ended_ = is_behind_member_ && stream_.avail_in == 0;
-    if (is_behind_member_ && !has_ended_) inflateReset(&stream_);
     return piece_.size() - stream_.avail_out;
+  }
+
+  void end_member() {
+    has_ended_ = stream_.avail_in == 0;
+    if (has_ended_) return;
+    if (*stream_.next_in != kMagic) error_ = "has other bytes behind its end";
+    inflateReset(&stream_);
   }
 
   z_stream stream_{};
   std::array<Bytef, kPieceBytes> piece_{};
-  bool is_behind_member_ = false;  ///< the last bytes read were a member's end
   bool has_ended_ = false;
   std::string_view error_;
 };
