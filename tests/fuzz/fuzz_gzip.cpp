@@ -15,7 +15,7 @@ constexpr std::size_t kBytesMax = 100'000;
 
 struct Result {
   int status = 200;
-  std::string data;
+  std::string data{};
 };
 
 Result read(std::string body) {

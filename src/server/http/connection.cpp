@@ -26,7 +26,6 @@ constexpr std::size_t kDroppedBytes = 64 << 10;
 /// Maximum bytes of a body that is copied to be sent together with its head.
 constexpr std::size_t kCopiedBytes = 16 << 10;
 
-const HttpRefusal kNoRoomForBodies{503, "too many large requests are being read: try again later"};
 const HttpRefusal kLateHead{408, "the request's head took too long"};
 const HttpRefusal kLateBody{408, "the request's body took too long"};
 
@@ -176,10 +175,12 @@ Connection::Awaitable<bool> Connection::read_body(HttpHead& head, BudgetShare& s
 Connection::Awaitable<bool> Connection::decompress_body(HttpRequest& request,
                                                         const Admitted& admitted,
                                                         BudgetShare& share) {
+  is_answering_ = true;  // a stop waits for the response, since the request was read
   co_await asio::post(asio::bind_executor(parts_.workers.pool(admitted.threads), use_awaitable));
   const auto refusal = gunzip(request.body, parts_.limits.body_bytes_max, share);
   co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   if (refusal) co_await refuse(*refusal, request);
+  is_answering_ = false;
   co_return !refusal;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "server/http/body_reader.h"
 
 namespace ingot {
 
@@ -19,8 +20,6 @@ constexpr std::size_t kPieceBytes = 32 << 10;
 constexpr int kGzipWindow = MAX_WBITS + 16;
 /// The first byte of each member.
 constexpr Bytef kMagic = 0x1f;
-
-const HttpRefusal kNoMemoryForBody{503, "too many large requests are being read: try again later"};
 
 /// Reads members of gzip from a text.
 class GzipReader {
@@ -79,7 +78,7 @@ std::optional<HttpRefusal> read_gzip(std::string& body, std::size_t bytes_max, B
     if (piece.size() > bytes_max - data.size()) {
       return HttpRefusal{413, cat("the body, decompressed, may have ", bytes_max, " bytes")};
     }
-    if (!share.hold_body(body.size() + data.size() + piece.size())) return kNoMemoryForBody;
+    if (!share.hold_body(body.size() + data.size() + piece.size())) return kNoRoomForBodies;
     data += piece;
   }
   if (reader.error().empty()) return std::nullopt;
@@ -95,7 +94,7 @@ std::optional<HttpRefusal> gunzip(std::string& body, std::size_t bytes_max, Budg
     body = std::move(data);
     return std::nullopt;
   } catch (const std::bad_alloc&) {
-    return kNoMemoryForBody;
+    return kNoRoomForBodies;
   }
 }
 
