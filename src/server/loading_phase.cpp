@@ -16,7 +16,7 @@ std::variant<Admitted, HttpResponse> LoadingHandler::admit(const HttpRequest& re
   return error_response({503, "loading", "the model is being loaded"}, match.errors);
 }
 
-HttpResponse LoadingHandler::refusal(const HttpRefusal& refusal, const HttpRequest* /*request*/) {
+HttpResponse LoadingHandler::refusal(const HttpRefusal& refusal, const HttpRequest& /*request*/) {
   return error_response({refusal.status, "invalid_http", refusal.message});
 }
 

@@ -78,13 +78,25 @@ class Keys(KeyTest):
 
     def test_h24_forms_of_keys(self):
         for fields in ([("Authorization", "bearer " + self.KEY)], [("x-api-key", self.KEY)],
-                       [("Authorization", "Bearer " + "b" * 20)]):
+                       [("Api-Key", self.KEY)], [("Authorization", "Bearer " + "b" * 20)]):
             self.assertIn(self.server.get("/v1/models", fields).status, (200, 429))
+        self.assertEqual(self.server.get("/v1/models", [("api-key", self.KEY)]).status, 200)
+
+    def test_h24_the_first_form_of_a_key_counts(self):
+        forms = [("Authorization", "Bearer {}"), ("x-api-key", "{}"), ("api-key", "{}")]
+        for i, (name, text) in enumerate(forms):
+            for other, other_text in forms[i + 1:]:
+                for first, second, is_good in ((self.KEY, "wrong", True),
+                                               ("wrong", self.KEY, False)):
+                    fields = [(other, other_text.format(second)), (name, text.format(first))]
+                    status = self.server.get("/v1/models", fields).status
+                    self.assertIn(status, (200,) if is_good else (401, 429), fields)
 
     def test_h24_a_proxys_own_authorization_hides_no_key(self):
         basic = ("Authorization", "Basic dXNlcjpwYXNz")
-        reply = self.server.get("/v1/models", [basic, ("x-api-key", self.KEY)])
-        self.assertEqual(reply.status, 200)
+        for name in ("x-api-key", "api-key"):
+            reply = self.server.get("/v1/models", [basic, (name, self.KEY)])
+            self.assertEqual(reply.status, 200, name)
 
     def test_u5_what_was_computed_for_one_is_never_found_by_another(self):
         """In pairs: the client that computed a prefix finds it, and no other client does."""

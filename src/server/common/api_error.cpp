@@ -57,7 +57,9 @@ std::string error_json(const ApiError& error, ErrorForm form) {
 }
 
 HttpResponse error_response(const ApiError& error, ErrorForm form) {
-  HttpResponse response{.status = error.status, .body = error_json(error, form)};
+  HttpResponse response{.status = error.status,
+                        .body = error_json(error, form),
+                        .error = {.code = error.code, .param = error.param}};
   const bool is_for_now = error.status == 429 || error.status == 503;
   if (is_for_now && error.retry_seconds > 0) {
     response.fields.emplace_back("Retry-After", std::to_string(error.retry_seconds));

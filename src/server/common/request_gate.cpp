@@ -64,7 +64,8 @@ const HttpResponse& overload_response(ErrorForm form) {
   return form == ErrorForm::kAnthropic ? kAnthropic : kOpenAi;
 }
 
-/// The key in the Authorization bearer, else in x-api-key: a proxy may use Authorization itself.
+/// The key in the Authorization bearer, else in x-api-key (Anthropic's clients), else in api-key
+/// (Azure's clients). A proxy may use Authorization itself.
 std::string_view presented_key(const HttpRequest& request) {
   constexpr std::string_view kScheme = "bearer ";
   if (const std::string* field = request.field("authorization")) {
@@ -72,8 +73,10 @@ std::string_view presented_key(const HttpRequest& request) {
     if (lower_ascii(value.substr(0, kScheme.size())) == kScheme)
       return value.substr(kScheme.size());
   }
-  const std::string* other = request.field("x-api-key");
-  return other == nullptr ? std::string_view() : std::string_view(*other);
+  for (const std::string_view name : {"x-api-key", "api-key"}) {
+    if (const std::string* field = request.field(name)) return *field;
+  }
+  return {};
 }
 
 }  // namespace
@@ -132,7 +135,7 @@ HttpResponse RequestGate::preflight(const HttpRequest& request) const {
           .body = {},
           .fields = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
                      {"Access-Control-Allow-Headers",
-                      is_list ? *wanted : "authorization, content-type, x-api-key"},
+                      is_list ? *wanted : "authorization, content-type, x-api-key, api-key"},
                      {"Access-Control-Max-Age", "600"}}};
 }
 
@@ -142,7 +145,7 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
   const auto refused = [&](HttpResponse response) {
     service_.http_metrics().add_response(match.route != nullptr ? match.route->path : "other",
                                          response.status);
-    log_.refusal("refused", response.status);
+    log_.refusal("refused", response.status, request, response.error);
     return response;
   };
   try {
@@ -230,13 +233,12 @@ void RequestGate::log_failure(const ApiError& error, const Admitted& admitted) {
   log_.failure(admitted.route->path, admitted.id, error.cause);
 }
 
-HttpResponse RequestGate::refusal(const HttpRefusal& refusal, const HttpRequest* request) {
+HttpResponse RequestGate::refusal(const HttpRefusal& refusal, const HttpRequest& request) {
   service_.http_metrics().add_response("other", refusal.status);
-  log_.refusal("malformed", refusal.status);
-  const ErrorForm form = request == nullptr
-                             ? ErrorForm::kOpenAi
-                             : find_route(options_.routes, request->method, request->path).errors;
-  return error_response({refusal.status, "invalid_http", refusal.message}, form);
+  const ErrorForm form = find_route(options_.routes, request.method, request.path).errors;
+  HttpResponse response = error_response({refusal.status, "invalid_http", refusal.message}, form);
+  log_.refusal("malformed", refusal.status, request, response.error);
+  return response;
 }
 
 HttpResponse RequestGate::no_room(NoRoom what, const Admitted& admitted) {
@@ -267,9 +269,12 @@ void RequestGate::ended(const HttpRequest& request, const Admitted& admitted,
                         const RequestEnd& end) {
   service_.forget(admitted.id);
   service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
-  if (!log_.has_requests()) return;
   try {
-    log_end(request, admitted, end);
+    if (log_.has_requests()) {
+      log_end(request, admitted, end);
+    } else if (!end.error.code.empty() && end.status != 500) {
+      log_.refusal("refused", end.status, request, end.error);
+    }
   } catch (const std::bad_alloc&) {
     service_.http_metrics().log_lines_dropped.fetch_add(1);
   }
@@ -296,6 +301,7 @@ void RequestGate::log_end(const HttpRequest& request, const Admitted& admitted,
     }
   }
   if (end.is_cut) line.set("cut", true);
+  if (end.status >= 400) add_refusal(line, request, end.error);
   if (const std::string* parent = request.field("traceparent")) {
     line.set("traceparent", printable(*parent, 64));
   }
@@ -313,7 +319,9 @@ HttpFields RequestGate::common_fields(const HttpRequest& request, const Admitted
   const bool is_anthropic = admitted != nullptr && admitted->route->errors == ErrorForm::kAnthropic;
   if (is_anthropic) fields.emplace_back("request-id", admitted->id);
   if (const std::string* parent = request.field("traceparent")) {
-    if (parent->size() <= 64) fields.emplace_back("traceparent", *parent);
+    if (parent->size() <= 64 && is_http_token(*parent)) {
+      fields.emplace_back("traceparent", *parent);
+    }
   }
   if (request.field("origin") == nullptr || options_.access.cors_origins.empty()) return fields;
   if (const std::string* allowed = allowed_origin(request)) {

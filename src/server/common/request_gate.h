@@ -47,7 +47,7 @@ class RequestGate final : public RequestHandler {
   std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
                                                                         const Admitted& admitted,
                                                                         Notify notify) override;
-  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) override;
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest& request) override;
   HttpResponse no_room(NoRoom what, const Admitted& admitted) override;
   HttpResponse failure(const Outcome& outcome, const Admitted& admitted, ResponseWriter& writer,
                        std::string* events) override;

@@ -45,7 +45,7 @@ class Holding : public RequestHandler {
     const std::size_t bytes = request.query.empty() ? 2 : std::stoul(request.query);
     return HttpResponse{.body = std::string(bytes, 'x')};
   }
-  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest*) override {
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest&) override {
     return {.status = refusal.status, .body = "{}"};
   }
   HttpResponse no_room(NoRoom what, const Admitted&) override {

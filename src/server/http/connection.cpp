@@ -11,6 +11,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "base/text.h"
+#include "server/http/gzip.h"
+
 namespace ingot {
 
 namespace asio = boost::asio;
@@ -23,9 +26,17 @@ constexpr std::size_t kDroppedBytes = 64 << 10;
 /// Maximum bytes of a body that is copied to be sent together with its head.
 constexpr std::size_t kCopiedBytes = 16 << 10;
 
-const HttpRefusal kNoRoomForBodies{503, "too many large requests are being read: try again later"};
 const HttpRefusal kLateHead{408, "the request's head took too long"};
 const HttpRefusal kLateBody{408, "the request's body took too long"};
+
+/// Adds the fields that tell the client how long the connection stays open without requests. The
+/// client is told a shorter time, so that it does not send a request while the server closes.
+void add_keep_alive(HttpFields& fields, const ConnectionTimes& times) {
+  const auto told = std::chrono::duration_cast<std::chrono::seconds>(times.idle * 5 / 6);
+  if (told.count() == 0) return;
+  fields.emplace_back("Connection", "keep-alive");
+  fields.emplace_back("Keep-Alive", cat("timeout=", told.count()));
+}
 
 }  // namespace
 
@@ -100,12 +111,14 @@ Connection::Awaitable<bool> Connection::serve_one() {
     const bool drops =
         has_no_room && !head->is_chunked && !head->wants_continue && head->length <= kDroppedBytes;
     const bool keep_alive = (!has_body || drops) && may_stay_open(*head);
-    const bool sent = co_await respond(std::move(*response), &request, nullptr, keep_alive);
+    const bool sent = co_await respond(std::move(*response), request, nullptr, keep_alive);
     co_return sent&& keep_alive&& co_await drop_body(*head);
   }
   BudgetShare share(parts_.budgets.bodies);
   if (has_body && !co_await read_body(*head, share)) co_return false;
-  co_return co_await handle(*head, std::get<Admitted>(admitted), share);
+  const auto& as = std::get<Admitted>(admitted);
+  if (has_body && head->is_gzip && !co_await decompress_body(request, as, share)) co_return false;
+  co_return co_await handle(*head, as, share);
 }
 
 Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
@@ -113,13 +126,14 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
   std::optional<Clock::time_point> head_by;
   const auto idle_by = Clock::now() + parts_.times.idle;
   for (;;) {
-    if (!input_.bytes().empty() && !head_by) {
+    auto head = reader.read(input_.bytes());
+    if (!head_by && (head || reader.has_begun())) {
       head_by = Clock::now() + parts_.times.head;
       is_busy_ = true;
     }
-    if (auto head = reader.read(input_.bytes())) {
+    if (head) {
       if (auto* refusal = std::get_if<HttpRefusal>(&*head)) {
-        co_await refuse(*refusal);
+        co_await refuse_head(*refusal, reader);
         co_return std::nullopt;
       }
       input_.use(std::get<HttpHead>(*head).bytes);
@@ -127,7 +141,7 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
     }
     if (input_.has_ended()) co_return std::nullopt;
     if (!co_await input_.wait(head_by.value_or(idle_by))) {
-      if (head_by) co_await refuse(kLateHead);
+      if (head_by) co_await refuse_head(kLateHead, reader);
       co_return std::nullopt;
     }
   }
@@ -150,10 +164,24 @@ Connection::Awaitable<bool> Connection::read_body(HttpHead& head, BudgetShare& s
     if (refusal == nullptr && input_.has_ended()) co_return false;
     if (refusal == nullptr && !co_await input_.wait(reader.next_byte_by())) refusal = &kLateBody;
     if (refusal != nullptr) {
-      co_await refuse(*refusal, &request);
+      co_await refuse(*refusal, request);
       co_return false;
     }
   }
+}
+
+/// Decompresses the request's body in a handler thread. Returns false, after a refusal, if the
+/// connection must close.
+Connection::Awaitable<bool> Connection::decompress_body(HttpRequest& request,
+                                                        const Admitted& admitted,
+                                                        BudgetShare& share) {
+  is_answering_ = true;  // a stop waits for the response, since the request was read
+  co_await asio::post(asio::bind_executor(parts_.workers.pool(admitted.threads), use_awaitable));
+  const auto refusal = gunzip(request.body, parts_.limits.body_bytes_max, share);
+  co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  if (refusal) co_await refuse(*refusal, request);
+  is_answering_ = false;
+  co_return !refusal;
 }
 
 /// Drops the body of a refused request.
@@ -209,6 +237,7 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
     stream.fields = parts_.handler.common_fields(exchange.request, &exchange.admitted);
     // Tells proxies not to buffer events.
     stream.fields.emplace_back("X-Accel-Buffering", "no");
+    if (keep_alive) add_keep_alive(stream.fields, parts_.times);
     head = response_head(stream, keep_alive ? HttpFraming::kChunked : HttpFraming::kToClose);
   }
   StreamWriter writer(*running, exchange.end, std::move(head), keep_alive,
@@ -291,22 +320,22 @@ Connection::Awaitable<bool> Connection::answer(HttpResponse response, Exchange& 
     response = parts_.handler.no_room(NoRoom::kResponse, exchange.admitted);
   }
   exchange.end.status = response.status;
+  exchange.end.error = response.error;
   exchange.end.response.add(response.body, parts_.handler.content_bytes_max());
-  const bool sent = co_await respond(std::move(response), &exchange.request, &exchange.admitted,
+  const bool sent = co_await respond(std::move(response), exchange.request, &exchange.admitted,
                                      exchange.keep_alive);
   co_return sent&& exchange.keep_alive;
 }
 
-Connection::Awaitable<bool> Connection::respond(HttpResponse response, const HttpRequest* request,
+Connection::Awaitable<bool> Connection::respond(HttpResponse response, const HttpRequest& request,
                                                 const Admitted* admitted, bool keep_alive) {
-  if (request != nullptr) {
-    for (auto& field : parts_.handler.common_fields(*request, admitted)) {
-      response.fields.push_back(std::move(field));
-    }
+  for (auto& field : parts_.handler.common_fields(request, admitted)) {
+    response.fields.push_back(std::move(field));
   }
+  if (keep_alive) add_keep_alive(response.fields, parts_.times);
   std::string bytes =
       response_head(response, keep_alive ? HttpFraming::kLength : HttpFraming::kClose);
-  if (request != nullptr && request->method == "HEAD") response.body.clear();
+  if (request.method == "HEAD") response.body.clear();
   // A small body is sent with its head; a large one is not copied.
   const bool is_small = response.body.size() <= kCopiedBytes;
   if (is_small) bytes += response.body;
@@ -316,12 +345,22 @@ Connection::Awaitable<bool> Connection::respond(HttpResponse response, const Htt
   co_return sent;
 }
 
-/// Refuses a request and ends the connection. `request` is null if its head was not read.
+/// Refuses a request and ends the connection.
 Connection::Awaitable<void> Connection::refuse(const HttpRefusal& refusal,
-                                               const HttpRequest* request) {
+                                               const HttpRequest& request) {
   if (refusal.status == 0) co_return;
   HttpResponse response = parts_.handler.refusal(refusal, request);
+  response.fields.insert(response.fields.end(), refusal.fields.begin(), refusal.fields.end());
   co_await respond(std::move(response), request, nullptr, false);
+}
+
+/// Refuses a request whose head was not read to its end.
+Connection::Awaitable<void> Connection::refuse_head(const HttpRefusal& refusal,
+                                                    const HttpHeadReader& reader) {
+  HttpRequest request = reader.request();
+  request.peer = peer_;
+  request.is_reserved = parts_.is_reserved;
+  co_await refuse(refusal, request);
 }
 
 Connection::Awaitable<void> Connection::end_writing() {

@@ -78,7 +78,8 @@ struct Content {
 
 /// How a request ended, for logs and metrics.
 struct RequestEnd {
-  int status = 0;  ///< HTTP status; 0: the client left before a response began
+  int status = 0;     ///< HTTP status; 0: the client left before a response began
+  HttpError error{};  ///< the response's error, if any
   std::int64_t prompt_tokens = 0;
   std::int64_t generated_tokens = 0;
   std::int64_t cached_tokens = 0;  ///< number of cached tokens of the first choice's prompt
@@ -111,8 +112,9 @@ class RequestHandler {
       const HttpRequest& /*request*/, const Admitted& /*admitted*/, Notify /*notify*/) {
     return HttpResponse{.status = 503};
   }
-  /// Returns the response to an unreadable request. `request`: null if the head was not read.
-  virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) = 0;
+  /// Returns the response to an unreadable request. `request` has what was read of it: at least the
+  /// client's address.
+  virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest& request) = 0;
   /// Returns the response to an admitted request for which the resource `what` is exhausted.
   virtual HttpResponse no_room(NoRoom /*what*/, const Admitted& /*admitted*/) {
     return {.status = 503};
