@@ -106,7 +106,7 @@ MinSeconds min_seconds(const DeadlineView& view, const Sequence& s, double now) 
     return prompts.size() < kComparedMax;
   });
   const std::int64_t own = s.fork_of != nullptr ? 1 : prompts.front().rows_missing();
-  remove_overtaken(prompts, s, own, view.prompts_max - 1);
+  remove_overtaken(prompts, s, own, view.overtaken_max);
   return seconds(missing_rows(prompts) + forks);
 }
 

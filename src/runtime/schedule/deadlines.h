@@ -22,8 +22,8 @@ struct DeadlineView {
   std::span<Sequence* const> running;
   const WaitingQueue& waiting;
   const StepTimes& times;
-  std::int32_t rows_max = 0;     ///< the scheduler's token budget of a step
-  std::int64_t prompts_max = 0;  ///< limit on the prompts that long prompts share a step with
+  std::int32_t rows_max = 0;       ///< the scheduler's token budget of a step
+  std::int64_t overtaken_max = 0;  ///< limit on the prompts that a shorter prompt overtakes
   /// Returns how many of the first rows of a waiting sequence are cached.
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };

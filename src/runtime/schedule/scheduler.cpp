@@ -17,12 +17,13 @@ namespace {
 /// Part of the time of a step's decode rows that prompt rows may add, for each of up to kPromptsMax
 /// prompts. More lengthens the gaps between tokens, less the time to the first token.
 constexpr double kPromptShare = 0.45;
-/// Limit on the prompts in a step that has too few rows for all of them. With more, partly computed
-/// prompts hold more blocks. With fewer, short prompts wait behind fewer long ones.
+/// Limit on the prompts in a step that has too few rows for all of them, without the prompts that
+/// end in it. With more, partly computed prompts hold more blocks. With fewer, a short prompt waits
+/// behind fewer long ones.
 constexpr std::int64_t kPromptsMax = 8;
 /// The prompt of first rank gets at least 1 / kFirstPart of a step's prompt rows, any other prompt
 /// at least 1 / kOtherPart. Larger shares delay short prompts; smaller ones delay a long prompt
-/// while short prompts keep arriving. With kPromptsMax prompts the shares add up to less than 1.
+/// while short prompts keep arriving. The shares of kPromptsMax prompts add up to less than half.
 constexpr std::int32_t kFirstPart = 4;
 constexpr std::int32_t kOtherPart = 64;
 /// Least number of prompt rows that a step has room for, so that prompts continue in slow steps.
@@ -219,12 +220,18 @@ void Scheduler::admit_waiting(Step& step) {
   }
 }
 
-/// Whether the planned step has rows for the prompt of `s`. If the other prompts can use all rows,
-/// `s` also waits for rows that one of them computes and `s` can then take from the cache.
+/// Whether the prompt of `s` may share the planned step. If the other prompts can use all rows, it
+/// may if it ends in this step beside their shares, which are less than half of the rows. Otherwise
+/// they must be few, and none of them may compute rows that it can take from the cache later.
 bool Scheduler::may_join(const Sequence& s, const PrefixIndex::Match& match) const {
-  std::int64_t wanted = 0;
-  for (const Sequence* prompt : prompts_) wanted += next_rows(*prompt);
+  const std::int64_t own = s.missing() - match.rows;
+  std::int64_t wanted = 0, shorter = 0;
+  for (const Sequence* prompt : prompts_) {
+    wanted += next_rows(*prompt);
+    shorter += prompt->missing() <= own ? next_rows(*prompt) : 0;
+  }
   if (wanted < rows_left_) return true;
+  if (shorter + own <= rows_left_ / 2) return true;
   return std::ssize(prompts_) < kPromptsMax &&
          std::none_of(prompts_.begin(), prompts_.end(), [&](const Sequence* prompt) {
            return rows_to_share(prefixes_ ? &*prefixes_ : nullptr, s, *prompt) > match.rows;
@@ -482,13 +489,14 @@ MinSeconds Scheduler::min_seconds(const Sequence& s, double now) {
   const auto cached_rows = [this](const Sequence& other) {
     return find_prefix(prefixes(), other).rows;
   };
-  return ingot::min_seconds({.running = running_,
-                             .waiting = waiting_,
-                             .times = times_,
-                             .rows_max = limits_.rows,
-                             .prompts_max = std::min<std::int64_t>(limits_.sequences, kPromptsMax),
-                             .cached_rows = cached_rows},
-                            s, now);
+  return ingot::min_seconds(
+      {.running = running_,
+       .waiting = waiting_,
+       .times = times_,
+       .rows_max = limits_.rows,
+       .overtaken_max = std::min<std::int64_t>(limits_.sequences - 1, kPromptsMax),
+       .cached_rows = cached_rows},
+      s, now);
 }
 
 std::span<const Dropped> Scheduler::late(double now) {

@@ -269,6 +269,22 @@ TEST(Scheduler, AShortPromptDrawsBesideALongOne) {
   pool.expect_all_free();
 }
 
+TEST(Scheduler, ManyShortPromptsDrawBesideALongOne) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 512, .sequences = 16});
+  const auto large = sequence_of(pool, 4000);
+  scheduler->add(*large);
+  scheduler.step();
+  std::vector<std::unique_ptr<Sequence>> others;
+  for (int i = 0; i < 10; ++i) scheduler->add(*others.emplace_back(sequence_of(pool, 20)));
+  scheduler.step();
+  for (const auto& s : others) EXPECT_EQ(s->length(), 21);
+  EXPECT_EQ(large->computed, 512 + 512 - 10 * 20);
+  for (const auto& s : others) scheduler->remove(*s);
+  scheduler->remove(*large);
+  pool.expect_all_free();
+}
+
 TEST(Scheduler, ALongPromptAdvancesWhileShortOnesKeepArriving) {
   Pool pool(600);
   Steps scheduler(pool, {.rows = 512, .sequences = 16});
