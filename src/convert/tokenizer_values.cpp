@@ -149,6 +149,12 @@ void TokenizerWriter::write_ids() {
   set("eot_token_id", ends.empty() ? data_.eot : ends.front());
   set("unknown_token_id", data_.unknown);
   set("padding_token_id", data_.padding);
+  set("fim_pre_token_id", data_.fim.prefix);
+  set("fim_suf_token_id", data_.fim.suffix);
+  set("fim_mid_token_id", data_.fim.middle);
+  set("fim_pad_token_id", data_.fim.padding);
+  set("fim_rep_token_id", data_.fim.repository);
+  set("fim_sep_token_id", data_.fim.file);
   if (ends.size() > 1) {
     warnings_.push_back(cat("GGUF has room for two tokens that end a text: token ", ends[1],
                             ends.size() > 2 ? " and others do" : " does", " not any more"));
