@@ -54,8 +54,8 @@ void expect_same_tokens(const Tokenizer& ours, const Tokenizer& source,
   int different = 0;
   for (const std::string& text : texts) {
     for (const EncodeOptions& options :
-         {EncodeOptions{}, EncodeOptions{.add_special = true},
-          EncodeOptions{.add_special = true, .parse_special = true}}) {
+         {EncodeOptions{}, EncodeOptions{.add_begin = true, .add_end = true},
+          EncodeOptions{.add_begin = true, .add_end = true, .parse_special = true}}) {
       const auto got = ours.encode(text, options);
       const auto want = source.encode(text, options);
       if (got == want || ++different > 3) continue;
