@@ -166,10 +166,13 @@ ingot::Request to_request(const Prompt& prompt, const Instance& instance, Prompt
   ingot::Request request;
   request.prompt = prompt.ids;
   if (prompt.text) {
-    ingot::EncodeOptions encode = encode_options(prompt.encode);
-    encode.add_begin = encode.add_begin && prompt.embeddings.empty();
-    encode.add_end = encode.add_begin && end == PromptEnd::kWhole;
-    request.prompt = require_tokenizer(instance).encode(*prompt.text, encode);
+    const Tokenizer& tokenizer = require_tokenizer(instance);
+    EncodeOptions encode = prompt.encode;
+    encode.add_special = encode.add_special && prompt.embeddings.empty();
+    request.prompt =
+        end == PromptEnd::kWhole
+            ? tokenizer.encode(*prompt.text, encode_options(encode))
+            : tokenizer.encode_prompt(*prompt.text, encode.parse_special, encode.add_special);
   }
   // A length that is not a whole number of rows is refused with the rest of the request.
   const auto hidden = to_size(instance.spec().hidden);

@@ -114,6 +114,8 @@ class Infill(ServerTest):
     def test_ends_of_infill(self):
         found = self.ask("/infill", {**BODY, "temperature": 0, "n_predict": 1})
         self.assertEqual((found["content"], found["stop_type"]), ("x", "limit"))
+        found = self.ask("/infill", {**BODY, "temperature": 0, "n_predict": 0})
+        self.assertEqual((found["content"], found["tokens_predicted"]), ("", 0))
         found = self.ask("/infill", {**BODY, "temperature": 0, "stop": ["z", "y"]})
         self.assertEqual((found["content"], found["stop_type"], found["stopping_word"]),
                          ("x ", "word", "y"))
@@ -140,7 +142,7 @@ class Infill(ServerTest):
     def test_bad_infill(self):
         for name, value in (("input_prefix", None), ("input_suffix", None), ("input_prefix", 5),
                             ("prompt", [5]), ("input_extra", {}), ("input_extra", [{}]),
-                            ("input_extra", ["x"]), ("n_predict", 0), ("n_predict", -2),
+                            ("input_extra", ["x"]), ("n_predict", -2),
                             ("temperature", -1), ("special", "yes"), ("grammar", "x")):
             with self.subTest(name=name, value=value):
                 self.refused("/infill", {**BODY, name: value}, name)

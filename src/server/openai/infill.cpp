@@ -118,14 +118,14 @@ std::vector<std::int32_t> read_gap(Params& params, const Call& call) {
                                  "input_suffix");
 }
 
-/// Reads `n_predict` or `max_tokens`. -1 stands for the server's default.
+/// Reads `n_predict` or `max_tokens`. -1 stands for the server's default. With 0, the server only
+/// computes the prompt: editors fill the prefix cache so.
 void read_infill_tokens(Params& params, const Call& call, Request& request) {
   constexpr std::int64_t kTokensMax = std::int64_t{1} << 31;
   std::int64_t wanted = -1;
   std::string_view from;
   for (const std::string_view name : {"max_tokens", "n_predict"}) {
     const auto value = params.whole(name, -1, kTokensMax);
-    if (value == 0) throw invalid_request(std::string(name), cat(name, " is 0"));
     if (!value) continue;
     wanted = *value;
     from = name;
