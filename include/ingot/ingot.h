@@ -100,7 +100,8 @@ struct ModelInfo {
 
 /// Options of encoding a text to ids.
 struct EncodeOptions {
-  bool add_special = true;     ///< true: adds BOS and EOS as the tokenizer's file says
+  /// True: adds BOS and EOS as the tokenizer's file says. No EOS ends a prompt to continue.
+  bool add_special = true;
   bool parse_special = false;  ///< true: a control token's name in the text becomes that token
 };
 

@@ -29,6 +29,9 @@ void check_input(const RunValues& v) {
                 v.session ? "--session takes one of -p and --tokens at most"
                           : "expected exactly one of -p, --tokens, --messages and --jsonl");
   }
+  if (v.suffix && (!v.prompt || v.session)) {
+    throw Error(ErrorCode::kInvalid, "--suffix needs -p, and excludes --session");
+  }
   if (v.chat_template && !v.messages && !v.jsonl) {
     throw Error(ErrorCode::kInvalid, "--template needs --messages or --jsonl");
   }
@@ -46,7 +49,7 @@ std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instan
     expect_chat_members(chat);
     return chat_template(instance, v.chat_template).encode(parse_chat(chat, local_time()));
   }
-  auto ids = encode_prompt(instance, *v.prompt);
+  auto ids = encode_prompt(instance, *v.prompt, prompt_options(v));
   if (ids.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
   return ids;
 }
@@ -114,7 +117,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
     const std::string text = collect(replies, reply);
     if (stream) write_model_text(text);
   }
-  if (stream) write_model_text("\n");
+  if (stream) write_model_text(v.suffix.value_or("") + "\n");
   interruption_point();
   const Outcome& outcome = replies.outcome();
   if (outcome.error) throw Error(*outcome.error);
@@ -154,14 +157,20 @@ std::string line_fields() {
 
 void add_input(CLI::App& app, RunValues& values) {
   add_text(app, values.prompt, "-p,--prompt",
-           "Text to continue; the tokenizer's BOS is put in front, nothing else");
+           "Text to continue, with the tokenizer's BOS in front; names of special tokens become "
+           "these tokens");
+  add_text(app, values.suffix, "--suffix",
+           "Text behind the gap that the model fills, for models with fill-in-the-middle tokens; "
+           "names of special tokens stay text here and in -p");
+  add_switch(app, values.plain_text, "--no-special",
+             "Names of special tokens in prompts stay text");
   add_text(app, values.tokens, "--tokens", "Token ids to continue: 1,2,3");
   add_switch(
       app, values.jsonl, "--jsonl",
       cat("Continue each line of stdin, all as one batch, and print one JSON object for each "
           "in order. A line is an object {\"prompt\"}, {\"prompt_ids\"} or {\"messages\"} (as for "
           "--messages), and may set for itself ",
-          line_fields(),
+          line_fields(), ", special (true or false, as --no-special), suffix",
           ". A bad line gives {\"error\"} in its place, and exit code 1 in the end"));
   add_text(app, values.messages, "--messages",
            "A JSON file with a chat to continue, through the model's chat template: an object with "

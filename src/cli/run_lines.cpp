@@ -38,6 +38,13 @@ struct Line {
   throw Error(ErrorCode::kInvalid, message);
 }
 
+const std::string& text_member(std::string_view name, const Json& value) {
+  if (value.as_string() == nullptr) {
+    refuse_line(cat(name, ": is ", value.kind(), ", expected a string"));
+  }
+  return *value.as_string();
+}
+
 /// Reads lines as requests.
 struct LineReader {
   const RunValues& values;
@@ -61,18 +68,31 @@ struct LineReader {
         int{prompt != nullptr} + int{j.find("prompt_ids") != nullptr} + int{has_messages};
     if (inputs != 1) refuse_line("expected exactly one of prompt, prompt_ids and messages");
     for (const auto& [name, value] : *j.as_object()) {
-      if (name == "prompt" || (has_messages && is_chat_member(name))) continue;
+      const bool is_text = name == "prompt" || name == "special" || name == "suffix";
+      if (is_text || (has_messages && is_chat_member(name))) continue;
       const RequestField* field = find_field(name, place::kLine);
       if (field == nullptr) refuse_line(cat("unknown member ", printable(name)));
       set_field(request, *field, value, place::kLine);
     }
     if (has_messages) request.prompt = encode_messages(j);
     if (prompt != nullptr) {
-      if (prompt->as_string() == nullptr)
-        refuse_line(cat("prompt: is ", prompt->kind(), ", expected a string"));
-      request.prompt = encode_prompt(instance, *prompt->as_string());
+      request.prompt = encode_prompt(instance, text_member("prompt", *prompt), read_options(j));
+    } else if (j.find("special") != nullptr || j.find("suffix") != nullptr) {
+      refuse_line("special and suffix need a prompt");
     }
     return request;
+  }
+
+  PromptOptions read_options(const Json& line) const {
+    PromptOptions options = prompt_options(values);
+    if (const Json* special = line.find("special")) {
+      if (special->as_bool() == nullptr) {
+        refuse_line(cat("special: is ", special->kind(), ", expected true or false"));
+      }
+      options.special = *special->as_bool();
+    }
+    if (const Json* suffix = line.find("suffix")) options.suffix = text_member("suffix", *suffix);
+    return options;
   }
 };
 

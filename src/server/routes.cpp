@@ -18,6 +18,7 @@ using enum RouteKind;
 constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/chat/completions", kKey, kWork, chat_completions},
     {"POST", "/v1/completions", kKey, kWork, completions},
+    {"POST", "/infill", kKey, kWork, infill},
     {"POST", "/v1/responses", kKey, kWork, responses},
     {"POST", "/v1/messages", kKey, kWork, messages, kAnthropic},
     {"POST", "/v1/messages/count_tokens", kKey, kText, count_tokens, kAnthropic},

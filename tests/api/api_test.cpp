@@ -55,6 +55,12 @@ TEST_F(ApiTest, AnEmptyTextIsAPromptWithItsFrameAndNoTextIsNone) {
   EXPECT_EQ(error_of([&] { engine_.submit(absent); }), none);
 }
 
+TEST_F(ApiTest, APromptThatBeginsWithBosGetsNoSecondOne) {
+  Request request = text_request("<s>the hen", 1);
+  request.prompt.encode.parse_special = true;
+  EXPECT_EQ(engine_.generate(request).prompt_ids, engine_.encode("the hen"));
+}
+
 TEST_F(ApiTest, TextAfterEmbeddingsHasNoBeginning) {
   Request request = text_request("the hen", 1);
   request.prompt.embeddings.assign(64, 0.5f);

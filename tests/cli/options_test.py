@@ -192,7 +192,8 @@ class Options(ingot.CliTest):
                        b"<s></s><unk>", b"<0x00>", b"\xe2\x96\x81", b"-p", b"--json", b" " * 100,
                        "\u202e\u0000".encode()[:3]):
             with self.subTest(prompt=prompt):
-                result = run("run", self.model, "-p", prompt, "--json", "--max-tokens", "2")
+                result = run("run", self.model, "-p", prompt, "--no-special", "--json",
+                             "--max-tokens", "2")
                 found = self.one_json(self.assert_done(result))
                 # BOS, which the tokenizer puts in front, and never another control token.
                 self.assertEqual(found["prompt_ids"][0], 1)

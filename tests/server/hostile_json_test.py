@@ -39,7 +39,8 @@ CHAT_ONLY = {"messages": NONE, "logprobs": {"boolean"}, "top_logprobs": NONE, "e
              "reasoning_effort": {"string"}, "add_generation_prompt": {"boolean"},
              "continue_final_message": {"boolean"}, "chat_template_kwargs": {"object"},
              "documents": {"array"}}
-TEXT_ONLY = {"prompt": {"string"}, "logprobs": {"integer"}, "echo": {"boolean"}}
+TEXT_ONLY = {"prompt": {"string"}, "logprobs": {"integer"}, "echo": {"boolean"},
+             "special": {"boolean"}}
 # These two need enough time for the first token; 1 ms is too short.
 SLOW = {"deadline_ms": 60_000, "max_ttft_ms": 60_000}
 

@@ -225,8 +225,18 @@ const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hi
                     cat("the model has no tokenizer that ingot can read", hint));
 }
 
-std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text) {
-  return require_tokenizer(instance, kUseTokens).encode(text, {.add_special = true});
+std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text,
+                                        const PromptOptions& options) {
+  const Tokenizer& tokenizer = require_tokenizer(instance, kUseTokens);
+  if (options.suffix.empty()) {
+    return tokenizer.encode_prompt(text, options.special.value_or(true));
+  }
+  if (!tokenizer.fim()) {
+    throw Error(ErrorCode::kInvalid, "suffix: the model has no fill-in-the-middle tokens");
+  }
+  return encode_fim(
+      tokenizer,
+      {.prefix = text, .suffix = options.suffix, .parse_special = options.special.value_or(false)});
 }
 
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,

@@ -219,6 +219,9 @@ class ConfigReader {
     end(tokenizer->eos, "tokenizer.ggml.eos_token_id");
     end(tokenizer->eot, "tokenizer.ggml.eot_token_id");
     end(tokenizer->eom, "tokenizer.ggml.eom_token_id");
+    end(tokenizer->fim.padding, "tokenizer.ggml.fim_pad_token_id");
+    end(tokenizer->fim.repository, "tokenizer.ggml.fim_rep_token_id");
+    end(tokenizer->fim.file, "tokenizer.ggml.fim_sep_token_id");
   }
 
   void read_sampling() {

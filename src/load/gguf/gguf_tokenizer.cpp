@@ -137,6 +137,7 @@ class Reader {
     out_->eom = read_id("tokenizer.ggml.eom_token_id");
     out_->unknown = read_id("tokenizer.ggml.unknown_token_id");
     out_->padding = read_id("tokenizer.ggml.padding_token_id");
+    read_fim();
     add_bos_ = keys_.boolean("tokenizer.ggml.add_bos_token");
     add_eos_ = keys_.boolean("tokenizer.ggml.add_eos_token");
     out_->chat_template = keys_.text("tokenizer.chat_template");
@@ -146,6 +147,20 @@ class Reader {
       const auto text = keys_.text(cat("tokenizer.chat_template.", name));
       if (text) out_->named_templates.push_back({std::string(name), std::string(*text)});
     });
+  }
+
+  /// Reads the tokens of fill-in-the-middle. Older files have keys without "fim_".
+  void read_fim() {
+    const auto read = [&](std::string_view key, std::string_view older = {}) {
+      const auto id = read_id(cat("tokenizer.ggml.", key));
+      return id || older.empty() ? id : read_id(cat("tokenizer.ggml.", older));
+    };
+    out_->fim = {.prefix = read("fim_pre_token_id", "prefix_token_id"),
+                 .suffix = read("fim_suf_token_id", "suffix_token_id"),
+                 .middle = read("fim_mid_token_id", "middle_token_id"),
+                 .padding = read("fim_pad_token_id"),
+                 .repository = read("fim_rep_token_id"),
+                 .file = read("fim_sep_token_id")};
   }
 
   std::optional<std::int32_t> read_id(std::string_view key) const {

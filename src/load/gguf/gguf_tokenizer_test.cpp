@@ -82,6 +82,25 @@ TokenizerData of_model(std::string_view model, std::string_view pre) {
   return *open_bytes(w.build()).checkpoint->tokenizer();
 }
 
+TEST(GgufTokenizer, fill_in_the_middle) {
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.ggml.prefix_token_id", u32(4));
+  w.set("tokenizer.ggml.suffix_token_id", u32(5));
+  w.set("tokenizer.ggml.middle_token_id", u32(6));
+  const FimIds older = open_bytes(w.build()).checkpoint->tokenizer()->fim;
+  EXPECT_EQ(older, (FimIds{.prefix = 4, .suffix = 5, .middle = 6}));
+  w.set("tokenizer.ggml.fim_pre_token_id", u32(7));
+  w.set("tokenizer.ggml.fim_suf_token_id", u32(8));
+  w.set("tokenizer.ggml.fim_mid_token_id", u32(9));
+  w.set("tokenizer.ggml.fim_pad_token_id", u32(10));
+  w.set("tokenizer.ggml.fim_rep_token_id", u32(11));
+  w.set("tokenizer.ggml.fim_sep_token_id", u32(12));
+  const FimIds newer = open_bytes(w.build()).checkpoint->tokenizer()->fim;
+  EXPECT_EQ(
+      newer,
+      (FimIds{.prefix = 7, .suffix = 8, .middle = 9, .padding = 10, .repository = 11, .file = 12}));
+}
+
 TEST(GgufTokenizer, names_of_patterns_bring_their_rules) {
   const TokenizerData llama3 = of_model("gpt2", "llama-bpe");
   EXPECT_EQ(llama3.model, TokenizerModel::kBpe);
@@ -172,7 +191,9 @@ TEST(GgufHostile, G40_scores_and_token_types) {
 }
 
 TEST(GgufHostile, G41_special_ids) {
-  for (const char* name : {"bos", "eos", "eot", "unknown", "padding"}) {
+  for (const char* name :
+       {"bos", "eos", "eot", "unknown", "padding", "fim_pre", "fim_suf", "fim_mid", "fim_pad",
+        "fim_rep", "fim_sep", "prefix", "suffix", "middle"}) {
     const std::string key = cat("tokenizer.ggml.", name, "_token_id");
     EXPECT_TRUE(opens(with_key(key, u32(15))));
     EXPECT_TRUE(opens(with_key(key, u32(0xffffffff))));

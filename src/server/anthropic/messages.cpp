@@ -15,6 +15,7 @@ constexpr std::size_t kNameBytesMax = 256;
 
 void read_rest(Params& params) {
   refuse_constraints(params);
+  params.refuse("suffix", "is not supported");
   params.whole("n", 1, 1);
   params.within("metadata", [](Params& metadata) { metadata.text("user_id", kNameBytesMax); });
   params.one_of("service_tier", {"auto", "standard_only"});

@@ -125,7 +125,7 @@ void refuse_constraints(Params& params) {
   for (const std::string_view name :
        {"functions", "function_call", "audio", "web_search_options", "logit_processors",
         "logits_processors", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
-        "grammar", "structured_outputs", "json_schema", "chat_template", "suffix", "bad_words",
+        "grammar", "structured_outputs", "json_schema", "chat_template", "bad_words",
         "allowed_token_ids", "prompt_embeds"}) {
     params.refuse(name, "is not supported");
   }

@@ -8,10 +8,21 @@ namespace ingot {
 
 namespace {
 
-ReadPrompt read_prompt(const Json& prompt, std::string_view name, const Service& service) {
+std::vector<std::int32_t> read_text(const std::string& text, std::string_view name,
+                                    const Service& service, const PromptForm& form) {
+  if (form.suffix.empty()) return service.encode(text, name, form.use);
+  return service.encode_gap(
+      {.prefix = text, .suffix = form.suffix, .parse_special = form.use == TextUse::kPrompt},
+      "suffix");
+}
+
+ReadPrompt read_prompt(const Json& prompt, std::string_view name, const Service& service,
+                       const PromptForm& form) {
   std::vector<std::int32_t> ids;
   if (const std::string* text = prompt.as_string()) {
-    ids = service.encode(*text, name);
+    ids = read_text(*text, name, service, form);
+  } else if (!form.suffix.empty()) {
+    throw invalid_request("suffix", cat("suffix needs a ", name, " that is text"));
   } else if (const Json::Array* list = prompt.as_array()) {
     ids = read_ids(*list, name, service);
   } else {
@@ -43,13 +54,13 @@ std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view nam
 }
 
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
-                                     const Service& service) {
+                                     const Service& service, const PromptForm& form) {
   const Json* prompt = params.take(name);
   if (prompt == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
   const Json::Array* list = prompt->as_array();
   if (list == nullptr || list->empty() || list->front().number()) {
     std::vector<ReadPrompt> one;
-    one.push_back(read_prompt(*prompt, name, service));
+    one.push_back(read_prompt(*prompt, name, service, form));
     return one;
   }
   if (list->size() > to_size(most)) {
@@ -61,7 +72,7 @@ std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std:
     if (entry.kind() != list->front().kind()) {
       throw invalid_request(std::string(name), cat(name, " holds both strings and lists"));
     }
-    prompts.push_back(read_prompt(entry, name, service));
+    prompts.push_back(read_prompt(entry, name, service, form));
   }
   return prompts;
 }

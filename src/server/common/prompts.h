@@ -18,12 +18,19 @@ struct ReadPrompt {
   const std::string* text = nullptr;
 };
 
+/// How `read_prompts` makes tokens of texts.
+struct PromptForm {
+  TextUse use = TextUse::kPrompt;
+  /// If not empty, each prompt asks for the text between a text of `name` and this suffix.
+  std::string suffix{};
+};
+
 /// Reads the member `name`: a string, a list of at most `most` strings, a list of ids, or a list of
 /// at most `most` lists of ids. A prompt has at least one token and leaves room for one more.
 ///
 /// Errors: ApiError naming the JSON member; context_length_exceeded.
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
-                                     const Service& service);
+                                     const Service& service, const PromptForm& form);
 
 /// Reads a list of token ids below the vocabulary's size. Errors: ApiError naming the member.
 std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view name,

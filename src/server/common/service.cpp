@@ -91,9 +91,28 @@ void Service::check_text_room(std::size_t bytes, std::string_view param) const {
   throw ApiError(std::move(error));
 }
 
-std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param) const {
+std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param,
+                                          TextUse use) const {
   check_text_room(text.size(), param);
-  auto ids = as_api([&] { return tokenizer().encode(text, {.add_special = true}); });
+  auto ids = as_api([&] {
+    if (use == TextUse::kInput) {
+      return tokenizer().encode(text, {.add_begin = true, .add_end = true});
+    }
+    return tokenizer().encode_prompt(text, use == TextUse::kPrompt);
+  });
+  check_room(ids.size(), param);
+  return ids;
+}
+
+std::vector<std::int32_t> Service::encode_gap(const FimText& text, std::string_view param) const {
+  if (!tokenizer().fim()) {
+    throw ApiError(400, "not_supported", cat(param, ": the model has no fill-in-the-middle tokens"),
+                   std::string(param));
+  }
+  std::size_t bytes = text.prefix.size() + text.suffix.size();
+  for (const FimFile& file : text.files) bytes += file.text.size();
+  check_text_room(bytes, param);
+  auto ids = as_api([&] { return encode_fim(tokenizer(), text); });
   check_room(ids.size(), param);
   return ids;
 }

@@ -66,6 +66,13 @@ inline constexpr double kStepSecondsMax = 60;
 /// Seconds of a tick after which /readyz fails, so that load balancers use other servers.
 inline constexpr double kReadyTickSecondsMax = 5;
 
+/// How a text becomes tokens.
+enum class TextUse {
+  kPrompt,       ///< the model continues it; names of special tokens become these tokens
+  kPlainPrompt,  ///< the model continues it; names of special tokens stay text
+  kInput,        ///< the model reads it for an embedding: plain text, with BOS and EOS
+};
+
 /// A model's chat template and its source text.
 struct ServedChat {
   ChatTemplate chat;
@@ -108,9 +115,12 @@ class Service {
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
   /// Returns the bytes of a token's text; empty if the model has no tokenizer.
   std::string_view piece(std::int32_t id) const;
-  /// Encodes a text, with BOS and EOS as the tokenizer adds them. Errors: ApiError, also if the
-  /// tokens leave no room in the context.
-  std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
+  /// Encodes a text. Errors: ApiError, also if the tokens leave no room in the context.
+  std::vector<std::int32_t> encode(std::string_view text, std::string_view param,
+                                   TextUse use) const;
+  /// Returns the prompt for the text between a prefix and a suffix. `param` names the suffix.
+  /// Errors: ApiError, also if the model has no fill-in-the-middle tokens.
+  std::vector<std::int32_t> encode_gap(const FimText& text, std::string_view param) const;
   /// Checks that a prompt leaves room for a token. Errors: ApiError{context_length_exceeded}.
   void check_room(std::size_t prompt_tokens, std::string_view param) const;
   /// Refuses a text that surely exceeds the context, before encoding. Errors: as `check_room`.

@@ -150,6 +150,7 @@ Reply chat_completions(const Call& call) {
   prompt.request.prompt = std::move(chat.ids);
   read_fields(params, call, prompt.request, place::kChat);
   read_unsupported(params);
+  params.refuse("suffix", "is not supported");
   prompt.request.sampling.logprobs = read_logprobs(params);
   form.logprobs = prompt.request.sampling.logprobs >= 0;
   read_max_tokens(params, call, prompt.request, place::kChat);

@@ -26,6 +26,7 @@ struct CompletionForm {
   std::int32_t logprobs = -1;
   bool echo = false;
   bool token_ids = false;
+  bool special = false;     ///< names of special tokens in the prompts' texts are tokens
   std::size_t choices = 1;  ///< choices of each prompt
   /// Ids of each prompt, if they are echoed or shown.
   std::vector<std::vector<std::int32_t>> prompt_ids{};
@@ -35,13 +36,14 @@ struct CompletionForm {
 /// Log-probabilities in the form of completions: parallel arrays.
 class LogprobLists {
  public:
-  /// A token and its log-probability; none for the first token of a prompt.
+  /// A token and its log-probability; none for the first token of a prompt. `shows_control`: if the
+  /// token is a control token, the choice's text has the token's name.
   void add(const Service& service, std::int32_t id, const TokenLogprobs* logprobs,
-           bool is_first = false) {
+           bool is_first = false, bool shows_control = false) {
     std::string text = token_text(service, id);
     tokens_.push(text);
     offsets_.push(static_cast<std::int64_t>(offset_));
-    offset_ += characters_of(service, id, is_first);
+    offset_ += characters_of(service, id, is_first, shows_control);
     if (logprobs == nullptr) {
       values_.push(Json());
       top_.push(Json());
@@ -70,11 +72,13 @@ class LogprobLists {
 
  private:
   /// Characters that a token adds to the text. A split character counts at its first token.
-  std::size_t characters_of(const Service& service, std::int32_t id, bool is_first) {
+  std::size_t characters_of(const Service& service, std::int32_t id, bool is_first,
+                            bool shows_control) {
     if (!service.has_tokenizer()) return 0;
     if (!text_)
       text_.emplace(service.tokenizer(), DetokenizeOptions{.strip_leading_space = is_first});
-    const std::string_view bytes = text_->next_bytes(id);
+    const bool is_name = shows_control && service.tokenizer().type(id) == TokenType::kControl;
+    const std::string_view bytes = is_name ? service.piece(id) : text_->next_bytes(id);
     return to_size(
         std::count_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0xC0) != 0x80; }));
   }
@@ -132,10 +136,14 @@ class CompletionWriter final : public ChoicesWriter {
 
   void add_prompt_scores(std::size_t number, const Outcome& outcome) {
     const std::vector<std::int32_t>& ids = form_.prompt_ids[prompt_of(number)];
+    // The tokenizer may have added the first token.
+    const bool shows_first =
+        form_.prompt_texts[prompt_of(number)].starts_with(service_.piece(ids.front()));
     const std::size_t first = ids.size() - outcome.prompt_logprobs.size();
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const TokenLogprobs* scores = i < first ? nullptr : &outcome.prompt_logprobs[i - first];
-      choices_[number].lists.add(service_, ids[i], scores, i == 0);
+      const bool shows_control = form_.special && (i > 0 || shows_first);
+      choices_[number].lists.add(service_, ids[i], scores, i == 0, shows_control);
     }
   }
 
@@ -179,6 +187,14 @@ std::string text_of(const ReadPrompt& prompt, const Service& service) {
   return prompt.text != nullptr ? *prompt.text : detokenize(service.tokenizer(), prompt.ids);
 }
 
+/// How to encode the prompts. Texts around a gap are plain text, unless the request says otherwise.
+PromptForm read_prompt_form(Params& params, const Call& call) {
+  PromptForm form{.suffix = params.text("suffix", call.http.body.size()).value_or("")};
+  const bool special = params.flag("special").value_or(form.suffix.empty());
+  form.use = special ? TextUse::kPrompt : TextUse::kPlainPrompt;
+  return form;
+}
+
 }  // namespace
 
 Reply completions(const Call& call) {
@@ -187,11 +203,16 @@ Reply completions(const Call& call) {
   Service& service = call.service;
   service.check_model(params.take("model"));
   CompletionForm form{.stream = read_stream(params)};
-  auto prompts = read_prompts(params, "prompt", kPromptsMax, service);
+  const PromptForm prompt_form = read_prompt_form(params, call);
+  auto prompts = read_prompts(params, "prompt", kPromptsMax, service, prompt_form);
+  form.special = prompt_form.use == TextUse::kPrompt && prompts.front().text != nullptr;
   Request common;
   read_fields(params, call, common, place::kCompletions);
   read_unsupported(params);
   form.echo = params.flag("echo").value_or(false);
+  if (form.echo && !prompt_form.suffix.empty()) {
+    throw invalid_request("echo", "echo: there is a suffix too");
+  }
   form.token_ids = params.flag("return_token_ids").value_or(false);
   form.logprobs = static_cast<std::int32_t>(params.whole("logprobs", 0, kLogprobsMax).value_or(-1));
   common.sampling.logprobs = form.logprobs;

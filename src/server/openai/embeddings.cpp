@@ -122,7 +122,8 @@ Reply embeddings(const Call& call) {
   check_dimensions(params, service.limits().hidden);
   params.ignore_text("user", 256, "it changes nothing here");
   Generation generation;
-  for (ReadPrompt& read : read_prompts(params, "input", kInputsMax, service)) {
+  const PromptForm form{.use = TextUse::kInput};
+  for (ReadPrompt& read : read_prompts(params, "input", kInputsMax, service, form)) {
     generation.prompts.push_back({.request = common});
     generation.prompts.back().request.prompt = std::move(read.ids);
   }

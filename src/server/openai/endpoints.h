@@ -9,6 +9,8 @@ namespace ingot {
 Reply chat_completions(const Call& call);
 /// POST /v1/completions: continues prompts.
 Reply completions(const Call& call);
+/// POST /infill: writes the text between a prefix and a suffix, in the form of llama.cpp's server.
+Reply infill(const Call& call);
 /// POST /v1/responses: replies to a chat, in the form of OpenAI's Responses API.
 Reply responses(const Call& call);
 /// POST /v1/embeddings: returns each input's last hidden state, scaled to length 1.

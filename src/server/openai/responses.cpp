@@ -90,6 +90,7 @@ Json read_metadata(Params& params) {
 
 void read_rest(Params& params) {
   refuse_constraints(params);
+  params.refuse("suffix", "is not supported");
   params.whole("n", 1, 1);
   read_tools(params);
   params.one_of("service_tier", {"auto", "default"});

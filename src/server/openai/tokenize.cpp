@@ -15,7 +15,8 @@ namespace ingot {
 
 namespace {
 
-/// Any number of tokens, from `prompt`, or from `messages` through the chat template.
+/// Any number of tokens, from `prompt` as in completions, or from `messages` through the chat
+/// template.
 std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
   if (params.has("messages")) {
     if (params.has("prompt")) {
@@ -33,9 +34,10 @@ std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
   if (prompt->as_string() == nullptr) {
     throw invalid_request("prompt", cat("prompt is ", prompt->kind(), ", expected a string"));
   }
-  const bool special = params.flag("add_special_tokens").value_or(true);
-  return as_api(
-      [&] { return service.tokenizer().encode(*prompt->as_string(), {.add_special = special}); });
+  const std::string& text = *prompt->as_string();
+  const bool parses = params.flag("special").value_or(true);
+  const bool adds = params.flag("add_special_tokens").value_or(true);
+  return as_api([&] { return service.tokenizer().encode_prompt(text, parses, adds); });
 }
 
 /// A JSON array, written directly: a text of megabytes has millions of tokens.

@@ -68,7 +68,7 @@ inline TokenizerData byte_level_data(std::string_view pre,
 }
 
 /// Returns a SentencePiece vocabulary: 0 <unk>, 1 <s>, 2 </s>, byte tokens from id 3 (if `bytes`),
-/// `normal` with scores 0, -1, -2, ..., then `added`. With add_special, texts begin with <s>.
+/// `normal` with scores 0, -1, -2, ..., then `added`. With add_begin, texts begin with <s>.
 inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
                                         const std::vector<TestPiece>& added = {}, bool bytes = true,
                                         const SentencePieceSettings& settings = {}) {

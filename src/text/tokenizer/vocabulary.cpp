@@ -69,8 +69,18 @@ void check_steps(const TokenizerData& data, std::size_t count, std::string_view 
 void check_vocabulary(const TokenizerData& data) {
   check_sizes(data);
   const std::pair<std::string_view, std::optional<std::int32_t>> roles[] = {
-      {"bos", data.bos},         {"eos", data.eos}, {"unknown", data.unknown},
-      {"padding", data.padding}, {"eot", data.eot}, {"eom", data.eom}};
+      {"bos", data.bos},
+      {"eos", data.eos},
+      {"unknown", data.unknown},
+      {"padding", data.padding},
+      {"eot", data.eot},
+      {"eom", data.eom},
+      {"fim prefix", data.fim.prefix},
+      {"fim suffix", data.fim.suffix},
+      {"fim middle", data.fim.middle},
+      {"fim padding", data.fim.padding},
+      {"fim repository", data.fim.repository},
+      {"fim file", data.fim.file}};
   for (const auto& [role, id] : roles) {
     if (id) check_id(data, role, *id);
   }

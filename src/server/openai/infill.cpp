@@ -1,0 +1,163 @@
+// POST /infill: the text between a prefix and a suffix, in the form of llama.cpp's server.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/index.h"
+#include "base/text.h"
+#include "server/common/common_params.h"
+#include "server/common/response_json.h"
+#include "server/openai/choices_writer.h"
+#include "server/openai/endpoints.h"
+
+namespace ingot {
+
+namespace {
+
+/// Maximum files in `input_extra`.
+constexpr std::size_t kInfillFilesMax = 1024;
+
+/// The reason for the end of a text in llama.cpp's words.
+std::string_view stop_type(const Outcome& outcome) {
+  if (outcome.finish == FinishReason::kLength) return "limit";
+  if (outcome.finish != FinishReason::kStop) return "none";
+  return outcome.stop >= 0 ? "word" : "eos";
+}
+
+class InfillWriter final : public ResponseWriter {
+ public:
+  /// `once`: the warnings, for the whole response or for a stream's first event.
+  InfillWriter(const Service& service, std::vector<std::string> stop, std::string once, bool stream)
+      : model_(service.options().model_name),
+        stop_(std::move(stop)),
+        once_(std::move(once)),
+        stream_(stream) {}
+
+  void add_delta(std::size_t /*choice*/, const Delta& delta) override { text_ += delta.text; }
+
+  void flush(std::size_t /*choice*/, std::string& out) override {
+    if (text_.empty()) return;
+    out +=
+        cat(kEventBegin, take_text(), ",\"stop\":false", std::exchange(once_, {}), "}", kEventEnd);
+  }
+
+  void end_choice(std::size_t /*choice*/, const Outcome& outcome, std::string& /*out*/) override {
+    const std::string_view word = outcome.stop < 0 ? "" : std::string_view(at(stop_, outcome.stop));
+    end_ = cat(",\"stop\":true,\"model\":", json_string(model_),
+               ",\"tokens_predicted\":", outcome.generated_tokens,
+               ",\"tokens_evaluated\":", outcome.prompt_tokens,
+               ",\"truncated\":false,\"stop_type\":", json_string(stop_type(outcome)),
+               ",\"stopping_word\":", json_string(word));
+  }
+
+  void finish(std::string& out) override {
+    const std::string last = cat(take_text(), end_, std::exchange(once_, {}), "}");
+    out += stream_ ? cat(kEventBegin, last, kEventEnd) : last;
+  }
+
+  void write_error(const ApiError& error, std::string& out) override {
+    append_event(out, error_json(error));
+  }
+
+ private:
+  /// The beginning of a JSON object, with the text since the last event.
+  std::string take_text() {
+    return cat("{\"index\":0,\"content\":", json_string(std::exchange(text_, {})));
+  }
+
+  const std::string model_;
+  const std::vector<std::string> stop_;
+  std::string once_;
+  const bool stream_;
+  std::string text_;
+  std::string end_;  ///< the members that describe the end of the text
+};
+
+std::string need_text(Params& params, std::string_view name, std::size_t bytes_max) {
+  if (auto text = params.text(name, bytes_max)) return *std::move(text);
+  throw invalid_request(std::string(name), cat(name, " is missing"));
+}
+
+/// Reads `input_extra`: other files, [{"filename", "text"}]. The views refer to the body.
+std::vector<FimFile> read_files(Params& params) {
+  std::vector<FimFile> files;
+  const Json* list = params.array("input_extra");
+  if (list == nullptr) return files;
+  if (list->as_array()->size() > kInfillFilesMax) {
+    throw invalid_request("input_extra", cat("input_extra has ", list->as_array()->size(),
+                                             " entries, possible are ", kInfillFilesMax));
+  }
+  for (const Json& file : *list->as_array()) {
+    const Json* name = file.find("filename");
+    const Json* text = file.find("text");
+    const bool is_file = text != nullptr && text->as_string() != nullptr &&
+                         (name == nullptr || name->as_string() != nullptr);
+    if (!is_file) {
+      throw invalid_request("input_extra",
+                            "input_extra holds something that is not {\"filename\", \"text\"}");
+    }
+    files.push_back({.name = name == nullptr ? "tmp" : std::string_view(*name->as_string()),
+                     .text = *text->as_string()});
+  }
+  return files;
+}
+
+std::vector<std::int32_t> read_gap(Params& params, const Call& call) {
+  const std::size_t bytes_max = call.http.body.size();
+  std::string prefix = need_text(params, "input_prefix", bytes_max);
+  const std::string suffix = need_text(params, "input_suffix", bytes_max);
+  prefix += params.text("prompt", bytes_max).value_or("");
+  const std::vector<FimFile> files = read_files(params);
+  return call.service.encode_gap({.prefix = prefix,
+                                  .suffix = suffix,
+                                  .files = files,
+                                  .parse_special = params.flag("special").value_or(false)},
+                                 "input_suffix");
+}
+
+/// Reads `n_predict` or `max_tokens`. -1 stands for the server's default. With 0, the server only
+/// computes the prompt: editors fill the prefix cache so.
+void read_infill_tokens(Params& params, const Call& call, Request& request) {
+  constexpr std::int64_t kTokensMax = std::int64_t{1} << 31;
+  std::int64_t wanted = -1;
+  std::string_view from;
+  for (const std::string_view name : {"max_tokens", "n_predict"}) {
+    const auto value = params.whole(name, -1, kTokensMax);
+    if (!value) continue;
+    wanted = *value;
+    from = name;
+  }
+  const std::int64_t fallback = call.service.options().limits.max_tokens_default;
+  const std::int64_t room = call.service.context() - std::ssize(request.prompt);
+  request.max_tokens = std::min(wanted < 0 ? fallback : wanted, room);
+  if (wanted > room) {
+    params.warn(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));
+  }
+}
+
+}  // namespace
+
+Reply infill(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  Service& service = call.service;
+  service.check_model(params.take("model"));
+  GenerationPrompt prompt;
+  Request& request = prompt.request;
+  request.prompt = read_gap(params, call);
+  read_fields(params, call, request, place::kCompletions);
+  refuse_constraints(params);
+  read_infill_tokens(params, call, request);
+  Generation generation;
+  generation.stream = read_stream(params).stream;
+  params.finish();
+  generation.writer = std::make_unique<InfillWriter>(
+      service, request.stop, warnings_member(params.warnings()), generation.stream);
+  generation.prompts.push_back(std::move(prompt));
+  return generation;
+}
+
+}  // namespace ingot
