@@ -211,7 +211,12 @@ TEST(GgufConfig, end_tokens_are_listed_once) {
             (std::vector<EndToken>{{2, "tokenizer.ggml.eos_token_id"},
                                    {5, "tokenizer.ggml.eot_token_id"},
                                    {7, "tokenizer.ggml.eom_token_id"}}));
-  w.set("tokenizer.ggml.eot_token_id", u32(2)).set("tokenizer.ggml.eom_token_id", u32(2));
+  w.set("tokenizer.ggml.fim_pad_token_id", u32(8)).set("tokenizer.ggml.fim_sep_token_id", u32(9));
+  w.set("tokenizer.ggml.fim_rep_token_id", u32(10)).set("tokenizer.ggml.fim_mid_token_id", u32(11));
+  EXPECT_EQ(ids_of(open_bytes(w.build()).config().ends),
+            (std::vector<std::int32_t>{2, 5, 7, 8, 10, 9}));
+  w = tiny_model().set("tokenizer.ggml.eot_token_id", u32(2));
+  w.set("tokenizer.ggml.eom_token_id", u32(2));
   EXPECT_EQ(ids_of(open_bytes(w.build()).config().ends), (std::vector<std::int32_t>{2}));
 }
 
