@@ -2,6 +2,7 @@
 #include "runtime/sampling/repeats.h"
 
 #include "runtime/sampling/sampling_params.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace ingot {
 

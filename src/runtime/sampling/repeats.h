@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "base/index.h"
-#include "text/tokenizer/tokenizer.h"
 
 namespace ingot {
+
+class Tokenizer;
 
 /// Limit on the tokens of a repetition. Longer repetitions count as this long.
 inline constexpr std::int64_t kRepeatMax = 50;
