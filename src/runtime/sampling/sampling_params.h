@@ -29,7 +29,8 @@ struct SamplingParams {
   std::int64_t min_tokens = 0;           ///< number of tokens to draw before `end_ids` are allowed
   std::vector<std::int32_t> end_ids{};   ///< ids that end the text when drawn
   std::vector<std::string> bad_words{};  ///< texts whose last token is not drawn
-  std::vector<std::int32_t> allowed_token_ids{};  ///< only ids to draw, rising; empty = all
+  /// Only ids to draw; empty = all. A Sampler needs them rising, each once.
+  std::vector<std::int32_t> allowed_token_ids{};
   float temperature = 0;   ///< divides the logits; 0 = take the likeliest token
   float top_n_sigma = 0;   ///< keeps logits this many deviations below the largest; 0 or less = all
   std::int32_t top_k = 0;  ///< number of likeliest tokens to keep; 0 or -1 = all
