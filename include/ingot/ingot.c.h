@@ -131,6 +131,22 @@ typedef struct ingot_request {
   float frequency_penalty;
   const ingot_logit_bias* logit_bias;
   size_t logit_bias_count;
+  float dry_multiplier;
+  float dry_base;
+  int32_t dry_allowed_length;
+  int32_t dry_penalty_last_n;
+  const char* const* dry_sequence_breakers;  ///< each ends in NUL
+  size_t dry_sequence_breaker_count;
+  const char* const* bad_words;  ///< each ends in NUL
+  size_t bad_word_count;
+  const int32_t* allowed_token_ids;
+  size_t allowed_token_count;
+  float top_n_sigma;
+  int32_t mirostat;
+  float mirostat_tau;
+  float mirostat_eta;
+  float xtc_probability;
+  float xtc_threshold;
   uint64_t seed;
   uint32_t choice;
   int64_t continued;

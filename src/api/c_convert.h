@@ -83,6 +83,8 @@ struct CSession : ingot_session {
   Session owned;
   std::vector<ingot_logit_bias> logit_bias{};
   std::vector<const char*> stop{};
+  std::vector<const char*> breakers{};
+  std::vector<const char*> bad_words{};
 };
 
 }  // namespace ingot::api

@@ -91,6 +91,9 @@ SamplingParams sampling_params(const Request& r) {
   each_public_field([&](const auto& at) { p.*at.member = r.sampling.*at.cpp; });
   for (const LogitBias& b : r.sampling.logit_bias) p.logit_bias.push_back({b.id, b.bias});
   sort_biases(p.logit_bias, "logit_bias");
+  p.dry_sequence_breakers = r.sampling.dry_sequence_breakers;
+  p.bad_words = r.sampling.bad_words;
+  p.allowed_token_ids = r.sampling.allowed_token_ids;
   p.min_tokens = r.min_tokens;
   p.end_ids = r.stop_token_ids;
   p.logprobs = r.logprobs;
@@ -213,6 +216,9 @@ Request to_request(const ingot::Session& session) {
   r.continued = session.generated;
   each_public_field([&](const auto& at) { r.sampling.*at.cpp = p.*at.member; });
   for (const ingot::LogitBias& b : p.logit_bias) r.sampling.logit_bias.push_back({b.id, b.bias});
+  r.sampling.dry_sequence_breakers = p.dry_sequence_breakers;
+  r.sampling.bad_words = p.bad_words;
+  r.sampling.allowed_token_ids = p.allowed_token_ids;
   r.min_tokens = p.min_tokens;
   r.stop = session.stop;
   r.stop_token_ids = p.end_ids;

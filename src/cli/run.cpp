@@ -40,6 +40,9 @@ void check_input(const RunValues& v) {
     throw Error(ErrorCode::kInvalid,
                 "--logprobs and --prompt-logprobs show in JSON alone: give --json or --jsonl");
   }
+  if (v.save_session && v.request.sampling.mirostat != 0) {
+    throw Error(ErrorCode::kInvalid, "--save-session cannot store the state of --mirostat");
+  }
 }
 
 std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instance) {

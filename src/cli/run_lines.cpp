@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/reply.h"
 #include "cli/run.h"
+#include "runtime/bias_texts.h"
 #include "runtime/request_fields.h"
 
 namespace ingot {
@@ -72,7 +73,9 @@ struct LineReader {
       if (is_text || (has_messages && is_chat_member(name))) continue;
       const RequestField* field = find_field(name, place::kLine);
       if (field == nullptr) refuse_line(cat("unknown member ", printable(name)));
-      set_field(request, *field, value, place::kLine);
+      const bool is_bias = name == "logit_bias";
+      set_field(request, *field, is_bias ? with_token_ids(value, instance.tokenizer()) : value,
+                place::kLine);
     }
     if (has_messages) request.prompt = encode_messages(j);
     if (prompt != nullptr) {

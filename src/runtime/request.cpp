@@ -60,6 +60,15 @@ void check_hidden(const Request& r, const RequestLimits& limits) {
   if (r.prompt_logprobs >= 0) refuse("hidden: prompt_logprobs is asked for too");
 }
 
+void check_history(const Request& r, const RequestLimits& limits) {
+  if (!r.sampling.bad_words.empty() && !limits.text) {
+    refuse("bad_words: the model has no tokenizer, so there is no text");
+  }
+  if (r.sampling.mirostat != 0 && r.continued > 0) {
+    refuse("mirostat: no text can be continued with it, because its state is not stored: set 0");
+  }
+}
+
 void check_stop(const Request& r, const RequestLimits& limits) {
   if (r.stop.empty()) return;
   if (!limits.text) refuse("stop: the model has no tokenizer, so there is no text");
@@ -82,6 +91,7 @@ void check_request(const Request& request, const RequestLimits& limits) {
   check_hidden(request, limits);
   check_stop(request, limits);
   check_sampling(request.sampling, limits.ids);
+  check_history(request, limits);
   const std::int32_t scores = request.prompt_logprobs;
   if (scores < -1 || scores > limits.prompt_logprobs) {
     refuse(limits.prompt_logprobs < 0

@@ -7,9 +7,12 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "ingot/ingot.c.h"
 #include "ingot/ingot.h"
+#include "runtime/sampling/repeats.h"
 
 namespace ingot {
 
@@ -76,6 +79,42 @@ constexpr RequestField kFields[] = {
      kSetting, kPenalty, "Subtracted from a token's logit for each time that the text has it"},
     {"logit_bias", InSampling<std::vector<LogitBias>>{&S::logit_bias}, kDraws,
      FieldRange{-kLogitBiasMax, kLogitBiasMax}, "Added to logits: ID=V,ID=V"},
+    {"dry_multiplier", Real{&S::dry_multiplier, &A::dry_multiplier, &C::dry_multiplier}, kSetting,
+     FieldRange{0, 100}, "DRY: penalty of a token that would extend a repetition; 0: off"},
+    {"dry_base", Real{&S::dry_base, &A::dry_base, &C::dry_base}, kSetting, FieldRange{1, 10},
+     "DRY: factor of the penalty for each token beyond dry_allowed_length"},
+    {"dry_allowed_length",
+     InSampling<std::int32_t>{&S::dry_allowed_length, &A::dry_allowed_length,
+                              &C::dry_allowed_length},
+     kSetting, FieldRange{0, kRepeatMax}, "DRY: tokens of the shortest repetition to penalise"},
+    {"dry_penalty_last_n",
+     InSampling<std::int32_t>{&S::dry_penalty_last_n, &A::dry_penalty_last_n,
+                              &C::dry_penalty_last_n},
+     kSetting, FieldRange{-1, kMost<std::int32_t>},
+     "DRY: last tokens to search for repetitions; -1: all; 0: off"},
+    {"dry_sequence_breakers", InSampling<std::vector<std::string>>{&S::dry_sequence_breakers},
+     kDraws, FieldRange{}, "DRY: texts that no repetition contains"},
+    {"bad_words", InSampling<std::vector<std::string>>{&S::bad_words}, kDraws, FieldRange{},
+     "Texts not to generate, alone or behind a space"},
+    {"allowed_token_ids", InSampling<std::vector<std::int32_t>>{&S::allowed_token_ids}, kDraws,
+     FieldRange{}, "Choose among these token ids only"},
+    {"top_n_sigma", Real{&S::top_n_sigma, &A::top_n_sigma, &C::top_n_sigma}, kSetting,
+     FieldRange{-1, 1000},
+     "Leave out logits more than this many standard deviations below the largest; up to 0: off"},
+    {"mirostat", InSampling<std::int32_t>{&S::mirostat, &A::mirostat, &C::mirostat},
+     kSetting | kModel, FieldRange{0, 2}, "2: Mirostat 2.0 holds the surprise of tokens; 0: off",
+     "mirostat"},
+    {"mirostat_tau", Real{&S::mirostat_tau, &A::mirostat_tau, &C::mirostat_tau}, kSetting | kModel,
+     FieldRange{0, 100}, "Mirostat: bits of surprise to aim at", "mirostat_tau"},
+    {"mirostat_eta", Real{&S::mirostat_eta, &A::mirostat_eta, &C::mirostat_eta}, kSetting | kModel,
+     kShare, "Mirostat: how fast it adapts", "mirostat_eta"},
+    {"xtc_probability", Real{&S::xtc_probability, &A::xtc_probability, &C::xtc_probability},
+     kSetting | kModel, kShare, "XTC: probability of dropping the likeliest tokens",
+     "xtc_probability"},
+    {"xtc_threshold", Real{&S::xtc_threshold, &A::xtc_threshold, &C::xtc_threshold},
+     kSetting | kModel, kShare,
+     "XTC: drop tokens with this probability or more, but the least likely of them; above 0.5: off",
+     "xtc_threshold"},
     {"seed", InSampling<std::uint64_t>{&S::seed, &A::seed, &C::seed}, kSetting,
      FieldRange{0, kMost<std::uint64_t>}, "Equal seeds give equal text", "", kSeedAt},
     {"choice", InSampling<std::uint32_t>{&S::choice, &A::choice, &C::choice}, kSession,
@@ -248,11 +287,30 @@ void check_biases(const RequestField& field, const std::vector<LogitBias>& biase
   }
 }
 
-void check_ends(std::string_view name, const std::vector<std::int32_t>& end_ids, std::int64_t ids) {
-  if (end_ids.size() > kEndIdsMax) {
-    refuse(name, cat(" has ", end_ids.size(), " tokens, possible are at most ", kEndIdsMax));
+void check_token_ids(std::string_view name, const std::vector<std::int32_t>& listed,
+                     std::size_t most, std::int64_t ids) {
+  if (listed.size() > most) {
+    refuse(name, cat(" has ", listed.size(), " tokens, possible are at most ", most));
   }
-  for (const std::int32_t id : end_ids) check_id(name, id, ids);
+  for (const std::int32_t id : listed) check_id(name, id, ids);
+}
+
+/// Mirostat 1 is refused, because only version 2 exists.
+void check_mirostat(std::string_view name, const SamplingParams& params) {
+  if (params.mirostat == 1) refuse(name, " is 1, possible are 0 and 2");
+}
+
+void check_texts(std::string_view name, const std::vector<std::string>& texts, std::size_t most,
+                 std::size_t bytes_max) {
+  if (texts.size() > most) {
+    refuse(name, cat(" has ", texts.size(), " entries, possible are at most ", most));
+  }
+  for (const std::string& text : texts) {
+    if (text.empty() || text.size() > bytes_max) {
+      refuse(name, cat(" has a string of ", text.size(), " bytes, possible are 1 to ", bytes_max));
+    }
+    if (!is_utf8(text)) refuse(name, cat(": ", printable(text), " is not valid UTF-8"));
+  }
 }
 
 }  // namespace
@@ -297,6 +355,11 @@ Request default_request(Places where) {
 
 void set_field(Request& request, const RequestField& field, const Json& value, Places where) {
   with_value(field, JsonReader{std::string(field.name), value, range_at(field, where)}, request);
+  check_mirostat(field.name, request.sampling);
+  if (field.name == "allowed_token_ids" && where != kSession &&
+      request.sampling.allowed_token_ids.empty()) {
+    refuse(field.name, " is empty, possible are lists of one token or more");
+  }
 }
 
 void set_model_defaults(Request& request, const Config& config, const std::string& file) {
@@ -308,6 +371,7 @@ void set_model_defaults(Request& request, const Config& config, const std::strin
     if (stated == nullptr || stated->is_null()) continue;
     try {
       with_value(field, JsonReader{cat(object, key), *stated, field.range}, request);
+      check_mirostat(cat(object, key), request.sampling);
     } catch (const Error& error) {
       throw model_error(file, "config", 0, error.message());
     }
@@ -353,13 +417,19 @@ void check_sampling(const SamplingParams& params, std::int64_t ids) {
       if constexpr (std::is_same_v<Member, InSampling<std::vector<LogitBias>>>) {
         check_biases(field, params.*at.member, ids);
       } else if constexpr (std::is_same_v<Member, InSampling<std::vector<std::int32_t>>>) {
-        check_ends(field.name, params.*at.member, ids);
-      } else if constexpr (requires { at.cpp; }) {
+        const bool is_ends = at.member == &S::end_ids;
+        check_token_ids(field.name, params.*at.member, is_ends ? kEndIdsMax : to_size(ids), ids);
+      } else if constexpr (requires { at.cpp; } &&
+                           !std::is_same_v<Member, InSampling<std::vector<std::string>>>) {
         check_range(field.name, params.*at.member, field.range);
       }
     };
     std::visit(check, field.member);
   }
+  check_texts("bad_words", params.bad_words, kBadWordsMax, kBadWordBytesMax);
+  check_texts("dry_sequence_breakers", params.dry_sequence_breakers, kBreakersMax,
+              kBreakerBytesMax);
+  check_mirostat("mirostat", params);
 }
 
 }  // namespace ingot

@@ -59,9 +59,9 @@ using FieldMember =
     std::variant<std::monostate, InSampling<float>, InSampling<std::int32_t>,
                  InSampling<std::int64_t>, InSampling<std::uint32_t>, InSampling<std::uint64_t>,
                  InSampling<std::vector<LogitBias>>, InSampling<std::vector<std::int32_t>>,
-                 std::int32_t Request::*, std::int64_t Request::*, double Request::*,
-                 bool Request::*, std::vector<std::string> Request::*,
-                 std::vector<std::int32_t> Request::*>;
+                 InSampling<std::vector<std::string>>, std::int32_t Request::*,
+                 std::int64_t Request::*, double Request::*, bool Request::*,
+                 std::vector<std::string> Request::*, std::vector<std::int32_t> Request::*>;
 
 template <class T>
 inline constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());

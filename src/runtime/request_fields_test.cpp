@@ -47,6 +47,13 @@ TEST(CheckSampling, RangesOfNumbers) {
       {"typical_p", &SamplingParams::typical_p, {1e-30f, 1}, {0, -0.1f, 1.0001f, nan}},
       {"top_p", &SamplingParams::top_p, {0, 1e-30f, 1}, {-0.1f, 1.0001f, nan}},
       {"min_p", &SamplingParams::min_p, {0, 1}, {-0.1f, 2, nan}},
+      {"dry_multiplier", &SamplingParams::dry_multiplier, {0, 1e-40f, 100}, {-1, 101, nan, kInf}},
+      {"dry_base", &SamplingParams::dry_base, {1, 10}, {0.99f, 10.1f, nan, -kInf}},
+      {"top_n_sigma", &SamplingParams::top_n_sigma, {-1, 0, 1e-40f, 1000}, {-2, 1001, nan, kInf}},
+      {"mirostat_tau", &SamplingParams::mirostat_tau, {0, 100}, {-0.1f, 101, nan}},
+      {"mirostat_eta", &SamplingParams::mirostat_eta, {0, 1}, {-0.1f, 1.1f, nan}},
+      {"xtc_probability", &SamplingParams::xtc_probability, {0, 1}, {-0.1f, 1.1f, nan}},
+      {"xtc_threshold", &SamplingParams::xtc_threshold, {0, 1}, {-0.1f, 1.1f, nan}},
   };
   for (const Range& range : ranges) {
     SamplingParams params;
@@ -74,6 +81,45 @@ TEST(CheckSampling, Integers) {
   EXPECT_EQ(refusal({.top_k = -2}).find("top_k"), 0u);
   EXPECT_EQ(refusal({.logprobs = -2}).find("logprobs"), 0u);
   EXPECT_EQ(refusal({.logprobs = 21}).find("logprobs"), 0u);
+}
+
+TEST(CheckSampling, MirostatIsOffOrVersion2) {
+  EXPECT_EQ(refusal({.mirostat = 2}), "");
+  EXPECT_EQ(refusal({.mirostat = 1}), "mirostat is 1, possible are 0 and 2");
+  EXPECT_EQ(refusal({.mirostat = 3}), "mirostat is 3, possible are values from 0 to 2");
+  EXPECT_EQ(refusal({.mirostat = -1}).find("mirostat is -1"), 0u);
+}
+
+TEST(CheckSampling, Dry) {
+  EXPECT_EQ(refusal({.dry_allowed_length = 0, .dry_penalty_last_n = -1}), "");
+  EXPECT_EQ(refusal({.dry_allowed_length = 50, .dry_penalty_last_n = 1'000'000}), "");
+  EXPECT_EQ(refusal({.dry_allowed_length = 51}).find("dry_allowed_length is 51"), 0u);
+  EXPECT_EQ(refusal({.dry_allowed_length = -1}).find("dry_allowed_length is -1"), 0u);
+  EXPECT_EQ(refusal({.dry_penalty_last_n = -2}).find("dry_penalty_last_n is -2"), 0u);
+  const auto breakers = [](std::vector<std::string> texts) {
+    return refusal({.dry_sequence_breakers = std::move(texts)});
+  };
+  EXPECT_EQ(breakers({}), "");
+  EXPECT_EQ(breakers(std::vector<std::string>(32, std::string(40, 'x'))), "");
+  EXPECT_EQ(breakers(std::vector<std::string>(33, "x")),
+            "dry_sequence_breakers has 33 entries, possible are at most 32");
+  EXPECT_EQ(breakers({""}), "dry_sequence_breakers has a string of 0 bytes, possible are 1 to 40");
+  EXPECT_EQ(breakers({std::string(41, 'x')}).find("dry_sequence_breakers has a string of 41"), 0u);
+  EXPECT_EQ(breakers({"\xff"}).find("dry_sequence_breakers: "), 0u);
+}
+
+TEST(CheckSampling, Masks) {
+  EXPECT_EQ(refusal({.bad_words = {"x", std::string(1024, 'x')}}), "");
+  EXPECT_EQ(refusal({.bad_words = {""}}).find("bad_words has a string of 0 bytes"), 0u);
+  EXPECT_EQ(refusal({.bad_words = {std::string(1025, 'x')}}).find("bad_words has a string"), 0u);
+  EXPECT_EQ(refusal({.bad_words = std::vector<std::string>(1025, "x")}).find("bad_words has 1025"),
+            0u);
+  EXPECT_EQ(refusal({.allowed_token_ids = {99, 0, 99}}), "");
+  EXPECT_EQ(refusal({.allowed_token_ids = {0, 100}}),
+            "allowed_token_ids holds token 100, possible are tokens from 0 to 99");
+  EXPECT_EQ(refusal({.allowed_token_ids = {-1}}).find("allowed_token_ids holds token -1"), 0u);
+  EXPECT_EQ(refusal({.allowed_token_ids = std::vector<std::int32_t>(101)}),
+            "allowed_token_ids has 101 tokens, possible are at most 100");
 }
 
 TEST(CheckSampling, LogitBias) {
@@ -128,6 +174,18 @@ TEST(SetField, RefusesOtherKinds) {
             "stop is an integer, expected a string or an array of strings");
   EXPECT_EQ(refusal("stop", "\"x\"", place::kLine), "");
   EXPECT_EQ(refusal("logit_bias", R"({"01": 1})", place::kLine), "logit_bias: 01 is no token id");
+  EXPECT_EQ(refusal("mirostat", "1", place::kSet), "mirostat is 1, possible are 0 and 2");
+  EXPECT_EQ(refusal("bad_words", "[1]", place::kChat),
+            "bad_words is an integer, expected strings in the array");
+}
+
+TEST(SetField, AllowedTokenIdsNameAToken) {
+  constexpr std::string_view kError =
+      "allowed_token_ids is empty, possible are lists of one token or more";
+  EXPECT_EQ(refusal("allowed_token_ids", "[]", place::kChat), kError);
+  EXPECT_EQ(refusal("allowed_token_ids", "[]", place::kLine), kError);
+  EXPECT_EQ(refusal("allowed_token_ids", "[]", place::kSession), "") << "none were given";
+  EXPECT_EQ(refusal("allowed_token_ids", "[5]", place::kChat), "");
 }
 
 TEST(SetField, HasTheRangeOfItsPlace) {
@@ -154,6 +212,11 @@ TEST(FieldJson, GivesTheValueBack) {
   from.sampling.seed = ~std::uint64_t{0};
   from.sampling.logit_bias = {{2, -0.3f}, {7, 100}};
   from.sampling.end_ids = {4, 5};
+  from.sampling.dry_sequence_breakers = {"\n", "\xc3\xa9"};
+  from.sampling.bad_words = {"c"};
+  from.sampling.allowed_token_ids = {6, 7};
+  from.sampling.xtc_threshold = 0.3f;
+  from.sampling.mirostat = 2;
   from.stop = {"a", "b"};
   from.ignore_eos = true;
   for (const RequestField& field : request_fields()) {
@@ -185,10 +248,18 @@ TEST(ModelDefaults, AreReadFromBothContainers) {
   EXPECT_EQ(hf.sampling.min_p, 0.5f);
   EXPECT_EQ(hf.sampling.repetition_penalty, 1.05f);
   const Request gguf =
-      with_stated(R"({"temp": 0.5, "top_k": -1, "penalty_repeat": 1.5})", Naming::kGguf);
+      with_stated(R"({"temp": 0.5, "top_k": -1, "penalty_repeat": 1.5, "xtc_probability": 0.5,
+                      "xtc_threshold": 0.25, "mirostat": 2, "mirostat_tau": 4,
+                      "mirostat_eta": 0.5})",
+                  Naming::kGguf);
   EXPECT_EQ(gguf.sampling.temperature, 0.5f);
   EXPECT_EQ(gguf.sampling.top_k, -1);
   EXPECT_EQ(gguf.sampling.repetition_penalty, 1.5f);
+  EXPECT_EQ(gguf.sampling.xtc_probability, 0.5f);
+  EXPECT_EQ(gguf.sampling.xtc_threshold, 0.25f);
+  EXPECT_EQ(gguf.sampling.mirostat, 2);
+  EXPECT_EQ(gguf.sampling.mirostat_tau, 4);
+  EXPECT_EQ(gguf.sampling.mirostat_eta, 0.5f);
 }
 
 TEST(ModelDefaults, OutOfRangeOrOfAnotherTypeAreRefused) {
@@ -209,6 +280,7 @@ TEST(ModelDefaults, OutOfRangeOrOfAnotherTypeAreRefused) {
   }
   refused(R"({"top_k": 1.5})", Naming::kHuggingFace, "generation_config.top_k is a number");
   refused(R"({"temp": -1})", Naming::kGguf, "general.sampling.temp is -1, possible are values");
+  refused(R"({"mirostat": 1})", Naming::kGguf, "general.sampling.mirostat is 1, possible are 0");
 }
 
 }  // namespace

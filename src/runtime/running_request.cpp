@@ -17,10 +17,12 @@ bool has_penalty(const SamplingParams& p) {
 }
 
 Error no_token(std::int64_t tokens) {
-  return {ErrorCode::kNotFinite,
-          cat("the logits after ", tokens,
-              " tokens allow no token: they hold NaN or infinities; `check_tensors` tells whether "
-              "the file's weights do")};
+  return {
+      ErrorCode::kNotFinite,
+      cat("the logits after ", tokens,
+          " tokens allow no token: they hold NaN or infinities (`check_tensors` tells whether "
+          "the file's weights do), or the request's allowed_token_ids, bad_words and min_tokens "
+          "forbid every token")};
 }
 
 }  // namespace
@@ -69,7 +71,21 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
     // The text continues the prompt, so its leading space is kept.
     detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
   }
+  prepare_sampling(tokenizer);
   replay_history();
+}
+
+/// Prepares what the sampler needs beside the parameters, once per request.
+void RunningRequest::prepare_sampling(const Tokenizer* tokenizer) {
+  SamplingParams& p = request_.sampling;
+  auto& allowed = p.allowed_token_ids;
+  std::sort(allowed.begin(), allowed.end());
+  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
+  if (tokenizer != nullptr) bad_words_ = bad_word_tokens(p.bad_words, *tokenizer);
+  surprise_max_ = 2 * static_cast<double>(p.mirostat_tau);
+  if (p.dry_multiplier == 0) return;
+  repeats_.emplace(p.dry_sequence_breakers, tokenizer);
+  repeats_->reserve(sequence_.tokens.capacity());
 }
 
 /// Feeds the prompt to counts, detokenizer and stop strings. An earlier request drew the prompt's
@@ -82,6 +98,9 @@ void RunningRequest::replay_history() {
       counts_.add_prompt(id);
     }
     for (const std::int32_t id : drawn) counts_.add_generated(id);
+  }
+  if (repeats_) {
+    for (const std::int32_t id : prompt) repeats_->add(id);
   }
   if (!detokenizer_) return;
   for (const std::int32_t id : drawn) {
@@ -164,9 +183,17 @@ void RunningRequest::add_to_digest(std::span<const float> logits) {
 }
 
 SampleRow RunningRequest::row(std::span<float> logits) const {
+  std::span<const std::int32_t> drawn;
+  if (!bad_words_.empty()) {
+    drawn = std::span(sequence_.tokens).last(to_size(request_.continued + generated_));
+  }
   return {.logits = logits,
           .params = &request_.sampling,
           .counts = needs_counts_ ? &counts_ : nullptr,
+          .repeats = repeats_ ? &*repeats_ : nullptr,
+          .bad_words = bad_words_,
+          .drawn = drawn,
+          .surprise_max = surprise_max_,
           .index = static_cast<std::uint64_t>(request_.continued + generated_)};
 }
 
@@ -185,7 +212,7 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
     return -1;
   }
   ++generated_;
-  if (needs_counts_) counts_.add_generated(drawn.id);
+  add_to_history(drawn);
   delta.ids.push_back(drawn.id);
   if (request_.sampling.logprobs >= 0) {
     delta.logprobs.push_back(
@@ -199,6 +226,16 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   if (!stopped && !full) return drawn.id;
   finish(stop_.stopped() ? FinishReason::kStop : FinishReason::kLength);
   return -1;
+}
+
+/// Updates what later draws depend on. Mirostat moves its limit against the error of the surprise.
+void RunningRequest::add_to_history(const Drawn& drawn) {
+  if (needs_counts_) counts_.add_generated(drawn.id);
+  if (repeats_) repeats_->add(drawn.id);
+  const SamplingParams& p = request_.sampling;
+  if (p.mirostat == 0 || p.temperature == 0) return;
+  surprise_max_ -=
+      static_cast<double>(p.mirostat_eta) * (drawn.surprise - static_cast<double>(p.mirostat_tau));
 }
 
 void RunningRequest::count_draw(double now) {

@@ -13,7 +13,9 @@
 #include "runtime/executor.h"
 #include "runtime/observe/step_trace.h"
 #include "runtime/request.h"
+#include "runtime/sampling/bad_words.h"
 #include "runtime/sampling/digest.h"
+#include "runtime/sampling/repeats.h"
 #include "runtime/sampling/sampler.h"
 #include "runtime/sampling/token_counts.h"
 #include "runtime/schedule/sequence.h"
@@ -84,7 +86,9 @@ class RunningRequest {
   std::int64_t tokens_min() const;
   void count_draw(double now);
   bool is_end(std::int32_t id) const;
+  void prepare_sampling(const Tokenizer* tokenizer);
   void replay_history();
+  void add_to_history(const Drawn& drawn);
   void add_text(std::int32_t id, std::string& text);
   void release_text(std::string_view more, std::string& text);
   void flush_text(std::string& text);
@@ -101,6 +105,9 @@ class RunningRequest {
   std::int64_t drawn_ = 0;      ///< number of drawn tokens, including an end token
   bool needs_counts_ = false;
   TokenCounts counts_;
+  std::optional<RepeatHistory> repeats_;  ///< present if DRY acts
+  std::vector<std::vector<std::int32_t>> bad_words_;
+  double surprise_max_ = 0;  ///< mirostat's limit on a token's surprise, in bits
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;

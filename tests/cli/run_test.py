@@ -15,7 +15,12 @@ FLAGS = {"max_tokens": "--max-tokens", "temperature": "--temperature", "top_k": 
          "top_p": "--top-p", "min_p": "--min-p", "typical_p": "--typical-p", "seed": "--seed",
          "repetition_penalty": "--repetition-penalty", "presence_penalty": "--presence-penalty",
          "frequency_penalty": "--frequency-penalty", "min_tokens": "--min-tokens",
-         "logprobs": "--logprobs", "prompt_logprobs": "--prompt-logprobs"}
+         "logprobs": "--logprobs", "prompt_logprobs": "--prompt-logprobs",
+         "dry_multiplier": "--dry-multiplier", "dry_base": "--dry-base",
+         "dry_allowed_length": "--dry-allowed-length", "dry_penalty_last_n": "--dry-penalty-last-n",
+         "top_n_sigma": "--top-n-sigma", "mirostat": "--mirostat",
+         "mirostat_tau": "--mirostat-tau", "mirostat_eta": "--mirostat-eta",
+         "xtc_probability": "--xtc-probability", "xtc_threshold": "--xtc-threshold"}
 
 
 def random_line(rng):
@@ -33,6 +38,12 @@ def random_line(rng):
             "prompt_logprobs": rng.randrange(4), "stop": rng.choice((["e"], ["th", "a "])),
             "ignore_eos": rng.random() < 0.5, "stop_token_ids": [rng.randrange(259, 320)],
             "logit_bias": {str(rng.randrange(259, 320)): rng.choice((-5, 2.5))}}
+    more = random.Random(draw["seed"])
+    draw |= {"dry_multiplier": more.choice((0, 0.8)), "dry_base": more.choice((1, 1.75)),
+             "dry_allowed_length": more.randrange(4), "dry_penalty_last_n": more.choice((-1, 0, 9)),
+             "top_n_sigma": more.choice((-1, 0, 1.5)), "mirostat": more.choice((0, 2)),
+             "mirostat_tau": more.choice((1, 5)), "mirostat_eta": more.choice((0.1, 0.5)),
+             "xtc_probability": more.choice((0, 0.5)), "xtc_threshold": more.choice((0.02, 0.1))}
     line.update({k: v for k, v in draw.items() if rng.random() < 0.4})
     return line
 
@@ -148,7 +159,10 @@ class Run(ingot.CliTest):
                b'{"prompt": "a", "stop": ""}', b'{"prompt": "a", "stop": {"a": 1}}',
                b'{"prompt": "a", "stop": "' + b"x" * 2000 + b'"}',
                b'{"prompt": "a", "stop": [' + b'"x",' * 100 + b'"x"]}',
-               b'{"prompt": "a", "logit_bias": {"x": 1}}', b'{"prompt": "a", "logit_bias": [1]}',
+               b'{"prompt": "a", "logit_bias": {"x y": 1}}', b'{"prompt": "a", "logit_bias": [1]}',
+               b'{"prompt": "a", "allowed_token_ids": []}', b'{"prompt": "a", "mirostat": 1}',
+               b'{"prompt": "a", "allowed_token_ids": [320]}', b'{"prompt": "a", "bad_words": ""}',
+               b'{"prompt": "a", "dry_sequence_breakers": ["' + b"x" * 41 + b'"]}',
                b'{"prompt": "a", "logit_bias": {"1": 1, "01": 2}}',
                b'{"prompt": "a", "logit_bias": {"320": 1}}',
                b'{"prompt": "a", "logit_bias": {"1": 1e9}}',

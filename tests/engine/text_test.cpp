@@ -108,5 +108,80 @@ TEST_F(TextTest, WhatWasHeldBackComesOutAtTheEnd) {
   }
 }
 
+TEST_F(TextTest, BadWordsAreNotGenerated) {
+  std::string free, held;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Request with = request(seed);
+    with.sampling.logit_bias.clear();
+    for (std::int32_t id = 'a'; id <= 'e'; ++id) with.sampling.logit_bias.push_back({id, 20});
+    free += run(with).text + "|";
+    with.sampling.bad_words = {"ab", "c"};
+    held += run(std::move(with)).text + "|";
+  }
+  for (const char* word : {"ab", "c"}) {
+    EXPECT_NE(free.find(word), std::string::npos) << word;
+    EXPECT_EQ(held.find(word), std::string::npos) << word;
+  }
+  EXPECT_NE(held.find('b'), std::string::npos) << "a part of a word is no bad word";
+}
+
+TEST_F(TextTest, OnlyAllowedTokensAreGenerated) {
+  Request only = request(1);
+  only.sampling.allowed_token_ids = {'e', 'a', 'e'};
+  const Result result = run(std::move(only));
+  EXPECT_EQ(result.text.find_first_not_of("ae"), std::string::npos) << result.text;
+  EXPECT_EQ(result.ids.size(), 40u);
+}
+
+TEST_F(TextTest, ABreakerEndsARepetition) {
+  const auto with_breakers = [&](std::vector<std::string> breakers) {
+    Request r = request(2);
+    r.prompt = {'a', 'b', 'a', 'b', 'a', 'b', 'a'};
+    r.sampling.temperature = 0;
+    r.sampling.logit_bias = {{'b', 90}, {'c', 50}};
+    r.sampling.dry_multiplier = 60;
+    r.sampling.dry_base = 1;
+    r.sampling.dry_sequence_breakers = std::move(breakers);
+    r.max_tokens = 1;
+    return run(std::move(r)).text;
+  };
+  EXPECT_EQ(with_breakers({}), "c");
+  EXPECT_EQ(with_breakers({"a"}), "b");
+  EXPECT_EQ(with_breakers({"\n"}), "c");
+}
+
+TEST_F(TextTest, MirostatMovesItsLimit) {
+  const auto text_with = [&](std::int32_t version, float tau, float eta, float temperature) {
+    std::string text;
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      Request r = request(seed);
+      r.sampling.mirostat = version;
+      r.sampling.mirostat_tau = tau;
+      r.sampling.mirostat_eta = eta;
+      r.sampling.temperature = temperature;
+      text += run(std::move(r)).text + "|";
+    }
+    return text;
+  };
+  const std::string plain = text_with(0, 5, 0.1f, 1);
+  EXPECT_EQ(text_with(2, 0, 1, 1), text_with(0, 5, 0.1f, 0)) << "a limit of 0 bits is greedy";
+  EXPECT_EQ(text_with(2, 100, 0, 1), plain) << "a limit of 200 bits drops nothing";
+  EXPECT_NE(text_with(2, 1.5f, 0, 1), plain);
+  EXPECT_NE(text_with(2, 1.5f, 1, 1), text_with(2, 1.5f, 0, 1)) << "the limit moves";
+}
+
+TEST_F(TextTest, MirostatContinuesNoText) {
+  Request r = request(0);
+  r.sampling.mirostat = 2;
+  r.continued = 1;
+  try {
+    static_cast<void>(runner_->engine().submit(std::move(r)));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+    EXPECT_EQ(error.message().find("mirostat: "), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace ingot::testing_support

@@ -26,12 +26,17 @@ SHARED = {
     "priority": {"integer"}, "deadline_ms": REAL, "max_ttft_ms": REAL, "cache_salt": {"string"},
     "user": {"string"}, "return_token_ids": {"boolean"}, "include_stop_str_in_output": NONE,
     "skip_special_tokens": {"boolean"}, "service_tier": NONE, "response_format": NONE,
+    "dry_multiplier": REAL, "dry_base": REAL, "dry_allowed_length": {"integer"},
+    "dry_penalty_last_n": {"integer"}, "dry_sequence_breakers": {"string", "array"},
+    "bad_words": {"string", "array"}, "allowed_token_ids": NONE, "top_n_sigma": REAL,
+    "mirostat": NONE, "mirostat_tau": REAL, "mirostat_eta": {"integer"},
+    "xtc_probability": {"integer"}, "xtc_threshold": {"integer"},
     "tools": {"array"}, "tool_choice": NONE, "use_beam_search": NONE, "best_of": {"integer"},
 }
 REFUSED = ("functions", "function_call", "audio", "web_search_options", "logit_processors",
            "logits_processors", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
-           "grammar", "structured_outputs", "json_schema", "chat_template", "suffix", "bad_words",
-           "allowed_token_ids", "prompt_embeds")
+           "grammar", "structured_outputs", "json_schema", "chat_template", "suffix",
+           "prompt_embeds")
 IGNORED = ("store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
            "prompt_cache_retention", "spaces_between_special_tokens", "parallel_tool_calls",
            "from_the_future")

@@ -191,6 +191,45 @@ class Parameters(server.ServerTest):
         banned = self.good(self.text(logit_bias={"7": 100}, return_token_ids=True, temperature=0))
         self.assertEqual(banned["choices"][0]["token_ids"], [7])
 
+    def test_q11_logit_bias_of_a_text(self):
+        for text in "abcdefghijklmnopqrstuvwxyz":
+            tokens = self.server.post("/tokenize", {"prompt": text, "add_special_tokens": False})
+            ids = tokens.json()["tokens"]
+            if len(ids) != 1:
+                self.each("logit_bias", {text: 1})
+                continue
+            forced = self.good(self.text(logit_bias={text: 100}, return_token_ids=True,
+                                         temperature=0))
+            self.assertEqual(forced["choices"][0]["token_ids"], ids)
+            self.each("logit_bias", {text: 1, str(ids[0]): 1})
+
+    def test_q28_masks(self):
+        self.each("allowed_token_ids", [], [-1], [5, self.vocab], [1.5], ["5"], 5, {}, [None])
+        self.each("bad_words", "", [""], ["x", ""], [5], 5, {}, [None], ["x" * 1025], ["x"] * 1025)
+        ids = self.good(self.text(allowed_token_ids=[9, 7, 9], temperature=1, max_tokens=20,
+                                  return_token_ids=True))["choices"][0]["token_ids"]
+        self.assertEqual(len(ids), 20)
+        self.assertLessEqual(set(ids), {7, 9})
+        self.good(self.chat(bad_words=["bad", "a phrase"]))
+        self.good(self.chat(bad_words=[]))
+
+    def test_q28_stages(self):
+        for name, low, high in (("dry_multiplier", 0, 100), ("dry_base", 1, 10),
+                                ("dry_allowed_length", 0, 50), ("top_n_sigma", -1, 1000),
+                                ("mirostat_tau", 0, 100), ("mirostat_eta", 0, 1),
+                                ("xtc_probability", 0, 1), ("xtc_threshold", 0, 1)):
+            self.each(name, low - 1, high + 1, -1e300, 1e300, "1", True, [], {})
+            for value in (low, high):
+                self.good(self.chat(**{name: value, "mirostat": 2, "temperature": 1}))
+        self.each("dry_penalty_last_n", -2, 2 ** 31, 1.5)
+        self.each("dry_sequence_breakers", [""], ["x" * 41], ["x"] * 33, 5)
+        self.each("mirostat", 1, -1, 3, 1.5, "2")
+        def said(**members):
+            return self.good(self.text(temperature=1, seed=3, max_tokens=16, **members))["choices"]
+        for members in ({"xtc_probability": 0.5, "xtc_threshold": 0.01}, {"mirostat": 2},
+                        {"dry_multiplier": 2, "dry_allowed_length": 1}):
+            self.assertEqual(said(**members), said(**members), members)
+
     def test_q12_stop(self):
         self.each("stop", "", [""], ["a", ""], ["x"] * 65, ["x"] * 10 ** 4, ["x"] * 500_000,
                   "x" * 10 ** 6, ["x" * 1025], [None], ["a", None], 5, {}, [5])

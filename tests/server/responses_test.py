@@ -19,7 +19,9 @@ BEGIN = ["response.created", "response.in_progress"]
 MEMBERS = {
     "model": ["string"], "input": ["string", "array"], "instructions": ["string"],
     "max_output_tokens": ["integer"], "temperature": ["number"], "top_p": ["number"],
-    "top_k": ["integer"], "min_p": ["number"], "seed": ["integer"], "stop": ["string", "array"],
+    "top_k": ["integer"], "min_p": ["number"], "top_n_sigma": ["number"],
+    "dry_multiplier": ["number"], "bad_words": ["string", "array"],
+    "seed": ["integer"], "stop": ["string", "array"],
     "presence_penalty": ["number"], "frequency_penalty": ["number"], "logit_bias": ["object"],
     "stream": ["boolean"], "stream_options": ["object"], "store": ["boolean"],
     "background": ["boolean"], "include": ["array"], "top_logprobs": ["integer"],

@@ -19,8 +19,9 @@ constexpr std::array<std::string_view, 11> kPlaces = {
 
 /// Names of types, in the order of the alternatives of FieldMember.
 constexpr std::array<std::string_view, std::variant_size_v<FieldMember>> kTypes = {
-    "text",      "number",  "integer", "integer", "integer", "integer", "numbers by token id",
-    "token ids", "integer", "integer", "number",  "boolean", "texts",   "token ids"};
+    "text",      "number", "integer", "integer", "integer", "integer", "numbers by token id",
+    "token ids", "texts",  "integer", "integer", "number",  "boolean", "texts",
+    "token ids"};
 
 std::string names(Places places) {
   std::string list;

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "base/text.h"
+#include "runtime/bias_texts.h"
 #include "runtime/request_fields.h"
 
 namespace ingot {
@@ -43,6 +44,15 @@ void check_counts(const Request& request, std::string_view stop) {
   check("logit_bias", request.sampling.logit_bias.size(), kBiasesMax);
 }
 
+/// Sets a field from JSON. In `logit_bias`, texts count as their tokens, unless there are too many.
+void set_body_field(Request& request, const RequestField& field, const Json& value,
+                    const Call& call, Places where) {
+  const bool is_bias = field.name == "logit_bias" && value.as_object() != nullptr &&
+                       value.as_object()->size() <= kBiasesMax && call.service.has_tokenizer();
+  if (!is_bias) return set_field(request, field, value, where);
+  set_field(request, field, with_token_ids(value, &call.service.tokenizer()), where);
+}
+
 /// Only text is supported: output cannot be constrained.
 void read_response_format(Params& params) {
   const Json* format = params.take("response_format");
@@ -62,7 +72,7 @@ void read_fields(Params& params, const Call& call, Request& request, Places wher
   for (const RequestField& field : request_fields()) {
     if ((field.places & where) == 0 || (field.read_apart & where) != 0) continue;
     const Json* value = params.take(field.name);
-    if (value != nullptr) as_api([&] { set_field(request, field, *value, where); });
+    if (value != nullptr) as_api([&] { set_body_field(request, field, *value, call, where); });
   }
   if (request.sampling.temperature < kTemperatureMin) request.sampling.temperature = 0;
   check_counts(request, where == place::kMessages ? "stop_sequences" : "stop");
@@ -125,8 +135,7 @@ void refuse_constraints(Params& params) {
   for (const std::string_view name :
        {"functions", "function_call", "audio", "web_search_options", "logit_processors",
         "logits_processors", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
-        "grammar", "structured_outputs", "json_schema", "chat_template", "bad_words",
-        "allowed_token_ids", "prompt_embeds"}) {
+        "grammar", "structured_outputs", "json_schema", "chat_template", "prompt_embeds"}) {
     params.refuse(name, "is not supported");
   }
   if (params.flag("use_beam_search").value_or(false)) {

@@ -1,0 +1,16 @@
+// with_token_ids: replaces texts in a logit_bias object by the ids of their tokens.
+#pragma once
+
+#include "load/json.h"
+#include "text/tokenizer/tokenizer.h"
+
+namespace ingot {
+
+/// Returns the object `biases` with token ids for keys. A key of digits, with or without a sign, is
+/// an id and stays. Any other key is a text that must be one token, as the tokenizer encodes the
+/// text alone. Returns `biases` unchanged if it is no object or there is no tokenizer (null).
+///
+/// Errors: Error{kInvalid}: "logit_bias: ab is 2 tokens, possible are ids and texts of one token".
+Json with_token_ids(const Json& biases, const Tokenizer* tokenizer);
+
+}  // namespace ingot
