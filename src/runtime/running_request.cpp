@@ -84,11 +84,12 @@ void RunningRequest::replay_history() {
     for (const std::int32_t id : drawn) counts_.add_generated(id);
   }
   if (!detokenizer_) return;
+  std::int64_t tokens = 0;
   for (const std::int32_t id : drawn) {
     std::string piece;
     detokenizer_->push(id, piece);
     replayed_bytes_ += piece.size();
-    replayed_bytes_ -= stop_.add(piece).size();
+    replayed_bytes_ -= stop_.add(piece, ++tokens >= request_.sampling.min_tokens).size();
   }
   if (!stop_.stopped()) return;
   stop_ = StopText(request_.stop);
@@ -223,7 +224,7 @@ void RunningRequest::add_text(std::int32_t id, std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->push(id, piece);
-  release_text(stop_.add(piece), text);
+  release_text(stop_.add(piece, may_stop()), text);
 }
 
 void RunningRequest::release_text(std::string_view more, std::string& text) {
@@ -238,7 +239,7 @@ void RunningRequest::flush_text(std::string& text) {
   std::string piece;
   detokenizer_->finish(piece);
   if (INGOT_MUTANT(23)) return;
-  release_text(stop_.add(piece), text);
+  release_text(stop_.add(piece, may_stop()), text);
   release_text(stop_.finish(), text);
 }
 

@@ -84,6 +84,8 @@ class RunningRequest {
   std::int64_t tokens_min() const;
   void count_draw(double now);
   bool is_end(std::int32_t id) const;
+  /// Returns whether min_tokens tokens are drawn, so that a stop string may end the text.
+  bool may_stop() const { return request_.continued + generated_ >= request_.sampling.min_tokens; }
   void replay_history();
   void add_text(std::int32_t id, std::string& text);
   void release_text(std::string_view more, std::string& text);
