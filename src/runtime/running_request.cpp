@@ -137,7 +137,9 @@ void RunningRequest::poll_reader(double now) {
 }
 
 void RunningRequest::started(double now) {
-  if (!started_) started_ = since_ = now;
+  if (started_) return;
+  started_ = since_ = now;
+  channel_->cached_tokens = sequence_.cached;
 }
 
 void RunningRequest::accept_score(const RowScore& score) {
