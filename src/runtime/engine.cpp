@@ -36,10 +36,13 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
     : options_(with_clock(options)),
       steps_(std::move(setup.steps)),
       scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)),
-      reporter_(
-          options_.observer,
-          {.now = options_.now, .scheduler = scheduler_, .runner = *steps_, .requests = requests_},
-          ingot::under_way_max(*steps_, options_)),
+      reporter_(options_.observer,
+                {.now = options_.now,
+                 .scheduler = scheduler_,
+                 .runner = *steps_,
+                 .requests = requests_,
+                 .under_way = [this] { return inbox_.under_way(); }},
+                ingot::under_way_max(*steps_, options_)),
       bell_(std::make_shared<Doorbell>()),
       inbox_({.request = setup.limits,
               .under_way_max = ingot::under_way_max(*steps_, options_),
@@ -334,6 +337,7 @@ void Engine::drop_ended() {
     request.tell_end();
     next = requests_.erase(next);
   }
+  inbox_.publish_running();
   reporter_.freed();
   if (!is_idle_ && requests_.empty()) check_idle();
 }

@@ -82,10 +82,13 @@ class EnginePartsTest : public testing::Test {
   Told told_;
   Scheduler scheduler_{pool_.cache(), {.rows = 32, .sequences = 4}};
   RunningRequests requests_;
-  EngineReporter reporter_{
-      &told_,
-      {.now = clock_, .scheduler = scheduler_, .runner = runner_, .requests = requests_},
-      4};
+  EngineReporter reporter_{&told_,
+                           {.now = clock_,
+                            .scheduler = scheduler_,
+                            .runner = runner_,
+                            .requests = requests_,
+                            .under_way = [this] { return inbox_.under_way(); }},
+                           4};
   std::shared_ptr<Doorbell> bell_ = std::make_shared<Doorbell>();
   Inbox inbox_{{.request = {.vocab = 10, .ids = 10, .hidden = 1, .context = 1000, .text = false},
                 .under_way_max = 4,

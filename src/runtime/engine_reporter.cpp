@@ -76,8 +76,11 @@ void EngineReporter::rejected(Rejection reason, std::size_t requests) const {
 /// A record of the current state, without the fields of a step.
 StepRecord EngineReporter::state_now() const {
   const Scheduler& scheduler = from_.scheduler;
-  StepRecord r{.running = static_cast<std::int32_t>(scheduler.running()),
-               .waiting = static_cast<std::int32_t>(scheduler.waiting()),
+  const auto running = static_cast<std::int32_t>(scheduler.running());
+  // Includes requests in the inbox, which came since the plan.
+  const auto waiting = static_cast<std::int32_t>(from_.under_way()) - running;
+  StepRecord r{.running = running,
+               .waiting = waiting,
                .preemptions = scheduler.preemptions(),
                .cached_tokens = scheduler.cached_tokens()};
   for (const auto& [id, request] : from_.requests) {

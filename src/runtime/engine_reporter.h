@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "runtime/observe/engine_observer.h"
@@ -33,6 +34,7 @@ class EngineReporter {
     const Scheduler& scheduler;
     StepRunner& runner;
     const RunningRequests& requests;
+    std::function<std::size_t()> under_way;  ///< returns the number of choices that have not ended
   };
 
   /// `observer` may be null. Times in records are seconds since the reporter was made.

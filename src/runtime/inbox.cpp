@@ -113,7 +113,15 @@ void Inbox::close(FinishReason reason, const Error* error) {
   }
 }
 
+EngineLoad Inbox::load() const {
+  const std::size_t all = under_way();
+  // Ended choices leave `under_way` a moment before they leave `running_`.
+  const std::size_t running = std::min(all, running_.load());
+  return {.running = running, .waiting = all - running};
+}
+
 void Inbox::publish_queue_state(double now) {
+  publish_running();
   const std::int64_t admissions = scheduler_.admissions();
   const std::int64_t queued = scheduler_.queued();
   pace_.add(admissions - std::exchange(admissions_, admissions), queued, now);

@@ -45,7 +45,7 @@ struct EngineCounts {
   std::array<std::uint64_t, kFinishReasons> finished{};  ///< number of ended requests by reason
   std::array<std::uint64_t, kRejections> rejected{};     ///< number of refused requests by reason
 
-  // Gauges: the state after the last tick.
+  // Gauges: the state after the last tick. Engine::load also knows what changes during a step.
   std::int64_t running = 0;
   std::int64_t waiting = 0;
   std::int64_t paused = 0;
