@@ -306,7 +306,10 @@ void Engine::finish(const Step& step) {
   }
   scheduler_.commit(tokens, phases.sampled - std::max(committed_, phases.planned));
   for (RunningRequest* const request : in_step_) {
-    if (!request->ended() && request->is_done()) request->finish(FinishReason::kLength);
+    if (!request->ended()) {
+      request->note_computed();
+      if (request->is_done()) request->finish(FinishReason::kLength);
+    }
     some_ended_ = some_ended_ || request->ended();
   }
   in_step_.clear();

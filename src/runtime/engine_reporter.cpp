@@ -61,12 +61,11 @@ void EngineReporter::freed() {
   });
 }
 
-void EngineReporter::never_ran(std::uint64_t id, double submitted, FinishReason reason) const {
+void EngineReporter::never_ran(RequestRecord record, double submitted) const {
   if (observer_ == nullptr) return;
-  observer_->request({.id = id,
-                      .queued_seconds = submitted - origin_,
-                      .end_seconds = from_.now() - origin_,
-                      .finish = reason});
+  record.queued_seconds = submitted - origin_;
+  record.end_seconds = from_.now() - origin_;
+  observer_->request(record);
 }
 
 void EngineReporter::rejected(Rejection reason, std::size_t requests) const {

@@ -24,7 +24,8 @@ struct Submission {
   std::uint64_t id = 0;  ///< id of the first choice; choice i has the id `id` + i
   Request request;
   std::vector<std::shared_ptr<Channel>> channels;
-  double time = 0;  ///< time of submission, in seconds of the engine's clock
+  std::int64_t prompt_tokens = 0;  ///< length of the prompt, which `request` loses to a choice
+  double time = 0;                 ///< time of submission, in seconds of the engine's clock
 };
 
 /// How many choices run and how many wait.

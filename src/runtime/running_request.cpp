@@ -210,6 +210,7 @@ void RunningRequest::count_draw(double now) {
   last_gap_ = drawn_ == 0 ? 0 : spent;
   if (drawn_++ == 0) {
     first_token_ = now;
+    ready_ = prompt_tokens_;
     outcome_.prefill_seconds = spent;
   } else {
     outcome_.decode_seconds += spent;
@@ -261,6 +262,7 @@ RequestRecord RunningRequest::record(double origin, double now) const {
           .end_seconds = now - origin,
           .prompt_tokens = prompt_tokens_,
           .cached_tokens = sequence_.cached,
+          .computed_tokens = computed_tokens(),
           .miss = sequence_.miss,
           .generated_tokens = generated_,
           .max_tokens = limit_,
@@ -271,11 +273,14 @@ RequestRecord RunningRequest::record(double origin, double now) const {
 
 void RunningRequest::finish(FinishReason reason, std::optional<Error> error) {
   finish_ = reason;
+  if (reason == FinishReason::kLength && started_) ready_ = prompt_tokens_;
   outcome_.finish = reason;
   outcome_.stop = stop_.stop();
   outcome_.error = std::move(error);
   outcome_.generated_tokens = generated_;
+  outcome_.is_first_choice = choices_ > 0;
   outcome_.cached_tokens = sequence_.cached;
+  outcome_.computed_tokens = computed_tokens();
   outcome_.miss = sequence_.miss;
   outcome_.preemptions = sequence_.preemptions;
   if (started_) outcome_.queue_seconds = *started_ - queued_;

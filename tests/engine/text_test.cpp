@@ -107,7 +107,9 @@ TEST_F(TextTest, AStopStringThatEndsBeforeMinTokensIsText) {
         EXPECT_EQ(result.text, free.text.substr(0, end)) << stop << ", " << min;
         const bool stops = end != std::string::npos;
         EXPECT_EQ(result.finish, stops ? FinishReason::kStop : FinishReason::kLength);
-        if (stops) EXPECT_GE(std::ssize(result.ids), min);
+        if (stops) {
+          EXPECT_GE(std::ssize(result.ids), min);
+        }
         moved += end != free.text.find(stop) ? 1 : 0;
       }
     }
