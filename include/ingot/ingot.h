@@ -158,7 +158,7 @@ struct Request {
   /// new tokens.
   std::int64_t continued = 0;
   std::int64_t max_tokens = 256;
-  std::int64_t min_tokens = 0;  ///< number of tokens to draw before any end token
+  std::int64_t min_tokens = 0;  ///< number of tokens before any end token or end of a stop string
   /// Stop strings: the text ends before the first stop string that appears. The result still has
   /// the ids and log-probabilities of the stop string's tokens.
   std::vector<std::string> stop{};

@@ -36,10 +36,13 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
     : options_(with_clock(options)),
       steps_(std::move(setup.steps)),
       scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)),
-      reporter_(
-          options_.observer,
-          {.now = options_.now, .scheduler = scheduler_, .runner = *steps_, .requests = requests_},
-          ingot::under_way_max(*steps_, options_)),
+      reporter_(options_.observer,
+                {.now = options_.now,
+                 .scheduler = scheduler_,
+                 .runner = *steps_,
+                 .requests = requests_,
+                 .under_way = [this] { return inbox_.under_way(); }},
+                ingot::under_way_max(*steps_, options_)),
       bell_(std::make_shared<Doorbell>()),
       inbox_({.request = setup.limits,
               .under_way_max = ingot::under_way_max(*steps_, options_),
@@ -303,7 +306,10 @@ void Engine::finish(const Step& step) {
   }
   scheduler_.commit(tokens, phases.sampled - std::max(committed_, phases.planned));
   for (RunningRequest* const request : in_step_) {
-    if (!request->ended() && request->is_done()) request->finish(FinishReason::kLength);
+    if (!request->ended()) {
+      request->note_computed();
+      if (request->is_done()) request->finish(FinishReason::kLength);
+    }
     some_ended_ = some_ended_ || request->ended();
   }
   in_step_.clear();
@@ -334,6 +340,7 @@ void Engine::drop_ended() {
     request.tell_end();
     next = requests_.erase(next);
   }
+  inbox_.publish_running();
   reporter_.freed();
   if (!is_idle_ && requests_.empty()) check_idle();
 }

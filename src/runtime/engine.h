@@ -98,6 +98,8 @@ class Engine {
   /// Returns the number of choices that have not ended. `under_way_max` is the limit on it.
   std::size_t under_way() const { return inbox_.under_way(); }
   std::size_t under_way_max() const { return inbox_.limits().under_way_max; }
+  /// Returns how many choices run and wait now: see Inbox::load.
+  EngineLoad load() const { return inbox_.load(); }
   /// Predicts the seconds until a new request is admitted: see Inbox::expected_wait.
   double expected_wait(std::size_t own) const { return inbox_.expected_wait(own); }
   /// Returns the seconds since the current step began; 0 between steps. Takes no lock.

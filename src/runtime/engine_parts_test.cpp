@@ -82,10 +82,13 @@ class EnginePartsTest : public testing::Test {
   Told told_;
   Scheduler scheduler_{pool_.cache(), {.rows = 32, .sequences = 4}};
   RunningRequests requests_;
-  EngineReporter reporter_{
-      &told_,
-      {.now = clock_, .scheduler = scheduler_, .runner = runner_, .requests = requests_},
-      4};
+  EngineReporter reporter_{&told_,
+                           {.now = clock_,
+                            .scheduler = scheduler_,
+                            .runner = runner_,
+                            .requests = requests_,
+                            .under_way = [this] { return inbox_.under_way(); }},
+                           4};
   std::shared_ptr<Doorbell> bell_ = std::make_shared<Doorbell>();
   Inbox inbox_{{.request = {.vocab = 10, .ids = 10, .hidden = 1, .context = 1000, .text = false},
                 .under_way_max = 4,
@@ -212,6 +215,32 @@ TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {
   reporter_.step(step, {});
   EXPECT_EQ(told(), "freed 3; step 1; ");
   requests_.clear();
+}
+
+TEST_F(EnginePartsTest, APreemptionDoesNotLowerWhatWasComputed) {
+  const Stream stream = enqueue(request());
+  RunningRequest& running = *requests_.at(1);
+  const Step& step = scheduler_.plan();
+  running.started(now_);
+  ASSERT_EQ(step.rows, 3);
+  scheduler_.commit(std::vector<std::int32_t>{5}, 1);
+  running.note_computed();
+  EXPECT_EQ(running.record(0, now_).computed_tokens, 3);
+  const std::int64_t computed = std::exchange(running.sequence().computed, 0);
+  running.note_computed();
+  EXPECT_EQ(running.record(0, now_).computed_tokens, 3);
+  running.sequence().computed = computed;
+  end_all();
+}
+
+/// Its prompt counts, though it never ran.
+TEST_F(EnginePartsTest, TheOutcomeOfARequestInTheInboxHasItsPrompt) {
+  auto streams = inbox_.submit(request(), 2);
+  inbox_.close(FinishReason::kCancelled, nullptr);
+  EXPECT_EQ(streams[1].outcome().prompt_tokens, 3);
+  EXPECT_EQ(streams[1].outcome().computed_tokens, 0);
+  EXPECT_TRUE(streams[0].outcome().is_first_choice);
+  EXPECT_FALSE(streams[1].outcome().is_first_choice);
 }
 
 TEST_F(EnginePartsTest, StepResultsReachTheReader) {

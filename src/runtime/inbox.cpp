@@ -55,6 +55,7 @@ std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices) {
         std::make_shared<Channel>(limits_.deltas_max, bell_, now_, request.notify));
     streams.emplace_back(submission.id + i, submission.channels.back());
   }
+  submission.prompt_tokens = std::ssize(request.prompt) + request.embedding_rows;
   submission.request = std::move(request);
   if (!hand_in(std::move(submission))) {
     request = std::move(submission.request);  // NOLINT(bugprone-use-after-move): not handed in
@@ -97,9 +98,19 @@ void Inbox::refuse_all(Rejection reason) {
 
 void Inbox::end(const Submission& submission, std::size_t choice, FinishReason reason,
                 const Error* error) {
-  reporter_.never_ran(submission.id + choice, submission.time, reason);
+  const std::int64_t room = limits_.request.context - submission.prompt_tokens;
+  const bool is_first = choice == 0;
+  reporter_.never_ran(
+      {.id = submission.id + choice,
+       .prompt_tokens = submission.prompt_tokens,
+       .max_tokens = std::min(submission.request.max_tokens, room),
+       .choices = is_first ? static_cast<std::int32_t>(submission.channels.size()) : 0,
+       .finish = reason},
+      submission.time);
   Channel& channel = *submission.channels[choice];
   channel.outcome.finish = reason;
+  channel.outcome.is_first_choice = is_first;
+  channel.outcome.prompt_tokens = submission.prompt_tokens;
   channel.outcome.error = copy_of(error);
   release();
   channel.close();
@@ -113,7 +124,15 @@ void Inbox::close(FinishReason reason, const Error* error) {
   }
 }
 
+EngineLoad Inbox::load() const {
+  const std::size_t all = under_way();
+  // Ended choices leave `under_way` a moment before they leave `running_`.
+  const std::size_t running = std::min(all, running_.load());
+  return {.running = running, .waiting = all - running};
+}
+
 void Inbox::publish_queue_state(double now) {
+  publish_running();
   const std::int64_t admissions = scheduler_.admissions();
   const std::int64_t queued = scheduler_.queued();
   pace_.add(admissions - std::exchange(admissions_, admissions), queued, now);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bounded_queue.h"
+#include "base/index.h"
 #include "runtime/doorbell.h"
 #include "runtime/engine_reporter.h"
 #include "runtime/request.h"
@@ -23,7 +24,14 @@ struct Submission {
   std::uint64_t id = 0;  ///< id of the first choice; choice i has the id `id` + i
   Request request;
   std::vector<std::shared_ptr<Channel>> channels;
-  double time = 0;  ///< time of submission, in seconds of the engine's clock
+  std::int64_t prompt_tokens = 0;  ///< length of the prompt, which `request` loses to a choice
+  double time = 0;                 ///< time of submission, in seconds of the engine's clock
+};
+
+/// How many choices run and how many wait.
+struct EngineLoad {
+  std::size_t running = 0;  ///< admitted choices
+  std::size_t waiting = 0;  ///< choices that were accepted, but not admitted
 };
 
 /// Limits on the requests that an inbox accepts.
@@ -61,6 +69,8 @@ class Inbox {
   const InboxLimits& limits() const { return limits_; }
   /// Returns the number of choices that have not ended.
   std::size_t under_way() const { return under_way_.load(); }
+  /// Returns how many choices run and wait now, also while a step is computed. Takes no lock.
+  EngineLoad load() const;
   /// Returns whether a request was ever submitted.
   bool was_used() const { return last_id_.load() > 0; }
   bool is_empty() const { return queue_.size() == 0; }
@@ -76,8 +86,10 @@ class Inbox {
            const Error* error);
   /// Refuses further requests, and ends all queued requests with `reason` and `error`.
   void close(FinishReason reason, const Error* error);
-  /// Publishes the scheduler's state after a plan, for `expected_wait`.
+  /// Publishes the scheduler's state after a plan, for `expected_wait` and `load`.
   void publish_queue_state(double now);
+  /// Publishes the number of running choices, for `load`. Call it after sequences were removed.
+  void publish_running() { running_.store(to_size(scheduler_.running())); }
 
  private:
   void check(const Request& request, std::int32_t choices) const;
@@ -91,6 +103,7 @@ class Inbox {
   BoundedQueue<Submission> queue_;
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
+  std::atomic<std::size_t> running_{0};  ///< see `publish_running`
   /// Why the inbox refuses requests. kFull: refuses them only while too many choices are under way.
   std::atomic<Rejection> refusal_{Rejection::kFull};
 

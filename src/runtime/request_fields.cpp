@@ -125,7 +125,7 @@ constexpr RequestField kFields[] = {
     {"stop_token_ids", InSampling<std::vector<std::int32_t>>{&S::end_ids}, kDraws, FieldRange{},
      "End the text at this token id, or ids: 1,2", "", kSame, 0, "--stop-token"},
     {"min_tokens", InSampling<std::int64_t>{&S::min_tokens}, kDraws, kTokens,
-     "Tokens before which no end-of-sequence or stop token is chosen"},
+     "Tokens before which no end or stop token is chosen, and no stop string ends the text"},
     {"ignore_eos", &Request::ignore_eos, kDraws, {}, "Continue behind end-of-sequence tokens"},
     {"logprobs", InSampling<std::int32_t>{&S::logprobs}, kRun | kLine | kCompletions, kScores,
      "Log-probabilities of each token and of this many likeliest ones, in JSON", "", kScoresAt,

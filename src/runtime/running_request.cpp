@@ -103,11 +103,12 @@ void RunningRequest::replay_history() {
     for (const std::int32_t id : prompt) repeats_->add(id);
   }
   if (!detokenizer_) return;
+  std::int64_t tokens = 0;
   for (const std::int32_t id : drawn) {
     std::string piece;
     detokenizer_->push(id, piece);
     replayed_bytes_ += piece.size();
-    replayed_bytes_ -= stop_.add(piece).size();
+    replayed_bytes_ -= stop_.add(piece, ++tokens >= request_.sampling.min_tokens).size();
   }
   if (!stop_.stopped()) return;
   stop_ = StopText(request_.stop);
@@ -155,7 +156,9 @@ void RunningRequest::poll_reader(double now) {
 }
 
 void RunningRequest::started(double now) {
-  if (!started_) started_ = since_ = now;
+  if (started_) return;
+  started_ = since_ = now;
+  channel_->cached_tokens = sequence_.cached;
 }
 
 void RunningRequest::accept_score(const RowScore& score) {
@@ -244,6 +247,7 @@ void RunningRequest::count_draw(double now) {
   last_gap_ = drawn_ == 0 ? 0 : spent;
   if (drawn_++ == 0) {
     first_token_ = now;
+    ready_ = prompt_tokens_;
     outcome_.prefill_seconds = spent;
   } else {
     outcome_.decode_seconds += spent;
@@ -260,7 +264,7 @@ void RunningRequest::add_text(std::int32_t id, std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->push(id, piece);
-  release_text(stop_.add(piece), text);
+  release_text(stop_.add(piece, may_stop()), text);
 }
 
 void RunningRequest::release_text(std::string_view more, std::string& text) {
@@ -275,7 +279,7 @@ void RunningRequest::flush_text(std::string& text) {
   std::string piece;
   detokenizer_->finish(piece);
   if (INGOT_MUTANT(23)) return;
-  release_text(stop_.add(piece), text);
+  release_text(stop_.add(piece, may_stop()), text);
   release_text(stop_.finish(), text);
 }
 
@@ -295,6 +299,7 @@ RequestRecord RunningRequest::record(double origin, double now) const {
           .end_seconds = now - origin,
           .prompt_tokens = prompt_tokens_,
           .cached_tokens = sequence_.cached,
+          .computed_tokens = computed_tokens(),
           .miss = sequence_.miss,
           .generated_tokens = generated_,
           .max_tokens = limit_,
@@ -305,11 +310,14 @@ RequestRecord RunningRequest::record(double origin, double now) const {
 
 void RunningRequest::finish(FinishReason reason, std::optional<Error> error) {
   finish_ = reason;
+  if (reason == FinishReason::kLength && started_) ready_ = prompt_tokens_;
   outcome_.finish = reason;
   outcome_.stop = stop_.stop();
   outcome_.error = std::move(error);
   outcome_.generated_tokens = generated_;
+  outcome_.is_first_choice = choices_ > 0;
   outcome_.cached_tokens = sequence_.cached;
+  outcome_.computed_tokens = computed_tokens();
   outcome_.miss = sequence_.miss;
   outcome_.preemptions = sequence_.preemptions;
   if (started_) outcome_.queue_seconds = *started_ - queued_;

@@ -53,6 +53,8 @@ class RunningRequest {
 
   /// Records that a step has rows of this request. The first call sets the request's start time.
   void started(double now);
+  /// Records how much of the prompt has keys and values. Call it after each commit.
+  void note_computed() { ready_ = std::max(ready_, std::min(prompt_tokens_, sequence_.computed)); }
   void accept_score(const RowScore& score);
   /// Adds a row of hidden states to the outcome. Ends the request if a value is not finite.
   void accept_hidden(std::span<const float> row);
@@ -83,10 +85,16 @@ class RunningRequest {
 
  private:
   void want_hidden(std::int64_t hidden_size);
+  /// Returns the prompt tokens that steps computed. A preemption does not lower the number.
+  std::int64_t computed_tokens() const {
+    return std::max<std::int64_t>(0, ready_ - sequence_.cached);
+  }
   std::int64_t tokens_min() const;
   void count_draw(double now);
   bool is_end(std::int32_t id) const;
   void prepare_sampling(const Tokenizer* tokenizer);
+  /// Returns whether min_tokens tokens are drawn, so that a stop string may end the text.
+  bool may_stop() const { return request_.continued + generated_ >= request_.sampling.min_tokens; }
   void replay_history();
   void add_to_history(const Drawn& drawn);
   void add_text(std::int32_t id, std::string& text);
@@ -98,6 +106,7 @@ class RunningRequest {
   std::shared_ptr<Channel> channel_;
   Sequence sequence_;
   std::int64_t prompt_tokens_ = 0;
+  std::int64_t ready_ = 0;  ///< largest number of prompt tokens that had keys and values so far
   std::int32_t choices_ = 0;
   std::optional<FinishReason> finish_;
   std::int64_t limit_ = 0;      ///< limit on the tokens to generate

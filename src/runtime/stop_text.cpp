@@ -66,14 +66,14 @@ bool StopText::decided() const {
   return found_ != kNone && seen_ - node.depth >= found_start_;
 }
 
-std::string StopText::add(std::string_view piece) {
+std::string StopText::add(std::string_view piece, bool may_stop) {
   if (stopped_) return {};
   held_ += piece;
   for (const char byte : piece) {
     node_ = next(node_, byte);
     ++seen_;
     const std::int32_t stop = at(nodes_, node_).stop;
-    if (stop != kNone) {
+    if (stop != kNone && may_stop) {
       const std::int64_t start = seen_ - at(lengths_, stop);
       if (found_ == kNone || start < found_start_) {
         found_ = stop;

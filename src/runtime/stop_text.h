@@ -23,8 +23,9 @@ class StopText {
   /// `stops` must not contain an empty string. If `stops` is empty, `add` returns all text at once.
   explicit StopText(std::span<const std::string> stops = {});
 
-  /// Adds a piece, which may be empty. Returns the released text, which is empty after a stop.
-  std::string add(std::string_view piece);
+  /// Adds a piece, which may be empty. Returns the released text, which is empty after a stop. A
+  /// stop string counts only if `may_stop` is true for the piece with its last byte.
+  std::string add(std::string_view piece, bool may_stop = true);
   /// Ends the text, so that incomplete stop strings no longer count. Returns the text that was held
   /// back. If this text has a stop string, returns only the text before it.
   std::string finish();

@@ -69,6 +69,23 @@ TEST(StopText, CharactersStayWhole) {
   EXPECT_EQ(shown({"a\u00e9"}, {"a", "\u00e8"}), "|a\u00e8|");
 }
 
+TEST(StopText, AStopThatEndsTooEarlyIsText) {
+  StopText text(std::vector<std::string>{"ab", "cd"});
+  std::string all = text.add("xab", false);
+  all += text.add("abc", false);
+  EXPECT_FALSE(text.stopped());
+  all += text.add("d", true);  // began too early, but ends in time
+  EXPECT_TRUE(text.stopped());
+  EXPECT_EQ(all, "xabab");
+  EXPECT_EQ(text.stop(), 1);
+
+  StopText last(std::vector<std::string>{"ab"});
+  all = last.add("ab", false);
+  all += last.finish();
+  EXPECT_EQ(all, "ab") << "the end of the text does not make it a stop";
+  EXPECT_EQ(last.stop(), -1);
+}
+
 TEST(StopText, HostileRepetition) {
   // Nearly every byte of the text lies in a beginning of all 16 stop strings that is a kilobyte
   // long.

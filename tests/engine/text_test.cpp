@@ -89,6 +89,34 @@ TEST_F(TextTest, EndsBeforeAStopStringAndShowsNothingOfIt) {
   }
 }
 
+/// The text ends at the first stop string whose last byte comes with token min_tokens or later.
+TEST_F(TextTest, AStopStringThatEndsBeforeMinTokensIsText) {
+  int moved = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Result free = run(request(seed));
+    ASSERT_EQ(free.pieces.size(), free.ids.size());
+    for (const std::int32_t min : {1, 2, 5, 20}) {
+      std::size_t early = 0;  // bytes of the tokens before token `min`
+      for (std::int32_t i = 0; i + 1 < min; ++i) early += at(free.pieces, i).size();
+      for (const std::string stop : {"a", "b", "de"}) {
+        const std::size_t end = free.text.find(stop, early - std::min(early, stop.size() - 1));
+        Request with = request(seed);
+        with.sampling.min_tokens = min;
+        with.stop = {stop};
+        const Result result = run(std::move(with));
+        EXPECT_EQ(result.text, free.text.substr(0, end)) << stop << ", " << min;
+        const bool stops = end != std::string::npos;
+        EXPECT_EQ(result.finish, stops ? FinishReason::kStop : FinishReason::kLength);
+        if (stops) {
+          EXPECT_GE(std::ssize(result.ids), min);
+        }
+        moved += end != free.text.find(stop) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(moved, 0);
+}
+
 TEST_F(TextTest, WhatWasHeldBackComesOutAtTheEnd) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const Result free = run(request(seed));

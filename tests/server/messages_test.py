@@ -85,6 +85,19 @@ class Messages(MessagesTest):
         self.assertEqual(end["delta"], {"stop_reason": "end_turn", "stop_sequence": None})
         self.assertEqual(end["usage"]["output_tokens"], whole["usage"]["output_tokens"])
 
+    def test_cached_tokens_are_apart_from_the_first_event_on(self):
+        def usages(**members):
+            events = self.stream(messages=[{"role": "user", "content": "What is new? " * 30}],
+                                 **members)
+            start, end = events[0][1]["message"]["usage"], events[-2][1]["usage"]
+            self.assertEqual({**start, "output_tokens": 0}, {**end, "output_tokens": 0})
+            return prompt_tokens(start), start["cache_read_input_tokens"]
+        tokens, _ = usages(max_tokens=1)
+        for members in ({"max_tokens": 1}, {"stop_sequences": list("abcdefghijklmnopqrstuvwxyz ")}):
+            again, cached = usages(**members)
+            self.assertGreaterEqual(cached, tokens - 16)
+            self.assertEqual(again, tokens)
+
     def test_cut(self):
         found = self.ask(max_tokens=2)
         self.assertEqual((found["stop_reason"], found["usage"]["output_tokens"]),

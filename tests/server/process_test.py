@@ -3,6 +3,7 @@
 K10), and how it stops (P9)."""
 import fcntl
 import glob
+import json
 import os
 import re
 import signal
@@ -332,6 +333,30 @@ class Stopping(ProcessTest):
         self.assertGreater(time.monotonic() - begin, 0.9)
         # The limit decides: the server with a longer one began to drain earlier, and still drains.
         self.assertTrue(self.is_draining(patient))
+
+    def test_p9_the_log_has_the_start_and_the_end_of_a_drain(self):
+        for seconds, number, code in (("0", signal.SIGINT, FORCED),
+                                      (NEVER, signal.SIGTERM, DRAINED)):
+            served = self.serve("--ctx", "8192", "--sequences", "1", "--drain-timeout", seconds,
+                                "--log-level", "error")
+            eventually("it is at rest", lambda: served.metric("vllm:num_requests_running") == 0)
+            body = {**LONG, "stream": False, "max_tokens": 4000}
+            wires = [self.wire(served, post(TEXT, body)) for _ in range(2)]
+            eventually("one runs and one waits", lambda: (
+                served.metric("vllm:num_requests_running"),
+                served.metric("vllm:num_requests_waiting")) == (1, 1))
+            served.signal(number)
+            for wire in wires:
+                self.assertEqual(wire.reply().status, 503 if code == FORCED else 200)
+            self.assertEqual(served.wait(), code)
+            events = [json.loads(line) for line in served.lines if line.startswith("{")]
+            begin, end = (e for e in events if e["event"] in ("draining", "drained"))
+            self.assertEqual((begin["event"], begin["cause"], begin["running"], begin["waiting"]),
+                             ("draining", number.name, 1, 1))
+            self.assertLessEqual(begin["until"], begin["time"] + float(seconds))
+            self.assertEqual((end["event"], end["finished"], end["cut"]),
+                             ("drained", *((0, 2) if code == FORCED else (2, 0))))
+            self.assertGreaterEqual(end["seconds"], 0)
 
     def test_k10_a_second_signal(self):
         for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGINT),

@@ -17,6 +17,7 @@
 #include "cli/serve/access.h"
 #include "cli/serve/capacity.h"
 #include "cli/stop_signal.h"
+#include "load/json_object.h"
 #include "model/fingerprint.h"
 #include "runtime/observe/engine_log.h"
 #include "runtime/session/session.h"
@@ -148,15 +149,52 @@ void wait_until_stopped(StopSignal& stop, const Instance& instance) {
   while (!stop.wait_for(kWeightCheckSeconds)) instance.expect_weights_not_overwritten();
 }
 
+/// Logs the start and the end of a drain.
+class DrainLog {
+ public:
+  /// `service` has not begun to drain.
+  DrainLog(ServerLog& log, Service& service, std::string_view cause, double seconds)
+      : log_(log), service_(service), before_(service.counts()) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    log_.event("draining",
+               json_object({{"cause", cause},
+                            {"running", before_.running},
+                            {"waiting", before_.waiting},
+                            {"until", std::chrono::duration<double>(now).count() + seconds}}));
+  }
+  /// Call it once the engine and the server have stopped, or do not answer.
+  void end() {
+    const EngineCounts now = service_.counts();
+    const auto ended = [&](FinishReason reason) {
+      return static_cast<std::int64_t>(now.finished_by(reason) - before_.finished_by(reason));
+    };
+    const std::chrono::duration<double> seconds = Clock::now() - begin_;
+    log_.event("drained",
+               json_object({{"finished", ended(FinishReason::kStop) + ended(FinishReason::kLength)},
+                            {"cut", ended(FinishReason::kCancelled) + ended(FinishReason::kError) +
+                                        now.running + now.waiting},
+                            {"seconds", seconds.count()}}));
+  }
+
+ private:
+  ServerLog& log_;
+  Service& service_;
+  EngineCounts before_;
+  Clock::time_point begin_ = Clock::now();
+};
+
 /// Gives requests the time of --drain-timeout to end. Returns the exit code. If the engine's thread
 /// is stuck, ends the process itself, since destructors would wait for the thread.
-int drain(double seconds, Service& service, Engine& engine, Server& server) {
+int drain(double seconds, std::string_view cause, Service& service, Engine& engine, Server& server,
+          ServerLog& log) {
   const auto drain_by = Clock::now() + std::chrono::duration<double>(seconds);
+  DrainLog drain_log(log, service, cause, seconds);
   service.begin_drain();
   bool is_drained = engine.wait_drained();
   // The rest of the time is for responses that clients read slowly.
   const std::chrono::duration<double> left = drain_by - Clock::now();
   is_drained = server.stop(kFlushSeconds, left.count()) && is_drained;
+  drain_log.end();
   if (engine.has_failed()) _exit(kInternal);
   if (engine.step_seconds_now() > 0) _exit(kForced);
   return is_drained ? kDone : kForced;
@@ -217,7 +255,7 @@ int serve(ServerValues values) {
     // The engine's destructor would wait for a step that may never end.
     _exit(kInternal);
   }
-  return drain(config.requests.drain_seconds, service, serving.engine(), server);
+  return drain(config.requests.drain_seconds, stop.cause(), service, serving.engine(), server, log);
 }
 
 }  // namespace

@@ -33,7 +33,10 @@ class MessageWriter final : public ResponseWriter {
     usage_.prompt_tokens = form_.prompt_tokens;
   }
 
-  void add_delta(std::size_t /*choice*/, const Delta& delta) override { reply_.add(delta); }
+  void add_delta(std::size_t /*choice*/, const Delta& delta) override {
+    usage_.cached_tokens = delta.cached_tokens;
+    reply_.add(delta);
+  }
 
   void flush(std::size_t /*choice*/, std::string& out) override {
     begin(out);
@@ -44,6 +47,7 @@ class MessageWriter final : public ResponseWriter {
 
   void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) override {
     reply_.finish();
+    usage_.cached_tokens = outcome.cached_tokens;
     flush(choice, out);
     if (!blocks_.empty()) close_block(out);
     usage_ = {};
@@ -80,7 +84,7 @@ class MessageWriter final : public ResponseWriter {
     append_event(out, type, j);
   }
 
-  /// Appends the first event of a stream.
+  /// Appends the first event of a stream. Its usage needs the first delta, or the outcome.
   void begin(std::string& out) {
     if (!std::exchange(has_begun_, true)) event(out, "message_start", {{"message", message()}});
   }

@@ -268,7 +268,7 @@ HttpResponse RequestGate::failure(const Outcome& outcome, const Admitted& admitt
 void RequestGate::ended(const HttpRequest& request, const Admitted& admitted,
                         const RequestEnd& end) {
   service_.forget(admitted.id);
-  service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
+  service_.http_metrics().add_response(admitted.route->path, end.status);
   try {
     if (log_.has_requests()) {
       log_end(request, admitted, end);
@@ -293,7 +293,9 @@ void RequestGate::log_end(const HttpRequest& request, const Admitted& admitted,
   line.set("seconds", end.seconds);
   line.set("prompt_tokens", end.prompt_tokens);
   line.set("generated_tokens", end.generated_tokens);
+  if (end.first_token_seconds) line.set("first_token_seconds", *end.first_token_seconds);
   if (end.prompt_tokens > 0) {
+    line.set("computed_tokens", end.computed_tokens);
     line.set("cached_tokens", end.cached_tokens);
     if (end.miss.reason != MissReason::kNone) {
       line.set("miss", std::string(to_string(end.miss.reason)));

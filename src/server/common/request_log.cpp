@@ -157,6 +157,10 @@ void ServerLog::refusal(std::string_view event, int status, const HttpRequest& r
   write(event, fields);
 }
 
+void ServerLog::event(std::string_view name, const Json& fields) {
+  if (level_ != Level::kNone) write(name, fields);
+}
+
 void ServerLog::failure(std::string_view route, std::string_view id, std::string_view cause) {
   if (level_ == Level::kNone) return;
   Json fields =

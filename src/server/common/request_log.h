@@ -39,6 +39,8 @@ class ServerLog {
   /// Logs a refusal, at most once a second per status and `event`. `event` is a string literal.
   void refusal(std::string_view event, int status, const HttpRequest& request,
                const HttpError& error);
+  /// Logs an event of the whole server, such as the start of a drain.
+  void event(std::string_view name, const Json& fields);
   /// Logs an error 500, at most once a second for each `route`. `route` must be a string literal.
   void failure(std::string_view route, std::string_view id, std::string_view cause);
 

@@ -48,6 +48,14 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
 
 std::int64_t Service::now() { return std::time(nullptr); }
 
+EngineCounts Service::counts() const {
+  EngineCounts counts = metrics_.snapshot();
+  const EngineLoad load = engine_.load();
+  counts.running = static_cast<std::int64_t>(load.running);
+  counts.waiting = static_cast<std::int64_t>(load.waiting);
+  return counts;
+}
+
 const Tokenizer& Service::tokenizer() const {
   if (tokenizer_ == nullptr) throw model_lacks("tokenizer: send token ids");
   return *tokenizer_;

@@ -89,7 +89,8 @@ class Service {
 
   const ServiceOptions& options() const { return options_; }
   Engine& engine() { return engine_; }
-  EngineCounts counts() const { return metrics_.snapshot(); }
+  /// Returns the engine's counts, with the numbers of requests that run and wait at this moment.
+  EngineCounts counts() const;
   /// Returns the records of the engine's last steps, the oldest first.
   std::vector<StepRecord> steps() const { return steps_.snapshot(); }
   HttpMetrics& http_metrics() { return http_metrics_; }

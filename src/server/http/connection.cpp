@@ -69,6 +69,7 @@ void Connection::close_unless_answering() {
 }
 
 void Connection::close() {
+  is_closed_ = true;
   socket_->close();
   input_.end();
 }
@@ -248,12 +249,16 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
   if (writer.failed() != nullptr) co_return co_await fail(*running, writer, exchange);
   if (!has_ended) {
     exchange.end.is_cut = true;
+    exchange.end.status = kClientLeft;
     running->cancel();
+    socket_->close();
+    co_await settle(writer);
     co_return false;
   }
   if (running->stream) {
     writer.finish();
     const bool sent = co_await send_events(writer, true);
+    if (!sent) exchange.end.status = kClientLeft;
     if (sent && !keep_alive) co_await end_writing();
     co_return sent&& keep_alive;
   }
@@ -307,9 +312,24 @@ Connection::Awaitable<bool> Connection::fail(RunningGeneration& running, StreamW
       *writer.failed(), exchange.admitted, *running.writer, has_begun ? &writer.events() : nullptr);
   exchange.end.is_cut = true;
   running.cancel();
-  if (!has_begun) co_return co_await answer(std::move(response), exchange);
-  if (co_await send_events(writer, true)) co_await end_writing();
-  co_return false;
+  bool more = false;
+  if (!has_begun) {
+    more = co_await answer(std::move(response), exchange);
+  } else if (co_await send_events(writer, true)) {
+    co_await end_writing();
+  } else {
+    exchange.end.status = kClientLeft;
+  }
+  co_await settle(writer);
+  co_return more;
+}
+
+/// Waits until the engine has ended all choices of a cancelled generation, so that the log counts
+/// what they took. A step that never ends holds up only this connection, until `close`.
+Connection::Awaitable<void> Connection::settle(StreamWriter& writer) {
+  while (!writer.drop_rest() && !is_closed_) {
+    co_await input_.wait(Clock::now() + parts_.times.ping);
+  }
 }
 
 /// Sends a whole response. Returns whether the connection can serve another request. A large body
@@ -324,6 +344,7 @@ Connection::Awaitable<bool> Connection::answer(HttpResponse response, Exchange& 
   exchange.end.response.add(response.body, parts_.handler.content_bytes_max());
   const bool sent = co_await respond(std::move(response), exchange.request, &exchange.admitted,
                                      exchange.keep_alive);
+  if (!sent) exchange.end.status = kClientLeft;
   co_return sent&& exchange.keep_alive;
 }
 

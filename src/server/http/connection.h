@@ -96,6 +96,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                            Exchange& exchange);
   Awaitable<bool> send_stream(RunningGeneration& running, StreamWriter& writer, Waker& waker);
   Awaitable<bool> fail(RunningGeneration& running, StreamWriter& writer, Exchange& exchange);
+  Awaitable<void> settle(StreamWriter& writer);
   Awaitable<bool> answer(HttpResponse response, Exchange& exchange);
   Awaitable<bool> respond(HttpResponse response, const HttpRequest& request,
                           const Admitted* admitted, bool keep_alive);
@@ -117,6 +118,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_closing_ = false;    ///< the connection closes once no request is under way
   bool is_answering_ = false;  ///< true while the connection answers a request
   bool has_ended_writing_ = false;
+  bool is_closed_ = false;  ///< `close` was called
 };
 
 }  // namespace ingot

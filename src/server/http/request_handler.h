@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -76,14 +77,33 @@ struct Content {
   }
 };
 
-/// How a request ended, for logs and metrics.
+/// The status of a request whose client left, or stopped reading, before it had its response.
+inline constexpr int kClientLeft = 499;
+
+/// How a request ended, for logs and metrics. Counts are sums over its prompts and choices.
+///
+/// | end | status | cut | finished_reason |
+/// |---|---|---|---|
+/// | complete | 200 | no | stop, length |
+/// | client left: waiting, in prefill, in the stream | 499 | yes | abort |
+/// | client left or stopped reading with the text complete | 499 | no | stop, length |
+/// | reader stopped for --write-stall | 499 | yes | abort |
+/// | cancelled by DELETE, or by the end of a drain | 503 * | yes | abort |
+/// | late: in the queue, before the first token, before the end | 503 * | yes | error |
+/// | failed step, no memory, bad numbers | 500, 503 * | yes | error |
+/// | refused by the engine for a deadline | 503 | yes | error, and rejected{deadline} |
+/// | refused before | 4xx, 503 | no | none; rejected{reason} if the engine refused |
+///
+/// * 200 if a stream had begun; its last event is the error. A preemption changes nothing.
 struct RequestEnd {
-  int status = 0;     ///< HTTP status; 0: the client left before a response began
-  HttpError error{};  ///< the response's error, if any
-  std::int64_t prompt_tokens = 0;
-  std::int64_t generated_tokens = 0;
-  std::int64_t cached_tokens = 0;  ///< number of cached tokens of the first choice's prompt
-  PrefixMiss miss{};               ///< where and why the cached prefix ends
+  int status = kClientLeft;           ///< HTTP status
+  HttpError error{};                  ///< the response's error, if any
+  std::int64_t prompt_tokens = 0;     ///< lengths of the prompts
+  std::int64_t computed_tokens = 0;   ///< prompt tokens that steps computed
+  std::int64_t cached_tokens = 0;     ///< prompt tokens that were found in the cache
+  std::int64_t generated_tokens = 0;  ///< generated tokens, whether they were sent or not
+  PrefixMiss miss{};                  ///< where and why the first prompt's cached prefix ends
+  std::optional<double> first_token_seconds{};  ///< from submission; the choice with the earliest
   double seconds = 0;
   bool is_cut = false;  ///< true if the generation was cut off
   Content request{};    ///< first `content_bytes_max` bytes of the request's body
@@ -138,8 +158,8 @@ class RequestHandler {
   virtual bool is_closing() const { return false; }
 };
 
-/// An admitted request that was read. Lives until the response is sent or has failed. The
-/// destructor calls the handler's `ended`.
+/// An admitted request that was read. Lives until the response is sent or has failed, and the
+/// engine has ended all choices. The destructor calls the handler's `ended`.
 class Exchange {
  public:
   /// All references must outlive this object. While this object lives, `is_answering` is

@@ -52,15 +52,33 @@ StreamWriter::Taken StreamWriter::take_deltas(std::size_t choice) {
   return Taken::kFull;
 }
 
-void StreamWriter::end_choice(std::size_t choice, const Outcome& outcome) {
+bool StreamWriter::drop_rest() {
+  for (std::size_t i = 0; i < running_.streams.size(); ++i) {
+    if (has_ended_[i]) continue;
+    Stream& stream = running_.streams[i];
+    while (stream.try_next(delta_)) continue;
+    if (stream.finished()) count_end(i, stream.outcome());
+  }
+  return has_ended();
+}
+
+void StreamWriter::count_end(std::size_t choice, const Outcome& outcome) {
   has_ended_[choice] = true;
   --left_;
-  end_.prompt_tokens = std::max(end_.prompt_tokens, outcome.prompt_tokens);
-  end_.generated_tokens += outcome.generated_tokens;
-  if (choice == 0) {
-    end_.cached_tokens = outcome.cached_tokens;
-    end_.miss = outcome.miss;
+  if (outcome.is_first_choice) {
+    end_.prompt_tokens += outcome.prompt_tokens;
+    end_.cached_tokens += outcome.cached_tokens;
   }
+  end_.computed_tokens += outcome.computed_tokens;
+  end_.generated_tokens += outcome.generated_tokens;
+  if (choice == 0) end_.miss = outcome.miss;
+  if (outcome.generated_tokens == 0) return;
+  const double seconds = outcome.queue_seconds + outcome.prefill_seconds;
+  end_.first_token_seconds = std::min(end_.first_token_seconds.value_or(seconds), seconds);
+}
+
+void StreamWriter::end_choice(std::size_t choice, const Outcome& outcome) {
+  count_end(choice, outcome);
   if (outcome.finish == FinishReason::kError || outcome.finish == FinishReason::kCancelled) {
     failed_ = &outcome;
   } else {

@@ -30,6 +30,9 @@ class StreamWriter {
 
   /// Takes the available deltas, up to some 64 KiB of events. False: no delta and no end came.
   bool collect();
+  /// For a generation that was cancelled: drops what the engine still delivers, and counts the
+  /// choices that have ended. Returns whether all have ended.
+  bool drop_rest();
   /// Whether all choices have ended.
   bool has_ended() const { return left_ == 0; }
   /// Returns the outcome of a choice that failed or was cancelled; null: no choice failed.
@@ -57,6 +60,7 @@ class StreamWriter {
 
   Taken take_deltas(std::size_t choice);
   void end_choice(std::size_t choice, const Outcome& outcome);
+  void count_end(std::size_t choice, const Outcome& outcome);
 
   RunningGeneration& running_;
   RequestEnd& end_;

@@ -53,8 +53,12 @@ class StreamWriterTest : public ::testing::Test {
   void end(std::size_t choice, FinishReason finish) {
     Outcome& outcome = channels_[choice]->outcome;
     outcome.finish = finish;
+    outcome.is_first_choice = choice == 0;
     outcome.prompt_tokens = 7;
+    outcome.computed_tokens = 3;
     outcome.generated_tokens = 2;
+    outcome.queue_seconds = 1;
+    outcome.prefill_seconds = choice == 0 ? 4 : 2;
     channels_[choice]->close();
   }
 
@@ -108,7 +112,9 @@ TEST_F(StreamWriterTest, AChoiceEndsOnceAllItsDeltasAreTaken) {
   EXPECT_EQ(writer.take(true), "HEAD\n<0:a>[0][1].");
   EXPECT_EQ(end_.status, 200);
   EXPECT_EQ(end_.prompt_tokens, 7);
+  EXPECT_EQ(end_.computed_tokens, 6);
   EXPECT_EQ(end_.generated_tokens, 4);
+  EXPECT_EQ(end_.first_token_seconds, 3);
   EXPECT_EQ(end_.response.text, "<0:a>[0]") << "of a response the first bytes are logged";
   EXPECT_TRUE(end_.response.is_cut);
 }
@@ -134,6 +140,23 @@ TEST_F(StreamWriterTest, AFailureEndsTheGeneration) {
   EXPECT_FALSE(writer.has_events()) << "nothing comes of the other choice";
   writer.events() += "oh";
   EXPECT_EQ(writer.take(true), "HEAD\noh");
+}
+
+TEST_F(StreamWriterTest, ACutGenerationCountsWhatItTook) {
+  StreamWriter writer = begin(2, true);
+  end(0, FinishReason::kCancelled);
+  EXPECT_TRUE(writer.collect());
+  push(1, "b");
+  EXPECT_FALSE(writer.drop_rest()) << "the engine has not ended the other choice";
+  push(1, "c");
+  end(1, FinishReason::kCancelled);
+  EXPECT_TRUE(writer.drop_rest());
+  EXPECT_TRUE(writer.drop_rest()) << "each choice counts once";
+  EXPECT_EQ(end_.prompt_tokens, 7);
+  EXPECT_EQ(end_.computed_tokens, 6);
+  EXPECT_EQ(end_.generated_tokens, 4);
+  EXPECT_FALSE(writer.has_events());
+  EXPECT_EQ(end_.status, kClientLeft);
 }
 
 TEST_F(StreamWriterTest, ABodyIsWrittenAtTheEnd) {
