@@ -51,12 +51,13 @@ std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instan
   return ids;
 }
 
-std::string as_json(const RunValues& v, std::span<const std::int32_t> prompt, const Reply& reply,
+std::string as_json(const RunValues& v, const Request& request, const Reply& reply,
                     const Outcome& outcome, bool text) {
-  Json j = reply_json(prompt, reply, outcome,
+  Json j = reply_json(request.prompt, reply, outcome,
                       {.text = text,
                        .logprobs = v.request.sampling.logprobs >= 0,
-                       .prompt_logprobs = v.request.prompt_logprobs >= 0});
+                       .prompt_logprobs = v.request.prompt_logprobs >= 0,
+                       .seed = request.sampling.seed});
   j.set("prefill_tok_s", per_second(outcome.prompt_tokens, outcome.prefill_seconds));
   j.set("decode_tok_s", per_second(outcome.decode_steps, outcome.decode_seconds));
   return j.dump() + "\n";
@@ -122,7 +123,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
     log_warning(cat("stopped at the context of ", context, " tokens: --ctx raises it"));
   }
   session.save(*engine, request, reply.ids);
-  if (v.json) write_stdout(as_json(v, prompt, reply, outcome, has_text));
+  if (v.json) write_stdout(as_json(v, request, reply, outcome, has_text));
   if (v.print_ids) write_stdout(ids_line(reply.ids));
 }
 

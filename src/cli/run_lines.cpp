@@ -120,7 +120,8 @@ class Lines {
       line.prompt = request.prompt;
       line.fields = {.text = instance_.tokenizer() != nullptr,
                      .logprobs = request.sampling.logprobs >= 0,
-                     .prompt_logprobs = request.prompt_logprobs >= 0};
+                     .prompt_logprobs = request.prompt_logprobs >= 0,
+                     .seed = request.sampling.seed};
       line.request = std::move(request);
     } catch (const Error& error) {
       line.error = error.message();

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "ingot/ingot.c.h"
 #include "ingot/ingot.h"
+#include "runtime/sampling/random_seed.h"
 
 namespace ingot {
 
@@ -40,7 +41,10 @@ constexpr FieldVariation kMaxTokensAt[] = {{kRun, {}, 256},
 constexpr FieldVariation kTemperatureAt[] = {
     {kTalk, {}, 0.8}, {kOpenAi, FieldRange{0, 2}, 1}, {kMessages, FieldRange{0, 1}, 1}};
 constexpr FieldVariation kTopPAt[] = {{kTalk, {}, 0.95}};
-constexpr FieldVariation kSeedAt[] = {{kHttp, FieldRange{-0x1p63, kMost<std::uint64_t>}}};
+// -1 draws a seed. On the server, other negative values count modulo 2^64.
+constexpr FieldVariation kSeedAt[] = {
+    {kHttp, FieldRange{-0x1p63, kMost<std::uint64_t>}},
+    {kFlags | kLine | kSet, FieldRange{-1, kMost<std::uint64_t>}}};
 constexpr std::span<const FieldVariation> kSame{};
 constexpr FieldVariation kScoresAt[] = {{kRun | kHttp, FieldRange{0, kLogprobsMax}}};
 
@@ -77,7 +81,7 @@ constexpr RequestField kFields[] = {
     {"logit_bias", InSampling<std::vector<LogitBias>>{&S::logit_bias}, kDraws,
      FieldRange{-kLogitBiasMax, kLogitBiasMax}, "Added to logits: ID=V,ID=V"},
     {"seed", InSampling<std::uint64_t>{&S::seed, &A::seed, &C::seed}, kSetting,
-     FieldRange{0, kMost<std::uint64_t>}, "Equal seeds give equal text", "", kSeedAt},
+     FieldRange{0, kMost<std::uint64_t>}, "Equal seeds give equal text; -1: random", "", kSeedAt},
     {"choice", InSampling<std::uint32_t>{&S::choice, &A::choice, &C::choice}, kSession,
      FieldRange{0, kMost<std::uint32_t>},
      "Number of this text among several of one prompt and seed"},
@@ -149,6 +153,11 @@ struct JsonReader {
   }
   void operator()(float& out) const { out = static_cast<float>(real(name, value)); }
   void operator()(double& seconds) const { seconds = real(name, value) / 1000; }
+  /// Reads the seed. Null and -1 draw one at all places whose range has -1.
+  void operator()(std::uint64_t& seed) const {
+    const bool is_random = range.low <= -1 && (value.is_null() || value.number() == -1.0);
+    seed = is_random ? random_seed() : whole<std::uint64_t>(value, range);
+  }
   template <class Int>
   void operator()(Int& out) const {
     out = whole<Int>(value, range);
