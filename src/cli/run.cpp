@@ -44,7 +44,8 @@ std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instan
   if (v.messages) {
     const Json chat = read_json_file(*v.messages, "messages", kContextLimits);
     expect_chat_members(chat);
-    return chat_template(instance, v.chat_template).encode(parse_chat(chat, local_time()));
+    return encode_messages(chat_template(instance, v.chat_template),
+                           parse_chat(chat, local_time()));
   }
   auto ids = encode_prompt(instance, *v.prompt);
   if (ids.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");

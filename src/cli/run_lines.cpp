@@ -45,10 +45,10 @@ struct LineReader {
   const std::tm now;
   std::optional<ChatTemplate> chat;  ///< present once a line has messages
 
-  std::vector<std::int32_t> encode_messages(const Json& line) {
-    const ChatInput input = parse_chat(line, now);
+  std::vector<std::int32_t> encode_chat(const Json& line) {
+    ChatInput input = parse_chat(line, now);
     if (!chat) chat.emplace(chat_template(instance, values.chat_template));
-    return chat->encode(input);
+    return encode_messages(*chat, std::move(input));
   }
 
   /// Parses a line. Errors: Error{kInvalid} or Error{kModel} with the reason.
@@ -66,7 +66,7 @@ struct LineReader {
       if (field == nullptr) refuse_line(cat("unknown member ", printable(name)));
       set_field(request, *field, value, place::kLine);
     }
-    if (has_messages) request.prompt = encode_messages(j);
+    if (has_messages) request.prompt = encode_chat(j);
     if (prompt != nullptr) {
       if (prompt->as_string() == nullptr)
         refuse_line(cat("prompt: is ", prompt->kind(), ", expected a string"));
