@@ -15,6 +15,7 @@
 #include "cli/reply.h"
 #include "cli/run.h"
 #include "runtime/request_fields.h"
+#include "runtime/sampling/random_seed.h"
 
 namespace ingot {
 
@@ -60,6 +61,8 @@ struct LineReader {
     const int inputs =
         int{prompt != nullptr} + int{j.find("prompt_ids") != nullptr} + int{has_messages};
     if (inputs != 1) refuse_line("expected exactly one of prompt, prompt_ids and messages");
+    // Each line draws a seed of its own.
+    if (is_given_as(*values.app, "--seed", "-1")) request.sampling.seed = random_seed();
     for (const auto& [name, value] : *j.as_object()) {
       if (name == "prompt" || (has_messages && is_chat_member(name))) continue;
       const RequestField* field = find_field(name, place::kLine);

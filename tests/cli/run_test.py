@@ -116,7 +116,9 @@ class Run(ingot.CliTest):
         drawn = self.objects(self.assert_done(self.batch(
             [{"prompt": "a", "seed": seed} for seed in (-1, None, -1)], *args)))
         drawn.append(self.single("-p", "a", "--seed", "-1", *args))
-        self.assertEqual(len({found["seed"] for found in drawn}), 4)
+        drawn += self.objects(self.assert_done(
+            self.batch([{"prompt": "a"}, {"prompt": "a"}], "--seed", "-1", *args)))
+        self.assertEqual(len({found["seed"] for found in drawn}), 6)
         for found in drawn:
             self.assertLess(found["seed"], 1 << 53)
             again = self.single("-p", "a", "--seed", str(found["seed"]), *args)

@@ -164,4 +164,9 @@ void need(CLI::App& app, const std::string& name, const std::string& other) {
 
 bool is_given(const CLI::App& app, const std::string& name) { return app.count(name) > 0; }
 
+bool is_given_as(const CLI::App& app, const std::string& name, std::string_view text) {
+  const std::vector<std::string>& values = app.get_option(name)->results();
+  return !values.empty() && values.back() == text;
+}
+
 }  // namespace ingot

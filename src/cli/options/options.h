@@ -125,5 +125,7 @@ void need(CLI::App& app, const std::string& name, const std::string& other);
 
 /// Returns whether the command line has the option or argument `name`.
 bool is_given(const CLI::App& app, const std::string& name);
+/// Returns whether the command line has the option `name` with the value `text`.
+bool is_given_as(const CLI::App& app, const std::string& name, std::string_view text);
 
 }  // namespace ingot

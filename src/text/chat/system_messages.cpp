@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "text/unicode/unicode_text.h"
 
@@ -75,8 +76,11 @@ void merge_front(Json& messages, std::size_t count) {
                   "a user message, or put its text into the system message in front"));
 }
 
-/// Whether all system messages stand in front, and the prompt has their texts as they are. White
-/// space around a text may be missing, because many templates trim it.
+/// A text of fewer bytes can occur in a prompt by chance: other messages may contain it.
+constexpr std::size_t kDistinctBytes = 32;
+
+/// Whether all system messages stand in front, and the prompt surely has their texts as they are.
+/// White space around a text may be missing, because many templates trim it.
 bool has_system_texts(const Json::Array& all, std::string_view prompt) {
   std::size_t at = 0;
   bool is_front = true;
@@ -89,7 +93,8 @@ bool has_system_texts(const Json::Array& all, std::string_view prompt) {
     std::string_view stripped = std::string_view(text).substr(leading_space(text));
     stripped.remove_suffix(trailing_space(stripped));
     const std::size_t found = prompt.find(stripped, at);
-    if (!is_front || found == std::string_view::npos) return false;
+    const bool is_distinct = stripped.empty() || stripped.size() >= kDistinctBytes;
+    if (!is_front || !is_distinct || found == std::string_view::npos) return false;
     at = found + stripped.size();
   }
   return true;
@@ -149,7 +154,7 @@ FittedPrompt render_fitted(const ChatTemplate& chat_template, ChatInput input,
   const Json::Array& all = *input.messages.as_array();
   const auto front = std::find_if_not(all.begin(), all.end(), is_system);
   const auto later = std::find_if(front, all.end(), is_system);
-  const auto number_of = [&](auto at) { return static_cast<std::size_t>(at - all.begin()); };
+  const auto number_of = [&](auto at) { return to_size(at - all.begin()); };
   if (later != all.end() && !rule.later) refuse_place(name_of(number_of(later)));
   const FrontChange fit = change_front(rule, all, number_of(front), name_of);
   if (fit.merged > 1) merge_front(input.messages, fit.merged);

@@ -56,6 +56,12 @@ constexpr const char* kNextUser =
     "{% set ns = namespace(s='') %}{% for m in messages %}{% if m.role == 'system' %}"
     "{% set ns.s = m.content ~ '|' %}{% else %}<{{ m.role }}:{{ ns.s ~ m.content }}>"
     "{% set ns.s = '' %}{% endif %}{% endfor %}";
+// As in Gemma 3: the system message begins the first user message.
+constexpr const char* kIntoFirstUser =
+    "{% set has = messages[0].role == 'system' %}{% for m in (messages[1:] if has else messages) %}"
+    "{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('alternate') }}"
+    "{% endif %}<{{ m.role }}:{{ messages[0].content ~ '|' if has and loop.first }}{{ m.content }}>"
+    "{% endfor %}";
 constexpr const char* kDeveloper =
     "{% for m in messages %}{% if m.role in ['system', 'developer', 'user', 'assistant'] %}"
     "<{{ m.role }}:{{ m.content }}>{% endif %}{% endfor %}";
@@ -116,6 +122,7 @@ TEST(SystemRule, IsFoundForEachKindOfTemplate) {
   EXPECT_EQ(rule_of(kNoRoles), "osl-");
   EXPECT_EQ(rule_of(kNeedsTurns), "osl-");
   EXPECT_EQ(rule_of(kNextUser), "o-l-");
+  EXPECT_EQ(rule_of(kIntoFirstUser), "o---");
   EXPECT_EQ(rule_of(kDeveloper), "osld");
   EXPECT_EQ(rule_of(kEndless), "?");
   EXPECT_EQ(rule_of("{{ raise_exception('no') }}"), "?");
@@ -180,6 +187,8 @@ TEST(SystemMessages, SeveralInFrontAreJoinedWhereTheTemplateHasOne) {
   EXPECT_EQ(fitted(kNextUser, chat), "<user:A\n\nB|U> [joined]");
   EXPECT_EQ(fitted(kFirstOnly, "system:A developer:B system:C user:U"),
             "<system:A\n\nB\n\nC><user:U> [joined]");
+  EXPECT_EQ(fitted(kIntoFirstUser, chat), "<user:A\n\nB|U> [joined]");
+  EXPECT_EQ(fitted(kIntoFirstUser, "system:A user:U"), "<user:A|U>");
   EXPECT_EQ(fitted(kFirstOnly, "system:A user:U"), "<system:A><user:U>");
 }
 
@@ -220,6 +229,10 @@ TEST(SystemMessages, ALostTextIsAnErrorAndAChangedOneIsNot) {
       "messages[0].role == 'system' }}{{ m.content }}>{% endfor %}";
   EXPECT_EQ(fitted(last, "system:A! user:U"), "<user:A!|U>");
   EXPECT_EQ(fitted(last, "system:A! user:U assistant:V"), "messages[0]");
+  EXPECT_EQ(fitted(last, "system:b user:banana assistant:V"), "messages[0]");
+  const std::string text = "a-text-of-more-than-thirty-two-bytes!";
+  EXPECT_EQ(fitted(last, cat("system:", text, " user:U")), cat("<user:", text, "|U>"));
+  EXPECT_EQ(fitted(last, cat("system:", text, " user:U assistant:V")), "messages[0]");
   const char* changes =
       "{% for m in messages %}<{{ m.role }}:{{ m.content | replace('!', '.') }}>"
       "{% endfor %}";
