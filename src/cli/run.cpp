@@ -50,19 +50,21 @@ std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instan
   if (v.messages) {
     const Json chat = read_json_file(*v.messages, "messages", kContextLimits);
     expect_chat_members(chat);
-    return chat_template(instance, v.chat_template).encode(parse_chat(chat, local_time()));
+    return encode_messages(chat_template(instance, v.chat_template),
+                           parse_chat(chat, local_time()));
   }
   auto ids = encode_prompt(instance, *v.prompt, prompt_options(v));
   if (ids.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
   return ids;
 }
 
-std::string as_json(const RunValues& v, std::span<const std::int32_t> prompt, const Reply& reply,
+std::string as_json(const RunValues& v, const Request& request, const Reply& reply,
                     const Outcome& outcome, bool text) {
-  Json j = reply_json(prompt, reply, outcome,
+  Json j = reply_json(request.prompt, reply, outcome,
                       {.text = text,
                        .logprobs = v.request.sampling.logprobs >= 0,
-                       .prompt_logprobs = v.request.prompt_logprobs >= 0});
+                       .prompt_logprobs = v.request.prompt_logprobs >= 0,
+                       .seed = request.sampling.seed});
   j.set("prefill_tok_s", per_second(outcome.prompt_tokens, outcome.prefill_seconds));
   j.set("decode_tok_s", per_second(outcome.decode_steps, outcome.decode_seconds));
   return j.dump() + "\n";
@@ -128,7 +130,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
     log_warning(cat("stopped at the context of ", context, " tokens: --ctx raises it"));
   }
   session.save(*engine, request, reply.ids);
-  if (v.json) write_stdout(as_json(v, prompt, reply, outcome, has_text));
+  if (v.json) write_stdout(as_json(v, request, reply, outcome, has_text));
   if (v.print_ids) write_stdout(ids_line(reply.ids));
 }
 

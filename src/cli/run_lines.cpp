@@ -16,6 +16,7 @@
 #include "cli/run.h"
 #include "runtime/bias_texts.h"
 #include "runtime/request_fields.h"
+#include "runtime/sampling/random_seed.h"
 
 namespace ingot {
 
@@ -53,10 +54,10 @@ struct LineReader {
   const std::tm now;
   std::optional<ChatTemplate> chat;  ///< present once a line has messages
 
-  std::vector<std::int32_t> encode_messages(const Json& line) {
-    const ChatInput input = parse_chat(line, now);
+  std::vector<std::int32_t> encode_chat(const Json& line) {
+    ChatInput input = parse_chat(line, now);
     if (!chat) chat.emplace(chat_template(instance, values.chat_template));
-    return chat->encode(input);
+    return encode_messages(*chat, std::move(input));
   }
 
   /// Parses a line. Errors: Error{kInvalid} or Error{kModel} with the reason.
@@ -68,6 +69,8 @@ struct LineReader {
     const int inputs =
         int{prompt != nullptr} + int{j.find("prompt_ids") != nullptr} + int{has_messages};
     if (inputs != 1) refuse_line("expected exactly one of prompt, prompt_ids and messages");
+    // Each line draws a seed of its own.
+    if (is_given_as(*values.app, "--seed", "-1")) request.sampling.seed = random_seed();
     for (const auto& [name, value] : *j.as_object()) {
       const bool is_text = name == "prompt" || name == "special" || name == "suffix";
       if (is_text || (has_messages && is_chat_member(name))) continue;
@@ -77,7 +80,7 @@ struct LineReader {
       set_field(request, *field, is_bias ? with_token_ids(value, instance.tokenizer()) : value,
                 place::kLine);
     }
-    if (has_messages) request.prompt = encode_messages(j);
+    if (has_messages) request.prompt = encode_chat(j);
     if (prompt != nullptr) {
       request.prompt = encode_prompt(instance, text_member("prompt", *prompt), read_options(j));
     } else if (j.find("special") != nullptr || j.find("suffix") != nullptr) {
@@ -143,7 +146,8 @@ class Lines {
       line.prompt = request.prompt;
       line.fields = {.text = instance_.tokenizer() != nullptr,
                      .logprobs = request.sampling.logprobs >= 0,
-                     .prompt_logprobs = request.prompt_logprobs >= 0};
+                     .prompt_logprobs = request.prompt_logprobs >= 0,
+                     .seed = request.sampling.seed};
       line.request = std::move(request);
     } catch (const Error& error) {
       line.error = error.message();

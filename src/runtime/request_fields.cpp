@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "ingot/ingot.c.h"
 #include "ingot/ingot.h"
+#include "runtime/sampling/random_seed.h"
 #include "runtime/sampling/repeats.h"
 
 namespace ingot {
@@ -43,7 +44,10 @@ constexpr FieldVariation kMaxTokensAt[] = {{kRun, {}, 256},
 constexpr FieldVariation kTemperatureAt[] = {
     {kTalk, {}, 0.8}, {kOpenAi, FieldRange{0, 2}, 1}, {kMessages, FieldRange{0, 1}, 1}};
 constexpr FieldVariation kTopPAt[] = {{kTalk, {}, 0.95}};
-constexpr FieldVariation kSeedAt[] = {{kHttp, FieldRange{-0x1p63, kMost<std::uint64_t>}}};
+// -1 draws a seed. On the server, other negative values count modulo 2^64.
+constexpr FieldVariation kSeedAt[] = {
+    {kHttp, FieldRange{-0x1p63, kMost<std::uint64_t>}},
+    {kFlags | kLine | kSet, FieldRange{-1, kMost<std::uint64_t>}}};
 constexpr std::span<const FieldVariation> kSame{};
 constexpr FieldVariation kScoresAt[] = {{kRun | kHttp, FieldRange{0, kLogprobsMax}}};
 
@@ -116,7 +120,7 @@ constexpr RequestField kFields[] = {
      "XTC: drop tokens with this probability or more, but the least likely of them; above 0.5: off",
      "xtc_threshold"},
     {"seed", InSampling<std::uint64_t>{&S::seed, &A::seed, &C::seed}, kSetting,
-     FieldRange{0, kMost<std::uint64_t>}, "Equal seeds give equal text", "", kSeedAt},
+     FieldRange{0, kMost<std::uint64_t>}, "Equal seeds give equal text; -1: random", "", kSeedAt},
     {"choice", InSampling<std::uint32_t>{&S::choice, &A::choice, &C::choice}, kSession,
      FieldRange{0, kMost<std::uint32_t>},
      "Number of this text among several of one prompt and seed"},
@@ -188,6 +192,11 @@ struct JsonReader {
   }
   void operator()(float& out) const { out = static_cast<float>(real(name, value)); }
   void operator()(double& seconds) const { seconds = real(name, value) / 1000; }
+  /// Reads the seed. Null and -1 draw one at all places whose range has -1.
+  void operator()(std::uint64_t& seed) const {
+    const bool is_random = range.low <= -1 && (value.is_null() || value.number() == -1.0);
+    seed = is_random ? random_seed() : whole<std::uint64_t>(value, range);
+  }
   template <class Int>
   void operator()(Int& out) const {
     out = whole<Int>(value, range);

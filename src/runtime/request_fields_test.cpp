@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -201,9 +202,29 @@ TEST(SetField, HasTheRangeOfItsPlace) {
   EXPECT_EQ(refusal("top_k", "2147483648", place::kLine),
             "top_k is 2147483648, possible are values from -1 to 2147483647");
   EXPECT_EQ(refusal("seed", "18446744073709551615", place::kLine), "");
-  EXPECT_EQ(refusal("seed", "-1", place::kLine),
-            "seed is -1, possible are values from 0 to 18446744073709551615");
+  EXPECT_EQ(refusal("seed", "-2", place::kLine),
+            "seed is -2, possible are values from 0 to 18446744073709551615");
   EXPECT_EQ(refusal("seed", "-9223372036854775808", place::kChat), "");
+}
+
+TEST(SetField, ASeedOfMinusOneOrNullIsRandom) {
+  const auto seed_of = [](const char* json, Places where) {
+    Request request;
+    set_field(request, *find_field("seed", where), parse_json(json, "test", "seed"), where);
+    return request.sampling.seed;
+  };
+  for (const Places where : {place::kRun, place::kTalk, place::kSet, place::kLine, place::kChat,
+                             place::kCompletions, place::kResponses, place::kMessages}) {
+    for (const char* json : {"-1", "null"}) {
+      const std::uint64_t one = seed_of(json, where);
+      const std::uint64_t two = seed_of(json, where);
+      EXPECT_NE(one, two) << json << " at place " << where;  // equal once in 2^53 runs
+      EXPECT_LT(std::max(one, two), std::uint64_t{1} << 53);
+    }
+  }
+  EXPECT_EQ(seed_of("-2", place::kChat), ~std::uint64_t{1});
+  EXPECT_EQ(seed_of("18446744073709551615", place::kChat), ~std::uint64_t{0});
+  EXPECT_NE(refusal("seed", "-1", place::kSession), "");
 }
 
 TEST(FieldJson, GivesTheValueBack) {

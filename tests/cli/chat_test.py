@@ -100,6 +100,18 @@ class Pipe(ingot.CliTest):
                                             model=self.model))
         self.assertEqual(result.out, self.assert_done(self.talk("hello\n", *GREEDY)).out)
 
+    def test_a_template_without_system_message(self):
+        refusing = "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}"
+        path = self.file("no-system.jinja", (refusing + chat_model.TEMPLATE).encode())
+        result = self.assert_done(self.talk("hello\nand now\n", "--system", "be odd", "--template",
+                                            path, *GREEDY))
+        self.assertEqual(result.err.count("warning: the chat template has no system message"), 1)
+        messages = [("user", "be odd\n\nhello")]
+        first = self.reply_of_run(messages, *GREEDY)
+        messages += [("assistant", first), ("user", "and now")]
+        second = self.reply_of_run(messages, *GREEDY)
+        self.assertEqual(result.out.decode(), f"{first}\n{second}\n")
+
     def test_a_template_that_refuses(self):
         path = self.file("refuses.jinja", b"{{ raise_exception('no \x1b[2J system') }}")
         result = self.talk("hello\n", "--template", path)

@@ -26,8 +26,8 @@ class Options(ingot.CliTest):
         numbers = {"--ctx": COMMANDS, "--threads": COMMANDS, "--max-tokens": ("run",),
                    "--seed": ("run",), "--temperature": ("run",), "--sequences": ("inspect",),
                    "--reps": ("bench",)}
-        allowed = {("--temperature", "1.5"), ("--temperature", "1e3"), ("--seed", "0x10"),
-                   ("--seed", "9223372036854775808")}
+        allowed = {("--temperature", "1.5"), ("--temperature", "1e3"), ("--seed", "-1"),
+                   ("--seed", "0x10"), ("--seed", "9223372036854775808")}
         for option, commands in numbers.items():
             for value in HOSTILE:
                 if (option, value) in allowed:

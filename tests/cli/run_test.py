@@ -138,6 +138,26 @@ class Run(ingot.CliTest):
             texts.add(str(line["ids"]))
         self.assertEqual(len(texts), 5)
 
+    def test_random_seeds_are_reported_and_give_the_text_again(self):
+        args = ("--temperature", "1.5", "--max-tokens", "12", "--ignore-eos")
+        drawn = self.objects(self.assert_done(self.batch(
+            [{"prompt": "a", "seed": seed} for seed in (-1, None, -1)], *args)))
+        drawn.append(self.single("-p", "a", "--seed", "-1", *args))
+        drawn += self.objects(self.assert_done(
+            self.batch([{"prompt": "a"}, {"prompt": "a"}], "--seed", "-1", *args)))
+        self.assertEqual(len({found["seed"] for found in drawn}), 6)
+        for found in drawn:
+            self.assertLess(found["seed"], 1 << 53)
+            again = self.single("-p", "a", "--seed", str(found["seed"]), *args)
+            self.assertEqual((again["ids"], again["seed"]), (found["ids"], found["seed"]))
+
+    def test_without_a_seed_it_is_0(self):
+        args = ("--temperature", "1.5", "--max-tokens", "12")
+        line, = self.objects(self.assert_done(self.batch([{"prompt": "a"}], *args)))
+        single = self.single("-p", "a", *args)
+        self.assertEqual((line["seed"], single["seed"]), (0, 0))
+        self.assertEqual(self.single("-p", "a", "--seed", "0", *args)["ids"], single["ids"])
+
     def test_flags_are_defaults_of_lines(self):
         found = self.objects(self.assert_done(self.batch(
             [{"prompt": "a"}, {"prompt": "a", "max_tokens": 2}], "--max-tokens", "3",
@@ -166,7 +186,7 @@ class Run(ingot.CliTest):
                b'{"prompt": "a", "logit_bias": {"1": 1, "01": 2}}',
                b'{"prompt": "a", "logit_bias": {"320": 1}}',
                b'{"prompt": "a", "logit_bias": {"1": 1e9}}',
-               b'{"prompt": "a", "stop_token_ids": [320]}', b'{"prompt": "a", "seed": -1}',
+               b'{"prompt": "a", "stop_token_ids": [320]}', b'{"prompt": "a", "seed": -2}',
                b'{"prompt": "a", "seed": 18446744073709551616}', b'{"prompt": "a", "seed": 1.5}',
                b'{"prompt": "a", "stop_token_ids": [' + b"5," * 1024 + b"5]}",
                b'{"prompt": "a", "logprobs": 21}', b'{"prompt": "a", "prompt_logprobs": 21}',

@@ -318,10 +318,17 @@ class Parameters(server.ServerTest):
             self.assertTrue(all(-10_000 < value <= 0 for value in best.values()), best)
 
     def test_q16_seed(self):
-        def said(seed):
-            return self.good(self.chat(seed=seed, temperature=1.5, max_tokens=12))["choices"]
-        for seed in (-1, 0, 2 ** 63, 2 ** 64 - 1, -2 ** 63):
-            self.assertEqual(said(seed), said(seed), seed)
+        def ask(seed):
+            found = self.good(self.chat(seed=seed, n=2, temperature=1.5, max_tokens=12))
+            return found["seed"], found["choices"]
+        for seed in (-2, 0, 2 ** 63, 2 ** 64 - 1, -2 ** 63):
+            self.assertEqual(ask(seed), ask(seed), seed)
+            self.assertEqual(ask(seed)[0], seed)
+        for seed in (-1, None):
+            drawn, choices = ask(seed)
+            self.assertIn(drawn, range(2 ** 53))
+            self.assertEqual(ask(drawn), (drawn, choices))
+            self.assertNotEqual(ask(seed)[0], drawn)
         self.each("seed", 2 ** 64, -2 ** 63 - 1, 1.5, 1.0, "1", True)
 
     def test_q17_streams(self):

@@ -39,6 +39,8 @@ std::string range_text(const FieldRange& range) {
 }
 
 std::string default_text(const RequestField& field, Places where) {
+  // The seed's default is no number, so the table of fields cannot state it.
+  if (field.name == "seed" && where != place::kRun) return "random";
   const std::string text = field_text(field, default_request(where));
   return text.empty() || text == "[]" || text == "{}" || text == "inf" ? "none" : text;
 }

@@ -54,6 +54,7 @@ Reply messages(const Call& call) {
   read_max_tokens(params, call, prompt.request, place::kMessages);
   read_rest(params);
   read_cache_control(params);
+  form.seed = used_seed(params, prompt.request);
   params.finish();
   form.warnings = params.warnings();
   Generation generation;

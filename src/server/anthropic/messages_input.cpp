@@ -14,8 +14,9 @@ namespace ingot {
 
 namespace {
 
-/// Consecutive messages of one role, joined.
+/// Consecutive messages of one role, joined; or one system message.
 struct ChatTurn {
+  std::string place;  ///< the member from which it comes, such as "messages[3]"
   std::string role;
   std::string text{};
   std::string reasoning{};
@@ -44,7 +45,8 @@ void add_blocks(const std::string& place, const Json::Array& blocks, ChatTurn& t
 }
 
 ChatTurn read_turn(const std::string& place, const Json& message) {
-  ChatTurn turn{.role = message_role(place, message, {"user", "assistant", "system"})};
+  ChatTurn turn{.place = place,
+                .role = message_role(place, message, {"user", "assistant", "system"})};
   const Json* content = message.find("content");
   if (content == nullptr) refuse_at(place, "has no content");
   if (const Json::Array* blocks = content->as_array()) {
@@ -56,7 +58,7 @@ ChatTurn read_turn(const std::string& place, const Json& message) {
 }
 
 void add_turn(ChatTurn turn, std::vector<ChatTurn>& turns) {
-  if (turns.empty() || turns.back().role != turn.role) {
+  if (turns.empty() || turns.back().role != turn.role || turn.role == "system") {
     turns.push_back(std::move(turn));
     return;
   }
@@ -75,7 +77,8 @@ std::vector<ChatTurn> read_turns(Params& params) {
   }
   std::vector<ChatTurn> turns;
   if (const Json* system = params.take("system")) {
-    turns.push_back({.role = "system", .text = message_text("system", *system, {"text"})});
+    turns.push_back(
+        {.place = "system", .role = "system", .text = message_text("system", *system, {"text"})});
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     add_turn(read_turn(cat("messages[", i, "]"), all[i]), turns);
@@ -137,10 +140,12 @@ ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room
   if (is_begun && turns.back().text.empty()) {
     throw invalid_request("messages", "messages end in a reply of the assistant without text");
   }
-  Json chat = json_object({{"messages", normalised_messages(messages, service)},
+  Json chat = json_object({{"messages", normalised_messages(messages)},
                            {"continue_final_message", is_begun},
                            {"chat_template_kwargs", arguments.values()}});
-  return encode_chat(chat, service, "messages", room);
+  const auto name_of = [&](std::size_t number) { return turns[number].place; };
+  const ChatNames names{.param = "messages", .name_of = name_of};
+  return encode_chat(params, chat, service, names, room);
 }
 
 }  // namespace ingot

@@ -136,7 +136,8 @@ class MessageWriter final : public ResponseWriter {
                           {"content", std::move(content)},
                           {"stop_reason", stop_reason_},
                           {"stop_sequence", stop_sequence_},
-                          {"usage", usage()}});
+                          {"usage", usage()},
+                          {"seed", form_.seed}});
     if (!form_.warnings.is_null()) j.set("warnings", form_.warnings);
     return j;
   }

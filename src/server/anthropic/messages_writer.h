@@ -19,6 +19,7 @@ struct MessageForm {
   bool stream = false;
   std::int64_t prompt_tokens = 0;
   std::vector<std::string> stops{};  ///< the request's stop strings
+  Json seed{};                       ///< the seed that was sent or drawn
   Json warnings{};
 };
 

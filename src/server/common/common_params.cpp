@@ -1,11 +1,10 @@
 // Reads the request members that several endpoints share.
 #include "server/common/common_params.h"
 
-#include <random>
-
 #include "base/text.h"
 #include "runtime/bias_texts.h"
 #include "runtime/request_fields.h"
+#include "runtime/sampling/random_seed.h"
 
 namespace ingot {
 
@@ -14,11 +13,6 @@ namespace {
 /// A temperature below this counts as 0.
 constexpr double kTemperatureMin = 1e-6;
 constexpr std::size_t kSaltBytesMax = 256;
-
-std::uint64_t random_seed() {
-  thread_local std::mt19937_64 generator{std::random_device{}()};
-  return generator();
-}
 
 /// Maximum tokens in `logit_bias`. The sampler changes that many logits in every step.
 constexpr std::size_t kBiasesMax = 1024;
@@ -83,6 +77,12 @@ void read_fields(Params& params, const Call& call, Request& request, Places wher
   request.tenant = call.key;
   request.domain =
       call.service.domain(call.key, params.text("cache_salt", kSaltBytesMax).value_or(""));
+}
+
+Json used_seed(Params& params, const Request& request) {
+  const Json* given = params.take("seed");
+  const bool is_drawn = given == nullptr || given->number() == -1.0;
+  return is_drawn ? Json(request.sampling.seed) : *given;
 }
 
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,

@@ -14,6 +14,8 @@ namespace ingot {
 /// Reads the request fields of the endpoint `where`, except fields that the endpoint reads itself.
 /// Absent fields get defaults of the model and the server. Errors: ApiError naming the member.
 void read_fields(Params& params, const Call& call, Request& request, Places where);
+/// Returns the seed for the response: the seed that was drawn, or the member `seed` as it was sent.
+Json used_seed(Params& params, const Request& request);
 /// Sets `max_tokens` from the members that the endpoint has for this limit. `least` is the smallest
 /// valid value. If a value exceeds the room after the prompt, lowers it and adds a warning.
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,

@@ -24,9 +24,9 @@ std::string token_text(const Service& service, std::int32_t id);
 Json ids_json(std::span<const std::int32_t> ids);
 
 /// Formats the beginning of a response, or of each chunk of a stream: members from "id" to
-/// "system_fingerprint", without the closing brace.
+/// "seed", without the closing brace.
 std::string response_head_json(const Service& service, std::string_view id, std::string_view object,
-                               std::int64_t created);
+                               std::int64_t created, const Json& seed);
 
 /// Token counts of a whole response.
 struct Usage {

@@ -161,6 +161,7 @@ Reply chat_completions(const Call& call) {
     once = cat(",\"prompt_token_ids\":", ids_json(prompt.request.prompt).dump());
   }
   if (params.flag("echo").value_or(false)) throw invalid_request("echo", "echo can only be false");
+  const Json seed = used_seed(params, prompt.request);
   params.finish();
   once += warnings_member(params.warnings());
   Generation generation;
@@ -169,7 +170,7 @@ Reply chat_completions(const Call& call) {
   generation.prompts.push_back(std::move(prompt));
   std::string head = response_head_json(
       call.service, cat("chatcmpl-", call.id),
-      form.stream.stream ? "chat.completion.chunk" : "chat.completion", Service::now());
+      form.stream.stream ? "chat.completion.chunk" : "chat.completion", Service::now(), seed);
   generation.writer = std::make_unique<ChatWriter>(call.service, form, std::move(head),
                                                    std::move(once), reply, choices);
   return generation;

@@ -237,9 +237,10 @@ Reply completions(const Call& call) {
     form.prompt_ids.push_back(std::move(read.ids));
     generation.prompts.push_back(std::move(prompt));
   }
+  const Json seed = used_seed(params, common);
   params.finish();
   std::string head =
-      response_head_json(service, cat("cmpl-", call.id), "text_completion", Service::now());
+      response_head_json(service, cat("cmpl-", call.id), "text_completion", Service::now(), seed);
   const std::size_t all = form.prompt_ids.size() * form.choices;
   generation.writer = std::make_unique<CompletionWriter>(service, std::move(form), std::move(head),
                                                          warnings_member(params.warnings()), all);

@@ -164,6 +164,7 @@ Reply responses(const Call& call) {
   form.logprobs = prompt.request.sampling.logprobs >= 0;
   read_max_tokens(params, call, prompt.request, place::kResponses);
   form.repeated = repeated_members(params, prompt.request);
+  form.seed = used_seed(params, prompt.request);
   params.finish();
   form.warnings = params.warnings();
   Generation generation;

@@ -187,6 +187,7 @@ class ResponsesWriter final : public ResponseWriter {
                           {"output", closed_}});
     for (const auto& [name, value] : *form_.repeated.as_object()) j.set(name, value);
     j.set("usage", has_ended ? usage() : Json());
+    j.set("seed", form_.seed);
     if (!form_.warnings.is_null()) j.set("warnings", form_.warnings);
     return j;
   }

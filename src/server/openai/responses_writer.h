@@ -19,6 +19,7 @@ struct ResponseForm {
   bool stream = false;
   bool logprobs = false;
   Json repeated = Json::object();  ///< members of the request that the response repeats
+  Json seed{};                     ///< the seed that was sent or drawn
   Json warnings{};
 };
 

@@ -131,6 +131,7 @@ ChatTemplate::ChatTemplate(std::string_view source, const std::string& file,
   add("eos_token", tokenizer.eos());
   add("unk_token", tokenizer.unknown());
   add("pad_token", tokenizer.padding());
+  system_rule_ = find_system_rule(*this, source.find("developer") != std::string_view::npos);
 }
 
 MarkedText ChatTemplate::render(const ChatInput& input) const {
