@@ -14,16 +14,22 @@ namespace {
 
 constexpr std::size_t kMessageMax = 512;
 
-/// The length of a name at the beginning of `text`, with the index or key behind it: "stop[3]",
-/// "logit_bias[\"7\"]".
+/// The length of a name at the beginning of `text`, with the indices or the key behind it:
+/// "stop[3]", "logit_bias[\"7\"]".
 std::size_t path_length(std::string_view text) {
   const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-  const auto length = to_size(std::find_if_not(text.begin(), text.end(), is_name) - text.begin());
-  const std::string_view rest = text.substr(length);
-  if (length == 0 || !rest.starts_with('[')) return length;
+  auto length = to_size(std::find_if_not(text.begin(), text.end(), is_name) - text.begin());
   // The last end of a key, because the key itself may contain `"]`.
-  const std::size_t end = rest.starts_with("[\"") ? rest.rfind("\"]") + 1 : rest.find(']');
-  return length + end + 1;
+  const std::size_t key_end = text.rfind("\"]");
+  if (key_end != std::string_view::npos && text.substr(length).starts_with("[\"")) {
+    return key_end + 2;
+  }
+  while (length > 0 && text.substr(length).starts_with('[')) {
+    const std::size_t end = text.find(']', length);
+    if (end == std::string_view::npos) return 0;
+    length = end + 1;
+  }
+  return length;
 }
 
 /// The parameter at the beginning of a message about a request: "top_p is 2, ...", "stop: ...".
