@@ -573,6 +573,15 @@ class Cancelling(server.ServerTest):
         return self.server.exchange(head("DELETE", f"/v1/requests/{id}",
                                          [("x-api-key", self.KEYS[key])]))
 
+    def test_many_prompts_beside_another_request_of_the_key(self):
+        """As many prompts as a key may have requests in the queue."""
+        with Wire(self.server, narrow=True) as wire:
+            wire.send(post(TEXT, self.LONG, self.auth)).until(b"data: ")
+            body = {"prompt": ["x"] * 256, "max_tokens": 1}
+            reply = self.server.exchange(post(TEXT, body, self.auth))
+            self.assertEqual(reply.status, 200, reply)
+            self.assertEqual(len(reply.json()["choices"]), 256)
+
     def test_q24_cancelling(self):
         with Wire(self.server, narrow=True) as wire:
             wire.send(post(TEXT, self.LONG, self.auth))

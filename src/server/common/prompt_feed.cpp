@@ -9,10 +9,7 @@
 namespace ingot {
 
 PromptFeed::PromptFeed(Engine& engine, std::vector<GenerationPrompt> prompts, Allow allow)
-    : engine_(engine),
-      prompts_(std::move(prompts)),
-      allow_(std::move(allow)),
-      begin_(engine.options().now()) {}
+    : engine_(engine), prompts_(std::move(prompts)), allow_(std::move(allow)) {}
 
 std::vector<Stream> PromptFeed::submit(std::size_t under_way) {
   std::vector<Stream> all;
@@ -28,13 +25,15 @@ std::vector<Stream> PromptFeed::submit(std::size_t under_way) {
 std::vector<Stream> PromptFeed::submit_next(std::size_t under_way) {
   GenerationPrompt& prompt = prompts_[next_];
   const std::size_t then = under_way + to_size(prompt.choices);
-  // Places that the generation had before are its own: without them, a flood of other requests
-  // could hold a generation up that has begun.
+  // The generation keeps its places. Otherwise a flood of other requests could take them all, and
+  // then no end of its own choices would start the next prompt.
   const bool is_successor = then <= places_;
   if (!is_successor && !allow_(then)) return {};
-  // The limit counts from the generation's beginning.
+  // The limit counts from the first prompt's submission.
+  const double now = engine_.options().now();
+  if (next_ == 0) begin_ = now;
   const double end_seconds = prompt.request.end_seconds;
-  prompt.request.end_seconds = end_seconds - (engine_.options().now() - begin_);
+  prompt.request.end_seconds = end_seconds - (now - begin_);
   auto streams = engine_.submit_choices(std::move(prompt.request), prompt.choices,
                                         is_successor ? QueuePlace::kSuccessor : QueuePlace::kNew);
   if (streams.empty()) {

@@ -35,7 +35,7 @@ class PromptFeed {
   Allow allow_;
   std::size_t next_ = 0;    ///< index of the next prompt to submit
   std::size_t places_ = 0;  ///< most choices that were under way at once
-  double begin_;            ///< time of construction, in seconds of the engine's clock
+  double begin_ = 0;        ///< time of the first submission, in seconds of the engine's clock
 };
 
 }  // namespace ingot

@@ -143,7 +143,7 @@ std::int64_t scores_of(const GenerationPrompt& prompt) {
 /// Checks a generation's size. Errors: ApiError if it can never be served, or if its response would
 /// be too large.
 void Service::check_size(const Generation& generation) const {
-  // Prompts take their feed, but the choices of one prompt are under way together.
+  // Later prompts wait outside the queue, but the choices of one prompt are under way together.
   const std::size_t each = to_size(generation.prompts.front().choices);
   if (each > engine_.under_way_max()) {
     throw invalid_request("n", cat("n: the request asks for ", each,
