@@ -45,11 +45,12 @@ class Engine {
   [[nodiscard]] std::optional<Stream> submit(Request&& request);
   /// Submits a request for several choices of one prompt, which the engine computes once. Choice i
   /// equals the result of `submit` with sampling.choice + i. Returns an empty vector if `submit`
-  /// would return an empty optional.
+  /// would return an empty optional. `place`: see Inbox::submit.
   ///
   /// Errors: those of Inbox::submit.
-  [[nodiscard]] std::vector<Stream> submit_choices(Request&& request, std::int32_t choices) {
-    return inbox_.submit(std::move(request), choices);
+  [[nodiscard]] std::vector<Stream> submit_choices(Request&& request, std::int32_t choices,
+                                                   QueuePlace place = QueuePlace::kNew) {
+    return inbox_.submit(std::move(request), choices, place);
   }
 
   /// Warms up, so that the first steps are not slow: see StepRunner::warm_up. Call it before the

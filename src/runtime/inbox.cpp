@@ -2,6 +2,7 @@
 #include "runtime/inbox.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -20,7 +21,8 @@ Inbox::Inbox(const InboxLimits& limits, const Scheduler& scheduler, const Engine
       reporter_(reporter),
       bell_(std::move(bell)),
       now_(std::make_shared<const Clock>(now)),
-      queue_(limits.under_way_max) {
+      // `under_way_` bounds the queue.
+      queue_(std::numeric_limits<std::size_t>::max()) {
   INGOT_CHECK(limits.deltas_max > 0, "streams without room");
 }
 
@@ -38,7 +40,7 @@ void Inbox::check(const Request& request, std::int32_t choices) const {
   }
 }
 
-std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices) {
+std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, QueuePlace place) {
   try {
     check(request, choices);
   } catch (const Error&) {
@@ -57,7 +59,7 @@ std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices) {
   }
   submission.prompt_tokens = std::ssize(request.prompt) + request.embedding_rows;
   submission.request = std::move(request);
-  if (!hand_in(std::move(submission))) {
+  if (!hand_in(std::move(submission), place)) {
     request = std::move(submission.request);  // NOLINT(bugprone-use-after-move): not handed in
     reporter_.rejected(refusal_.load(), count);
     return {};
@@ -67,7 +69,7 @@ std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices) {
 }
 
 /// Queues a submission. If it is refused, returns false and leaves `submission` unchanged.
-bool Inbox::hand_in(Submission&& submission) {
+bool Inbox::hand_in(Submission&& submission, QueuePlace place) {
   const std::size_t count = submission.channels.size();
   const auto take_back = [&] {
     under_way_.fetch_sub(count);
@@ -76,9 +78,10 @@ bool Inbox::hand_in(Submission&& submission) {
   };
   const std::size_t before = under_way_.fetch_add(count);
   try {
-    const bool is_accepted =
-        refusal_.load() == Rejection::kFull && before + count <= limits_.under_way_max;
-    if (is_accepted && queue_.try_push(std::move(submission))) return true;
+    const bool has_room =
+        place == QueuePlace::kSuccessor || before + count <= limits_.under_way_max;
+    if (refusal_.load() == Rejection::kFull && has_room && queue_.try_push(std::move(submission)))
+      return true;
   } catch (const std::bad_alloc&) {
     take_back();
     throw;

@@ -34,6 +34,12 @@ struct EngineLoad {
   std::size_t waiting = 0;  ///< choices that were accepted, but not admitted
 };
 
+/// Whether a submission needs a free place.
+enum class QueuePlace {
+  kNew,        ///< refused if too many choices are under way
+  kSuccessor,  ///< takes the place of choices that have ended; a full queue does not refuse it
+};
+
 /// Limits on the requests that an inbox accepts.
 struct InboxLimits {
   RequestLimits request;
@@ -53,9 +59,14 @@ class Inbox {
   /// Queues a request and returns a stream for each choice. Returns no streams and leaves `request`
   /// unchanged if too many choices are under way, or after `refuse_all`.
   ///
+  /// `place`: kSuccessor for a caller that submits one choice for each choice of its own that has
+  /// ended. Another request may have taken the free place since, so that the number under way can
+  /// exceed its limit by the number of such choices.
+  ///
   /// Errors: those of `check_request`; Error{kInvalid} for a number of choices outside
   /// [1, kChoicesMax] and for a request that does not fit into the KV pool; std::bad_alloc.
-  [[nodiscard]] std::vector<Stream> submit(Request&& request, std::int32_t choices);
+  [[nodiscard]] std::vector<Stream> submit(Request&& request, std::int32_t choices,
+                                           QueuePlace place = QueuePlace::kNew);
   /// Refuses all later requests. `reason` is kDraining or kFailed. kFailed replaces an earlier
   /// kDraining, but kDraining does not replace an earlier kFailed.
   void refuse_all(Rejection reason);
@@ -93,7 +104,7 @@ class Inbox {
 
  private:
   void check(const Request& request, std::int32_t choices) const;
-  bool hand_in(Submission&& submission);
+  bool hand_in(Submission&& submission, QueuePlace place);
 
   InboxLimits limits_;
   const Scheduler& scheduler_;

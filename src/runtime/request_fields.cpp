@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -33,7 +34,7 @@ constexpr Places kScheduling = kHttp | kEmbeddings;
 constexpr FieldRange kShare{0, 1};
 constexpr FieldRange kPenalty{-2, 2};
 constexpr FieldRange kTokens{0, kContextMax};
-constexpr FieldRange kHttpTokens{1, std::int64_t{1} << 31};
+constexpr FieldRange kHttpTokens{-1, std::int64_t{1} << 31};
 constexpr FieldRange kScores{-1, kLogprobsMax};
 constexpr FieldRange kMilliseconds{1, 86'400'000};
 
@@ -41,8 +42,7 @@ constexpr FieldVariation kMaxTokensAt[] = {{kRun, {}, 256},
                                            {kTalk, {}, 4096},
                                            {kCompletions, kHttpTokens, 16},
                                            {kHttp, kHttpTokens, 4096}};
-constexpr FieldVariation kTemperatureAt[] = {
-    {kTalk, {}, 0.8}, {kOpenAi, FieldRange{0, 2}, 1}, {kMessages, FieldRange{0, 1}, 1}};
+constexpr FieldVariation kTemperatureAt[] = {{kTalk, {}, 0.8}, {kHttp, {}, 1}};
 constexpr FieldVariation kTopPAt[] = {{kTalk, {}, 0.95}};
 // -1 draws a seed. On the server, other negative values count modulo 2^64.
 constexpr FieldVariation kSeedAt[] = {
@@ -82,7 +82,8 @@ constexpr RequestField kFields[] = {
     {"frequency_penalty", Real{&S::frequency_penalty, &A::frequency_penalty, &C::frequency_penalty},
      kSetting, kPenalty, "Subtracted from a token's logit for each time that the text has it"},
     {"logit_bias", InSampling<std::vector<LogitBias>>{&S::logit_bias}, kDraws,
-     FieldRange{-kLogitBiasMax, kLogitBiasMax}, "Added to logits: ID=V,ID=V"},
+     FieldRange{-kLogitBiasMax, kLogitBiasMax},
+     "Added to logits: ID=V,ID=V; in JSON, false: never this token"},
     {"dry_multiplier", Real{&S::dry_multiplier, &A::dry_multiplier, &C::dry_multiplier}, kSetting,
      FieldRange{0, 100}, "DRY: penalty of a token that would extend a repetition; 0: off"},
     {"dry_base", Real{&S::dry_base, &A::dry_base, &C::dry_base}, kSetting, FieldRange{1, 10},
@@ -124,8 +125,22 @@ constexpr RequestField kFields[] = {
     {"choice", InSampling<std::uint32_t>{&S::choice, &A::choice, &C::choice}, kSession,
      FieldRange{0, kMost<std::uint32_t>},
      "Number of this text among several of one prompt and seed"},
-    {"stop", &Request::stop, kDraws & ~kMessages, {}, "End the text before this string"},
-    {"stop_sequences", &Request::stop, kMessages, {}, "End the text before the first of these"},
+    {"stop",
+     &Request::stop,
+     kDraws & ~kMessages,
+     {},
+     "End the text before this string",
+     "",
+     kSame,
+     kHttp},
+    {"stop_sequences",
+     &Request::stop,
+     kMessages,
+     {},
+     "End the text before the first of these",
+     "",
+     kSame,
+     kHttp},
     {"stop_token_ids", InSampling<std::vector<std::int32_t>>{&S::end_ids}, kDraws, FieldRange{},
      "End the text at this token id, or ids: 1,2", "", kSame, 0, "--stop-token"},
     {"min_tokens", InSampling<std::int64_t>{&S::min_tokens}, kDraws, kTokens,
@@ -177,7 +192,12 @@ std::int32_t parse_id(std::string_view name, std::string_view text) {
   const auto result = std::from_chars(text.data(), end, id);
   const bool is_plain = text == "0" || (!text.empty() && text.front() >= '1');
   if (result.ec == std::errc() && result.ptr == end && is_plain) return id;
-  refuse(name, cat(": ", printable(text, 32), " is no token id"));
+  refuse(name, " is no token id");
+}
+
+/// The path of an object's member in errors: logit_bias["7"].
+std::string member_path(std::string_view name, std::string_view key) {
+  return cat(name, "[\"", printable(key, 32), "\"]");
 }
 
 /// Converts JSON to a field's value, with one function for each type.
@@ -195,28 +215,35 @@ struct JsonReader {
   /// Reads the seed. Null and -1 draw one at all places whose range has -1.
   void operator()(std::uint64_t& seed) const {
     const bool is_random = range.low <= -1 && (value.is_null() || value.number() == -1.0);
-    seed = is_random ? random_seed() : whole<std::uint64_t>(value, range);
+    seed = is_random ? random_seed() : whole<std::uint64_t>(name, value, range);
   }
   template <class Int>
   void operator()(Int& out) const {
-    out = whole<Int>(value, range);
+    out = whole<Int>(name, value, range);
   }
   void operator()(std::vector<std::int32_t>& out) const {
     const Json::Array* all = value.as_array();
     if (all == nullptr) refuse_kind(name, value, "an array of token ids");
     out.clear();
     for (const Json& id : *all) {
-      out.push_back(whole<std::int32_t>(id, {0, kMost<std::int32_t>}));
+      out.push_back(whole<std::int32_t>(entry_path(out.size()), id, {0, kMost<std::int32_t>}));
     }
   }
-  /// Parses biases in the form {"ID": V}.
+  /// Parses biases in the form {"ID": V} or [[ID, V]].
   void operator()(std::vector<LogitBias>& out) const {
     const Json::Object* all = value.as_object();
-    if (all == nullptr) refuse_kind(name, value, "an object of token ids and values");
+    const Json::Array* pairs = value.as_array();
+    if (all == nullptr && pairs == nullptr) {
+      refuse_kind(name, value, "an object of token ids and values");
+    }
     out.clear();
-    for (const auto& [id, bias] : *all) {
-      out.push_back(
-          {parse_id(name, id), static_cast<float>(real(cat(name, " of token ", id), bias))});
+    if (pairs != nullptr) {
+      for (const Json& entry : *pairs) out.push_back(bias_pair(entry_path(out.size()), entry));
+    } else {
+      for (const auto& [id, bias] : *all) {
+        const std::string path = member_path(name, id);
+        out.push_back({parse_id(path, id), bias_value(path, bias)});
+      }
     }
     sort_biases(out, name);
   }
@@ -229,7 +256,7 @@ struct JsonReader {
     out.clear();
     if (one != nullptr) return out.push_back(*one);
     for (const Json& text : *all) {
-      if (text.as_string() == nullptr) refuse_kind(name, text, "strings in the array");
+      if (text.as_string() == nullptr) refuse_kind(entry_path(out.size()), text, "a string");
       out.push_back(*text.as_string());
     }
   }
@@ -242,16 +269,41 @@ struct JsonReader {
     return *number;
   }
 
+  std::string entry_path(std::size_t index) const { return cat(name, "[", index, "]"); }
+
+  /// A token's bias. false bans the token, as in llama.cpp.
+  float bias_value(std::string_view path, const Json& json) const {
+    const bool* flag = json.as_bool();
+    if (flag != nullptr && !*flag) return kBan;
+    return static_cast<float>(real(path, json));
+  }
+
+  LogitBias bias_pair(const std::string& path, const Json& json) const {
+    const Json::Array* pair = json.as_array();
+    if (pair == nullptr || pair->size() != 2) refuse(path, " is no pair of a token id and a value");
+    const FieldRange ids{0, kMost<std::int32_t>};
+    return {whole<std::int32_t>(cat(path, "[0]"), (*pair)[0], ids),
+            bias_value(cat(path, "[1]"), (*pair)[1])};
+  }
+
   template <class Int>
-  Int whole(const Json& json, const FieldRange& limits) const {
-    const auto check = [&](auto number) {
+  static Int whole(std::string_view path, const Json& json, const FieldRange& limits) {
+    const auto fits = [&](auto number) {
       const auto near = static_cast<double>(number);
-      if (near < limits.low || near > limits.high) refuse_range<Int>(name, number, limits);
+      return near >= limits.low && near <= limits.high;
+    };
+    const auto check = [&](auto number) {
+      if (!fits(number)) refuse_range<Int>(path, number, limits);
       return static_cast<Int>(number);
     };
     if (const auto number = json.as_uint()) return check(*number);
-    if (json.as_int() != nullptr) return check(*json.as_int());
-    refuse_kind(name, json, "an integer");
+    if (const auto number = json.whole()) return check(*number);
+    // A real that is too large is out of range, as an integer would be.
+    const double* real = json.as_double();
+    if (real != nullptr && *real == std::trunc(*real) && !fits(*real)) {
+      refuse_range<Int>(path, *real, limits);
+    }
+    refuse_kind(path, json, "an integer");
   }
 };
 
@@ -273,27 +325,32 @@ Json to_json(const std::vector<T>& values) {
 
 Json to_json(const std::vector<LogitBias>& biases) {
   Json j = Json::object();
-  for (const auto& [id, bias] : biases) j.set(cat(id), to_json(bias));
+  for (const auto& [id, bias] : biases) {
+    j.set(cat(id), bias == kBan ? Json(false) : to_json(bias));
+  }
   return j;
 }
 
-void check_id(std::string_view name, std::int32_t id, std::int64_t ids) {
-  if (id >= 0 && id < ids) return;
-  refuse(name, cat(" holds token ", id, ", possible are tokens from 0 to ", ids - 1));
+[[noreturn]] void refuse_id(std::string_view path, std::int32_t id, std::int64_t ids) {
+  refuse(path, cat(" is token ", id, ", possible are tokens from 0 to ", ids - 1));
 }
 
 void check_biases(const RequestField& field, const std::vector<LogitBias>& biases,
                   std::int64_t ids) {
   std::int32_t last = -1;
+  std::int64_t bans = 0;
   for (const auto& [id, bias] : biases) {
-    check_id(field.name, id, ids);
-    check_range(cat(field.name, " of token ", id), bias, field.range);
+    const std::string path = member_path(field.name, cat(id));
+    if (id < 0 || id >= ids) refuse_id(path, id, ids);
+    if (bias != kBan) check_range(path, bias, field.range);
+    bans += bias == kBan ? 1 : 0;
     if (id <= last) {
       refuse(field.name, cat(" names token ", id, " after token ", last,
                              ", possible are rising ones, each once"));
     }
     last = id;
   }
+  if (bans == ids) refuse(field.name, " bans every token");
 }
 
 void check_token_ids(std::string_view name, const std::vector<std::int32_t>& listed,
@@ -301,7 +358,9 @@ void check_token_ids(std::string_view name, const std::vector<std::int32_t>& lis
   if (listed.size() > most) {
     refuse(name, cat(" has ", listed.size(), " tokens, possible are at most ", most));
   }
-  for (const std::int32_t id : listed) check_id(name, id, ids);
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (listed[i] < 0 || listed[i] >= ids) refuse_id(cat(name, "[", i, "]"), listed[i], ids);
+  }
 }
 
 /// Mirostat 1 is refused, because only version 2 exists.
@@ -314,11 +373,12 @@ void check_texts(std::string_view name, const std::vector<std::string>& texts, s
   if (texts.size() > most) {
     refuse(name, cat(" has ", texts.size(), " entries, possible are at most ", most));
   }
-  for (const std::string& text : texts) {
-    if (text.empty() || text.size() > bytes_max) {
-      refuse(name, cat(" has a string of ", text.size(), " bytes, possible are 1 to ", bytes_max));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string path = cat(name, "[", i, "]");
+    if (texts[i].empty() || texts[i].size() > bytes_max) {
+      refuse(path, cat(" has ", texts[i].size(), " bytes, possible are 1 to ", bytes_max));
     }
-    if (!is_utf8(text)) refuse(name, cat(": ", printable(text), " is not valid UTF-8"));
+    if (!is_utf8(texts[i])) refuse(path, " is not valid UTF-8");
   }
 }
 

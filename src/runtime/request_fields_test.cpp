@@ -72,7 +72,7 @@ TEST(CheckSampling, RangesOfNumbers) {
 TEST(CheckSampling, NamesMemberValueAndWhatIsPossible) {
   EXPECT_EQ(refusal({.top_p = 1.5f}), "top_p is 1.5, possible are values from 0 to 1");
   EXPECT_EQ(refusal({.end_ids = {3, 100}}),
-            "stop_token_ids holds token 100, possible are tokens from 0 to 99");
+            "stop_token_ids[1] is token 100, possible are tokens from 0 to 99");
 }
 
 TEST(CheckSampling, Integers) {
@@ -127,10 +127,19 @@ TEST(CheckSampling, LogitBias) {
   EXPECT_EQ(refusal({.logit_bias = {{0, -100}, {99, 100}}}), "");
   EXPECT_EQ(refusal({.logit_bias = {{100, 1}}}).find("logit_bias"), 0u);
   EXPECT_EQ(refusal({.logit_bias = {{-1, 1}}}).find("logit_bias"), 0u);
-  EXPECT_EQ(refusal({.logit_bias = {{5, 101}}}).find("logit_bias of token 5"), 0u);
-  EXPECT_EQ(refusal({.logit_bias = {{5, std::nanf("")}}}).find("logit_bias of token 5"), 0u);
+  EXPECT_EQ(refusal({.logit_bias = {{5, 101}}}).find("logit_bias[\"5\"] is 101"), 0u);
+  EXPECT_EQ(refusal({.logit_bias = {{5, std::nanf("")}}}).find("logit_bias[\"5\"]"), 0u);
+  EXPECT_EQ(refusal({.logit_bias = {{5, kInf}}}).find("logit_bias[\"5\"]"), 0u);
   EXPECT_EQ(refusal({.logit_bias = {{5, 1}, {5, 2}}}).find("logit_bias names token 5"), 0u);
   EXPECT_EQ(refusal({.logit_bias = {{5, 1}, {4, 2}}}).find("logit_bias names token 4"), 0u);
+}
+
+TEST(CheckSampling, BansLeaveAToken) {
+  SamplingParams params;
+  for (std::int32_t id = 1; id < kIds; ++id) params.logit_bias.push_back({id, kBan});
+  EXPECT_EQ(refusal(params), "");
+  params.logit_bias.insert(params.logit_bias.begin(), {0, kBan});
+  EXPECT_EQ(refusal(params), "logit_bias bans every token");
 }
 
 TEST(RequestFields, EveryPlaceHasANameOnce) {
@@ -174,10 +183,10 @@ TEST(SetField, RefusesOtherKinds) {
   EXPECT_EQ(refusal("stop", "1", place::kLine),
             "stop is an integer, expected a string or an array of strings");
   EXPECT_EQ(refusal("stop", "\"x\"", place::kLine), "");
-  EXPECT_EQ(refusal("logit_bias", R"({"01": 1})", place::kLine), "logit_bias: 01 is no token id");
+  EXPECT_EQ(refusal("logit_bias", R"({"01": 1})", place::kLine), "logit_bias[\"01\"] is no token id");
   EXPECT_EQ(refusal("mirostat", "1", place::kSet), "mirostat is 1, possible are 0 and 2");
   EXPECT_EQ(refusal("bad_words", "[1]", place::kChat),
-            "bad_words is an integer, expected strings in the array");
+            "bad_words[0] is an integer, expected a string");
 }
 
 TEST(SetField, AllowedTokenIdsNameAToken) {
@@ -189,12 +198,59 @@ TEST(SetField, AllowedTokenIdsNameAToken) {
   EXPECT_EQ(refusal("allowed_token_ids", "[5]", place::kChat), "");
 }
 
+TEST(SetField, NamesTheEntryOfAList) {
+  EXPECT_EQ(refusal("stop", R"(["a", 1])", place::kLine),
+            "stop[1] is an integer, expected a string");
+  EXPECT_EQ(refusal("stop_token_ids", "[1, 2.5]", place::kLine),
+            "stop_token_ids[1] is a number, expected an integer");
+  EXPECT_EQ(refusal("stop_token_ids", "[-1]", place::kLine),
+            "stop_token_ids[0] is -1, possible are values from 0 to 2147483647");
+  EXPECT_EQ(refusal("logit_bias", R"({"5": true})", place::kLine),
+            "logit_bias[\"5\"] is a boolean, expected a number");
+  EXPECT_EQ(refusal("logit_bias", "[1]", place::kLine),
+            "logit_bias[0] is no pair of a token id and a value");
+  EXPECT_EQ(refusal("logit_bias", "[[1, 2], [3, 101]]", place::kLine),
+            "logit_bias[1][1] is 101, possible are values from -100 to 100");
+}
+
+TEST(SetField, TakesWholeNumbersOfAnyForm) {
+  const auto set = [](std::string_view name, std::string_view json) {
+    Request request;
+    set_field(request, *find_field(name, place::kLine), parse_json(json, "test", "json"),
+              place::kLine);
+    return request.sampling;
+  };
+  EXPECT_EQ(set("top_k", "4.0").top_k, 4);
+  EXPECT_EQ(set("top_k", "1e1").top_k, 10);
+  EXPECT_EQ(set("seed", "5.0").seed, 5U);
+  EXPECT_EQ(set("seed", "9007199254740992.0").seed, std::uint64_t{1} << 53);
+  EXPECT_EQ(set("stop_token_ids", "[3.0, 1e1]").end_ids, (std::vector<std::int32_t>{3, 10}));
+  EXPECT_EQ(refusal("top_k", "1e300", place::kLine),
+            "top_k is 1e+300, possible are values from -1 to 2147483647");
+  // The parser may have rounded a number of this size.
+  EXPECT_EQ(refusal("seed", "9007199254740994.0", place::kLine),
+            "seed is a number, expected an integer");
+}
+
+TEST(SetField, ReadsBiasesInEachForm) {
+  const auto biases = [](std::string_view json) {
+    Request request;
+    set_field(request, *find_field("logit_bias", place::kLine), parse_json(json, "test", "json"),
+              place::kLine);
+    return field_json(*find_field("logit_bias", place::kLine), request).dump();
+  };
+  EXPECT_EQ(biases(R"({"5": 1.5, "3": false})"), R"({"3":false,"5":1.5})");
+  EXPECT_EQ(biases(R"([[5, 1.5], [3.0, false]])"), R"({"3":false,"5":1.5})");
+  EXPECT_EQ(biases("[]"), "{}");
+}
+
 TEST(SetField, HasTheRangeOfItsPlace) {
   EXPECT_EQ(refusal("temperature", "100", place::kLine), "");
-  EXPECT_EQ(refusal("temperature", "2.5", place::kChat),
-            "temperature is 2.5, possible are values from 0 to 2");
-  EXPECT_EQ(refusal("temperature", "1.5", place::kMessages),
-            "temperature is 1.5, possible are values from 0 to 1");
+  for (const Places where : {place::kChat, place::kMessages}) {
+    EXPECT_EQ(refusal("temperature", "100", where), "");
+    EXPECT_EQ(refusal("temperature", "100.5", where),
+              "temperature is 100.5, possible are values from 0 to 100");
+  }
   EXPECT_EQ(refusal("temperature", "-1e-300", place::kLine).find("temperature is -1e-300"), 0u);
   EXPECT_EQ(refusal("typical_p", "0", place::kLine),
             "typical_p is 0, possible are values above 0 and up to 1");

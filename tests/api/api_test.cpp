@@ -369,7 +369,7 @@ TEST_F(ApiTest, RequestsThatCannotBeAreRefusedByName) {
   says("top_p", [](Request& r) { r.sampling.top_p = 2; });
   says("logit_bias", [](Request& r) { r.sampling.logit_bias = {{3, 1}, {2, 1}, {3, 1}}; });
   says("stop: ", [](Request& r) { r.stop = {""}; });
-  says("stop_token_ids holds token 320", [](Request& r) { r.stop_token_ids = {320}; });
+  says("stop_token_ids[0] is token 320", [](Request& r) { r.stop_token_ids = {320}; });
   says("prompt_logprobs: 21", [](Request& r) { r.prompt_logprobs = 21; });
   EXPECT_EQ(error_of([&] { engine_.hidden_states({.ids = {-1}}); }).substr(0, 13),
             code(ErrorCode::kInvalid) + "prompt_ids:");

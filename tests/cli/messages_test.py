@@ -55,7 +55,7 @@ class MessagesTest(CliTest):
                                ({"messages": [{"content": "a"}]}, "no role"),
                                ({"messages": CHAT, "tools": {}}, "tools: expected an array"),
                                ({"messages": CHAT, "chat_template_kwargs": {"tokenize": True}},
-                                "tokenize cannot be set")):
+                                'chat_template_kwargs["tokenize"]: it cannot be set')):
             with self.subTest(chat=chat):
                 self.assertIn(expected, self.assert_error(
                     self.messages(chat, "--template", "chatml"), USAGE))

@@ -101,6 +101,30 @@ TEST_F(EngineTest, AFullInboxGivesTheRequestBack) {
   EXPECT_FALSE(runner.engine().submit(plain_request(3, 2)).has_value());
 }
 
+TEST_F(EngineTest, ASuccessorNeedsNoFreePlace) {
+  RunnerOptions options = EngineRunner::defaults();
+  options.sequences = 1;
+  EngineRunner runner(*checkpoint_, options, {.waiting_max = 0});
+  Engine& engine = runner.engine();
+  std::vector<Stream> streams;
+  streams.push_back(*engine.submit(plain_request(3, 2)));
+  EXPECT_TRUE(engine.submit_choices(plain_request(3, 2), 1).empty());
+  for (Stream& s : engine.submit_choices(plain_request(3, 2), 1, QueuePlace::kSuccessor)) {
+    streams.push_back(std::move(s));
+  }
+  ASSERT_EQ(streams.size(), 2U);
+  EXPECT_EQ(engine.under_way(), 2U);
+  while (engine.step()) {
+    for (Stream& s : streams) s.try_next();
+  }
+  for (Stream& s : streams) {
+    while (s.try_next()) continue;
+    EXPECT_TRUE(s.finished());
+  }
+  engine.begin_drain(0);
+  EXPECT_TRUE(engine.submit_choices(plain_request(3, 2), 1, QueuePlace::kSuccessor).empty());
+}
+
 TEST_F(EngineTest, ADroppedStreamsBlocksAreBackAfterTwoSteps) {
   EngineRunner runner(*checkpoint_);
   auto dropped = runner.engine().submit(plain_request(60, 30));

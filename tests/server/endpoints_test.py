@@ -41,7 +41,7 @@ class Embeddings(server.ServerTest):
             self.assertEqual(self.embedded(texts[i])[0], together[i])
 
     def test_limits(self):
-        for inputs, code in ((["x"] * 257, "invalid_value"),
+        for inputs, code in ((["x"] * 2049, "invalid_value"),
                              ([5] * 1024, "context_length_exceeded"),
                              ("word " * 10_000, "context_length_exceeded"), ([2 ** 31], None),
                              ([-1], None), ([1.5], None), ([], None), (None, None), ([""], None)):

@@ -21,7 +21,7 @@ SHARED = {
     "temperature": REAL, "top_p": {"integer"}, "min_p": {"integer"}, "typical_p": {"integer"},
     "top_k": {"integer"}, "repetition_penalty": REAL, "presence_penalty": REAL,
     "frequency_penalty": REAL, "seed": {"integer"}, "n": {"integer"}, "stop": {"string", "array"},
-    "stop_token_ids": {"array"}, "logit_bias": {"object"}, "min_tokens": {"integer"},
+    "stop_token_ids": {"array"}, "logit_bias": {"object", "array"}, "min_tokens": {"integer"},
     "ignore_eos": {"boolean"}, "max_tokens": {"integer"}, "max_completion_tokens": {"integer"},
     "priority": {"integer"}, "deadline_ms": REAL, "max_ttft_ms": REAL, "cache_salt": {"string"},
     "user": {"string"}, "return_token_ids": {"boolean"}, "include_stop_str_in_output": NONE,
@@ -237,7 +237,8 @@ class Matrix(server.ServerTest):
                 reply = self.server.post(CHAT, message(content=[{"type": "text", "text": value}]))
                 self.assertEqual(reply.status, 200 if kind == "string" else 400, reply)
                 for name, entry, kinds in (
-                        ("stop", [value], {"string"}), ("stop_token_ids", [value], {"integer"}),
+                        ("stop", [value], {"string", "null"}),
+                        ("stop_token_ids", [value], {"integer"}),
                         ("logit_bias", {"5": value}, REAL), ("tools", [value], NONE),
                         ("response_format", {"type": value}, NONE)):
                     reply = self.server.post(CHAT, {**GOOD, name: entry})

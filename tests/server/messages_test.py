@@ -148,8 +148,13 @@ class Messages(MessagesTest):
     def test_warnings(self):
         def warned(**members):
             return [(w["param"], w["code"]) for w in self.ask(**members).get("warnings", [])]
-        self.assertEqual(warned(thinking={"type": "disabled"}, tools=[], service_tier="auto",
+        self.assertEqual(warned(thinking={"type": "disabled"}, service_tier="auto",
                                 tool_choice={"type": "none"}), [])
+        tool = {"name": "f", "input_schema": {}}
+        for tools, choice in (([], "auto"), ([], "none"), ([tool], "none")):
+            self.assertEqual(warned(tools=tools, tool_choice={"type": choice}),
+                             [("tools", "ignored")])
+        self.assertEqual(warned(stop_sequences=["", "zzz"]), [("stop_sequences", "ignored")])
         self.assertEqual(warned(thinking={"type": "enabled", "budget_tokens": 1024}),
                          [("thinking.type", "ignored"), ("thinking.budget_tokens", "ignored")])
         self.assertEqual(warned(output_config={"effort": "high"}),
@@ -164,9 +169,10 @@ class Messages(MessagesTest):
         return super().refused(path, {**ASK, **members}, param, status)
 
     def test_refused(self):
-        self.refused("max_tokens", max_tokens=None)
+        without = {name: value for name, value in ASK.items() if name != "max_tokens"}
+        super().refused(PATH, without, "max_tokens")
         self.refused("max_tokens", max_tokens=0)
-        self.refused("temperature", temperature=1.1)
+        self.refused("temperature", temperature=100.1)
         self.refused("n", n=2)
         self.refused("response_format", response_format={"type": "json_object"})
         self.refused("grammar", grammar="root ::= [0-9]")
@@ -177,7 +183,7 @@ class Messages(MessagesTest):
         self.refused("thinking.budget_tokens", thinking={"type": "enabled", "budget_tokens": 0})
         self.refused("output_config.format", output_config={"format": {"type": "json_schema"}})
         self.refused("metadata.user_id", metadata={"user_id": 3})
-        for stops in ([""], [3], ["x" * 1025], ["x"] * 65):
+        for stops in ([3], ["x" * 1025], ["x"] * 65):
             self.refused("stop_sequences", stop_sequences=stops)
         image = {"type": "image", "source": {"type": "url", "url": "http://x"}}
         thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
@@ -191,9 +197,38 @@ class Messages(MessagesTest):
             self.refused("messages", messages=[bad], path=COUNT)
         self.refused("messages", messages=[])
         self.refused("system", system=[image])
-        error = self.refused("messages", messages=[{"role": "user", "content": "word " * 5000}])
-        self.assertEqual((error["type"], error["code"], error["n_ctx"]),
-                         ("invalid_request_error", "context_length_exceeded", 1024))
+
+    def test_long_prompts(self):
+        """Clients look for this wording. Very long texts are refused before they are encoded."""
+        for words, least in ((5000, ""), (200_000, "at least ")):
+            long = [{"role": "user", "content": "word " * words}]
+            error = self.refused("messages", messages=long)
+            self.assertEqual((error["type"], error["code"], error["n_ctx"]),
+                             ("invalid_request_error", "context_length_exceeded", 1024))
+            self.assertRegex(error["message"],
+                             rf"^prompt is too long: {least}\d+ tokens > 1024 maximum$")
+
+    def test_no_limit(self):
+        for limit in (-1, None):
+            found = self.ask(max_tokens=limit, ignore_eos=True)
+            usage = found["usage"]
+            self.assertEqual(prompt_tokens(usage) + usage["output_tokens"], 1024)
+            self.assertNotIn("warnings", found)
+
+    def test_entries(self):
+        """Errors name the entry."""
+        text = {"type": "text", "text": "x"}
+        for bad, param in (({"role": "user", "content": [text, {"type": "image"}]},
+                            "messages[1].content[1]"),
+                           ({"role": "user", "content": 3}, "messages[1].content"),
+                           ({"role": "cook", "content": "x"}, "messages[1]")):
+            error = self.refused("messages", messages=[USER, bad])
+            self.assertEqual(error["param"], param)
+            self.assertIn(param + " ", error["message"])
+        error = self.refused("system", system=[text, {"type": "text"}])
+        self.assertEqual(error["param"], "system[1]")
+        error = self.refused("stop_sequences", stop_sequences=["a", "", 3])
+        self.assertEqual(error["param"], "stop_sequences[2]")
 
     def test_kinds(self):
         """Every member, as every kind of value that it may not be."""

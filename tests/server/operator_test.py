@@ -151,7 +151,7 @@ class Limits(server.ServerTest):
 
     def test_what_is_read(self):
         self.assertEqual(self.server.post(server.TEXT, {"prompt": "a" * (1 << 20)}).status, 413)
-        for body in ({"n": 129}, {"prompt": ["a"] * 129}):
+        for body in ({"n": 129}, {"prompt": ["a"] * 257}):
             body = {"prompt": "a", "max_tokens": 1, **body}
             self.assertEqual(self.server.post(server.TEXT, body).status, 400, body)
         chat = {"messages": [{"role": "user", "content": "Hello"}], "ignore_eos": True}

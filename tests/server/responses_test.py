@@ -8,6 +8,7 @@ from serving import ServerTest, wrong_values
 PATH = "/v1/responses"
 SCRIPT = ["<think>", "hm", ", so", "</think>", "\n\n", "Hello", " there", "!"]
 ASK = {"input": "Hello", "temperature": 0, "max_output_tokens": 40}
+LOGPROBS = "message.output_text.logprobs"
 LONG = {"max_output_tokens": 900, "ignore_eos": True}
 MESSAGE_EVENTS = ["response.output_item.added", "response.content_part.added",
                   "response.output_text.delta", "response.output_text.done",
@@ -143,7 +144,10 @@ class Responses(ServerTest):
         def warned(**members):
             return [(w["param"], w["code"]) for w in self.ask(**members).get("warnings", [])]
         self.assertEqual(warned(store=True), [("store", "ignored")])
-        self.assertEqual(warned(store=False, background=False, tools=[], truncation="disabled",
+        self.assertEqual(warned(tools=[]), [("tools", "ignored")])
+        self.assertEqual(warned(tool_choice="none", tools=[{"type": "function", "name": "f"}]),
+                         [("tool_choice", "ignored"), ("tools", "ignored")])
+        self.assertEqual(warned(store=False, background=False, truncation="disabled",
                                 text={"format": {"type": "text"}}, parallel_tool_calls=None), [])
         self.assertEqual(warned(truncation="auto"), [("truncation", "ignored")])
         self.assertEqual(warned(reasoning={"effort": "low", "summary": "auto", "x": 1}),
@@ -165,7 +169,7 @@ class Responses(ServerTest):
         refused("tool_choice", tool_choice="required")
         refused("truncation", truncation="some")
         refused("max_output_tokens", max_output_tokens=0)
-        refused("temperature", temperature=2.1)
+        refused("temperature", temperature=100.1)
         refused("top_logprobs", top_logprobs=21)
         refused("metadata", metadata={"a": 1})
         refused("reasoning.effort", reasoning={"effort": 3})
@@ -181,7 +185,20 @@ class Responses(ServerTest):
         refused("input", input=[])
         refused("input", input=None)
         error = refused("input", input="word " * 5000)
-        self.assertEqual(error["code"], "context_length_exceeded")
+        self.assertEqual((error["code"], error["param"]), ("context_length_exceeded", "input"))
+        self.assertRegex(error["message"], r"^This model's maximum context length is \d+ tokens, "
+                         r"the prompt has \d+")
+        for members, param in (
+                ({"input": [{"role": "user", "content": "x"},
+                            {"role": "user", "content": [{"type": "input_text", "text": "x"},
+                                                         {"type": "input_image"}]}]},
+                 "input[1].content[1]"),
+                ({"input": [{"type": "item_reference", "id": "x"}]}, "input[0]"),
+                ({"include": [LOGPROBS, 5]}, "include[1]"),
+                ({"metadata": {"good": "x", "bad": 5}}, 'metadata["bad"]')):
+            error = refused(param, **members)
+            self.assertEqual(error["param"], param)
+            self.assertIn(param + " ", error["message"])
         self.assertEqual(self.refused(PATH, {**ASK, "model": "other"}, "model", 404)["code"],
                          "model_not_found")
 

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace ingot {
 
-/// A number to add to one token's logit.
+/// A number to add to one token's logit. kBan bans the token.
 struct LogitBias {
   std::int32_t id = 0;
   float bias = 0;
@@ -47,7 +48,8 @@ struct SamplingParams {
   std::int32_t logprobs = -1;  ///< number of likeliest tokens to report; -1 = off
 };
 
-inline constexpr float kLogitBiasMax = 100;            ///< largest absolute value of a bias
+inline constexpr float kLogitBiasMax = 100;  ///< largest absolute value of a bias, except kBan
+inline constexpr float kBan = -std::numeric_limits<float>::infinity();
 inline constexpr std::int32_t kLogprobsMax = 20;       ///< limit on `logprobs`
 inline constexpr std::size_t kEndIdsMax = 1024;        ///< limit on the number of `end_ids`
 inline constexpr std::size_t kBadWordsMax = 1024;      ///< limit on the number of `bad_words`

@@ -50,7 +50,8 @@ Reply messages(const Call& call) {
   params.array("stop_sequences");  // must be a list of strings
   read_fields(params, call, prompt.request, place::kMessages);
   form.stops = prompt.request.stop;
-  if (!params.has("max_tokens")) throw invalid_request("max_tokens", "max_tokens is missing");
+  if (!params.has("max_tokens") && !params.is_null("max_tokens"))
+    throw invalid_request("max_tokens", "max_tokens is missing");
   read_max_tokens(params, call, prompt.request, place::kMessages);
   read_rest(params);
   read_cache_control(params);

@@ -28,7 +28,8 @@ std::optional<Json> object_in(const std::string& text) {
 
 Json normalised_content(const std::string& place, std::string_view role, const Json* content) {
   if (content != nullptr && !content->is_null()) {
-    return Json(message_text(place, *content, {"text", "input_text", "output_text"}));
+    return Json(
+        message_text(cat(place, ".content"), *content, {"text", "input_text", "output_text"}));
   }
   if (role != "assistant") refuse_at(place, "has no content");
   return Json("");
@@ -126,7 +127,7 @@ Json normalised_messages(const Json& messages) {
   }
   Json out = Json::array();
   for (std::size_t i = 0; i < all->size(); ++i) {
-    out.push(normalised_message(cat("messages[", i, "]"), (*all)[i]));
+    out.push(normalised_message(entry_place("messages", i), (*all)[i]));
   }
   return out;
 }

@@ -1,6 +1,8 @@
 // Reads the request members that several endpoints share.
 #include "server/common/common_params.h"
 
+#include <limits>
+
 #include "base/text.h"
 #include "runtime/bias_texts.h"
 #include "runtime/request_fields.h"
@@ -21,21 +23,44 @@ constexpr std::size_t kBiasesMax = 1024;
 /// Functions that walk a body recursively need stack for each level.
 constexpr std::int32_t kJsonDepthMax = 64;
 
-/// Checks counts and lengths before a prompt is computed. `stop` is the endpoint's name for stop
-/// strings.
-void check_counts(const Request& request, std::string_view stop) {
-  const auto check = [](std::string_view name, std::size_t count, std::size_t most) {
-    if (count <= most) return;
-    throw invalid_request(std::string(name),
-                          cat(name, " has ", count, " entries, possible are ", most));
-  };
-  check(stop, request.stop.size(), kStopsMax);
-  for (const std::string& text : request.stop) {
-    if (!text.empty() && text.size() <= kStopBytesMax) continue;
-    throw invalid_request(std::string(stop), cat(stop, " has a string of ", text.size(),
-                                                 " bytes, possible are 1 to ", kStopBytesMax));
+void check_count(std::string_view name, std::size_t count, std::size_t most) {
+  if (count <= most) return;
+  throw invalid_request(std::string(name),
+                        cat(name, " has ", count, " entries, possible are ", most));
+}
+
+/// Appends a stop string to `stops`. Returns false for null and for an empty string, which have no
+/// effect. Errors: ApiError naming `path`.
+bool add_stop(const std::string& path, const Json& value, std::vector<std::string>& stops) {
+  const std::string* text = value.as_string();
+  if (value.is_null() || (text != nullptr && text->empty())) return false;
+  if (text == nullptr) {
+    throw invalid_request(path, cat(path, " is ", value.kind(), ", expected a string"));
   }
-  check("logit_bias", request.sampling.logit_bias.size(), kBiasesMax);
+  if (text->size() > kStopBytesMax) {
+    throw invalid_request(
+        path, cat(path, " has ", text->size(), " bytes, possible are at most ", kStopBytesMax));
+  }
+  stops.push_back(*text);
+  return true;
+}
+
+/// Reads stop strings: one, or a list.
+std::vector<std::string> read_stops(Params& params, std::string_view name) {
+  std::vector<std::string> stops;
+  const Json* value = params.take(name);
+  if (value == nullptr) return stops;
+  bool has_void = false;
+  if (const Json::Array* list = value->as_array()) {
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      has_void |= !add_stop(cat(name, "[", i, "]"), (*list)[i], stops);
+      check_count(name, stops.size(), kStopsMax);
+    }
+  } else {
+    has_void = !add_stop(std::string(name), *value, stops);
+  }
+  if (has_void) params.warn(name, "ignored", "empty strings and nulls stop nothing");
+  return stops;
 }
 
 /// Sets a field from JSON. In `logit_bias`, texts count as their tokens, unless there are too many.
@@ -58,6 +83,19 @@ void read_response_format(Params& params) {
   throw invalid_request("response_format", "response_format can only be {\"type\": \"text\"}");
 }
 
+/// A limit on generated tokens that stands for none. The context is the limit then.
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+/// Reads a limit on generated tokens, of which `least` is the smallest. -1: no limit.
+std::optional<std::int64_t> read_limit(Params& params, std::string_view name, std::int64_t least,
+                                       std::int64_t most) {
+  const auto value = params.whole(name, -1, most);
+  if (!value || *value >= least) return value;
+  if (*value == -1) return kNoLimit;
+  throw invalid_request(std::string(name),
+                        cat(name, " is ", *value, ", possible are -1 and ", least, " to ", most));
+}
+
 }  // namespace
 
 void read_fields(Params& params, const Call& call, Request& request, Places where) {
@@ -69,7 +107,10 @@ void read_fields(Params& params, const Call& call, Request& request, Places wher
     if (value != nullptr) as_api([&] { set_body_field(request, field, *value, call, where); });
   }
   if (request.sampling.temperature < kTemperatureMin) request.sampling.temperature = 0;
-  check_counts(request, where == place::kMessages ? "stop_sequences" : "stop");
+  if ((where & place::kHttp) != 0) {
+    request.stop = read_stops(params, where == place::kMessages ? "stop_sequences" : "stop");
+  }
+  check_count("logit_bias", request.sampling.logit_bias.size(), kBiasesMax);
   as_api([&] { check_sampling(request.sampling, call.service.limits().ids); });
   if (request.priority != 0 && !call.service.options().limits.by_priority) {
     params.warn("priority", "ignored", "the server takes requests in their order");
@@ -89,12 +130,14 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
                      std::int64_t least) {
   const std::int64_t room = call.service.context() - std::ssize(request.prompt);
   std::optional<std::int64_t> wanted;
+  bool has_null = false;
   std::string_view from;
   for (const std::string_view name : {"max_completion_tokens", "max_tokens", "max_output_tokens"}) {
     const RequestField* field = find_field(name, where);
     if (field == nullptr) continue;
     const auto most = static_cast<std::int64_t>(range_at(*field, where).high);
-    const auto value = params.whole(name, least, most);
+    const auto value = read_limit(params, name, least, most);
+    has_null |= params.is_null(name);
     if (!value) continue;
     if (wanted && *wanted != *value) {
       throw invalid_request(std::string(name), cat(name, " and ", from, " contradict each other"));
@@ -102,31 +145,36 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
     wanted = value;
     from = name;
   }
-  const std::int64_t fallback = where == place::kCompletions
-                                    ? default_request(where).max_tokens
-                                    : call.service.options().limits.max_tokens_default;
+  std::int64_t fallback = where == place::kCompletions
+                              ? default_request(where).max_tokens
+                              : call.service.options().limits.max_tokens_default;
+  if (has_null) fallback = kNoLimit;
   request.max_tokens = std::min(wanted.value_or(fallback), room);
-  if (wanted && *wanted > room) {
+  if (wanted && *wanted != kNoLimit && *wanted > room) {
     params.warn(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));
   }
 }
 
-void read_tools(Params& params) {
-  if (const Json* tools = params.take("tools")) {
-    if (tools->as_array() == nullptr) {
-      throw invalid_request("tools", cat("tools is ", tools->kind(), ", expected an array"));
-    }
-    if (!tools->as_array()->empty()) {
-      throw invalid_request("tools", "tools: calls of tools are not supported yet");
-    }
+void read_tool_list(Params& params, bool is_none_chosen) {
+  const Json* tools = params.array("tools");
+  if (tools == nullptr) return;
+  if (!tools->as_array()->empty() && !is_none_chosen) {
+    throw invalid_request("tools", "tools: calls of tools are not supported yet");
   }
+  params.warn("tools", "ignored", "calls of tools are not supported yet");
+}
+
+void read_tools(Params& params) {
+  bool is_none_chosen = false;
   if (const Json* choice = params.take("tool_choice")) {
     const std::string* text = choice->as_string();
-    if (text == nullptr || (*text != "none" && *text != "auto")) {
+    is_none_chosen = text != nullptr && *text == "none";
+    if (!is_none_chosen && (text == nullptr || *text != "auto")) {
       throw invalid_request("tool_choice", "tool_choice: there are no tools to choose from");
     }
-    params.warn("tool_choice", "ignored", "there are no tools");
+    params.warn("tool_choice", "ignored", "calls of tools are not supported yet");
   }
+  read_tool_list(params, is_none_chosen);
   params.ignore("parallel_tool_calls", "there are no tools");
 }
 

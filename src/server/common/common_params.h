@@ -17,11 +17,16 @@ void read_fields(Params& params, const Call& call, Request& request, Places wher
 /// Returns the seed for the response: the seed that was drawn, or the member `seed` as it was sent.
 Json used_seed(Params& params, const Request& request);
 /// Sets `max_tokens` from the members that the endpoint has for this limit. `least` is the smallest
-/// valid value. If a value exceeds the room after the prompt, lowers it and adds a warning.
+/// valid value. -1 and null mean no limit but the context. If another value exceeds the room after
+/// the prompt, lowers it and adds a warning.
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least = 1);
-/// Refuses tools, which are not supported. Errors: ApiError naming the member.
+/// Refuses tools, which are not supported, unless `tool_choice` is "none". Errors: ApiError naming
+/// the member.
 void read_tools(Params& params);
+/// Reads the list `tools`. Warns if it is empty or if none of its tools may be called. Refuses it
+/// otherwise. Errors: ApiError naming the member.
+void read_tool_list(Params& params, bool is_none_chosen);
 /// Refuses members that would constrain or change a reply in unsupported ways. Errors: ApiError
 /// naming the member.
 void refuse_constraints(Params& params);

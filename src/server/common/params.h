@@ -26,9 +26,11 @@ class Params {
   const Json* take(std::string_view name);
   /// Returns whether the member is present. Does not mark it as read.
   bool has(std::string_view name) const;
+  /// Returns whether the member is present and null.
+  bool is_null(std::string_view name) const;
 
   /// Returns the member's value; nothing if it is absent. Errors: ApiError naming the member if its
-  /// type is wrong or its value out of range.
+  /// type is wrong or its value out of range. Whole numbers may have the forms 4.0 and 1e1.
   std::optional<bool> flag(std::string_view name);
   std::optional<std::int64_t> whole(std::string_view name, std::int64_t low, std::int64_t high);
   std::optional<double> real(std::string_view name, double low, double high);

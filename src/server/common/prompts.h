@@ -28,12 +28,13 @@ struct PromptForm {
 /// Reads the member `name`: a string, a list of at most `most` strings, a list of ids, or a list of
 /// at most `most` lists of ids. A prompt has at least one token and leaves room for one more.
 ///
-/// Errors: ApiError naming the JSON member; context_length_exceeded.
+/// Errors: ApiError naming the JSON member, or the entry of its list; context_length_exceeded.
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
                                      const Service& service, const PromptForm& form);
 
-/// Reads a list of token ids below the vocabulary's size. Errors: ApiError naming the member.
-std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view name,
+/// Reads a list of token ids below the vocabulary's size. `place` is the list's path in the body.
+/// Errors: ApiError naming the entry.
+std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view place,
                                    const Service& service);
 
 }  // namespace ingot

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "runtime/request_fields.h"
 #include "server/common/params.h"
+#include "server/common/prompt_feed.h"
 #include "text/chat/end_tokens.h"
 
 namespace ingot {
@@ -77,26 +78,16 @@ std::string_view Service::piece(std::int32_t id) const {
 void Service::check_room(std::size_t prompt_tokens, std::string_view param) const {
   const auto tokens = static_cast<std::int64_t>(prompt_tokens);
   if (tokens < limits_.context) return;
-  ApiError error(400, "context_length_exceeded",
-                 cat("the prompt has ", tokens,
-                     " tokens and leaves no room for another: the context is ", limits_.context),
-                 std::string(param));
-  error.prompt_tokens = tokens;
-  error.context = limits_.context;
-  throw ApiError(std::move(error));
+  throw prompt_too_long(std::string(param), tokens, limits_.context, true);
 }
 
 void Service::check_text_room(std::size_t bytes, std::string_view param) const {
   const auto bytes_per_token = tokenizer().text_bytes_per_token_max();
   if (!bytes_per_token) return;
-  const std::size_t tokens_min = bytes / *bytes_per_token;
-  if (tokens_min <= to_size(limits_.context)) return;
-  ApiError error(
-      400, "context_length_exceeded",
-      cat("the prompt has more than ", tokens_min, " tokens, the context is ", limits_.context),
-      std::string(param));
-  error.context = limits_.context;
-  throw ApiError(std::move(error));
+  // A true bound: no token stands for more than `bytes_per_token` bytes.
+  const auto tokens_min = static_cast<std::int64_t>(bytes / *bytes_per_token);
+  if (tokens_min <= limits_.context) return;
+  throw prompt_too_long(std::string(param), tokens_min, limits_.context, false);
 }
 
 std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param,
@@ -180,10 +171,16 @@ std::int64_t scores_of(const GenerationPrompt& prompt) {
 /// Checks a generation's size. Errors: ApiError if it can never be served, or if its response would
 /// be too large.
 void Service::check_size(const Generation& generation) const {
-  const std::size_t choices = choices_of(generation);
-  if (choices > engine_.under_way_max()) {
-    throw invalid_request("n", cat("n: the request asks for ", choices,
+  // Later prompts wait outside the queue, but the choices of one prompt are under way together.
+  const std::size_t each = to_size(generation.prompts.front().choices);
+  if (each > engine_.under_way_max()) {
+    throw invalid_request("n", cat("n: the request asks for ", each,
                                    " continuations, there is room for ", engine_.under_way_max()));
+  }
+  const std::size_t choices = choices_of(generation);
+  if (choices > kResponseChoicesMax) {
+    throw invalid_request("n", cat("n: the request asks for ", choices,
+                                   " continuations, possible are ", kResponseChoicesMax));
   }
   std::int64_t scores = 0;
   for (const GenerationPrompt& prompt : generation.prompts) scores += scores_of(prompt);
@@ -204,32 +201,63 @@ void Service::enter(const std::string& id, std::size_t key, std::size_t choices)
   entries += choices;
 }
 
+/// Returns whether a running request may have this number of choices under way. Counts them against
+/// its API key. A request gets at most twice as many places as run at once, so that the places of
+/// ended choices are filled in time, and at most half of the queue, as an API key.
+bool Service::extend(const std::string& id, std::size_t choices) {
+  const std::size_t running_max = engine_.under_way_max() - engine_.options().waiting_max;
+  const std::size_t most = std::min(2 * running_max, options_.limits.waiting_per_key());
+  const std::lock_guard lock(mutex_);
+  const auto at = running_.find(id);
+  if (at == running_.end()) return false;
+  Running& request = at->second;
+  if (choices <= request.choices) return true;
+  std::size_t& entries = per_key_[request.key];
+  const std::size_t more = choices - request.choices;
+  const bool has_key_room = request.key == 0 || entries + more <= options_.limits.waiting_per_key();
+  if (choices > most || !has_key_room) return false;
+  entries += more;
+  request.choices = choices;
+  return true;
+}
+
+/// Sets the limits on the time of a generation's prompts. Only the first prompt has limits on its
+/// beginning: the others wait for it, or behind it.
+void Service::set_limits(Generation& generation, const Notify& notify) const {
+  for (GenerationPrompt& prompt : generation.prompts) {
+    Request& request = prompt.request;
+    request.notify = notify;
+    if (options_.limits.request_seconds < request.end_seconds) {
+      request.end_seconds = options_.limits.request_seconds;
+      request.end_limit = "request_timeout";
+    }
+    if (&prompt != &generation.prompts.front()) request.first_token_seconds = kNever;
+  }
+  Request& first = generation.prompts.front().request;
+  first.queue_seconds = options_.limits.queue_seconds;
+  first.first_token_seconds =
+      std::min(first.first_token_seconds, options_.limits.first_token_seconds());
+}
+
 std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const std::string& id,
                                                   std::size_t key, const Notify& notify) {
   if (draining_.load()) throw draining();
   check_size(generation);
-  enter(id, key, choices_of(generation));
+  set_limits(generation, notify);
+  enter(id, key, to_size(generation.prompts.front().choices));
   auto running = std::make_shared<RunningGeneration>();
   try {
-    for (GenerationPrompt& prompt : generation.prompts) {
-      prompt.request.notify = notify;
-      prompt.request.first_token_seconds =
-          std::min(prompt.request.first_token_seconds, options_.limits.first_token_seconds());
-      if (options_.limits.request_seconds < prompt.request.end_seconds) {
-        prompt.request.end_seconds = options_.limits.request_seconds;
-        prompt.request.end_limit = "request_timeout";
+    running->later_choices = choices_of(generation);
+    const auto feed = std::make_shared<PromptFeed>(
+        engine_, std::move(generation.prompts),
+        [this, id](std::size_t choices) { return extend(id, choices); });
+    running->submit_later = [feed](std::size_t under_way) { return feed->submit(under_way); };
+    as_api([&] { running->begin_later(0); });
+    if (running->streams.empty()) {
+      if (draining_.load() || engine_.has_failed()) {
+        throw ApiError(503, "unavailable", "the server is being stopped");
       }
-      // Only the first prompt has a queue timeout: the others wait for it, or behind it.
-      if (running->streams.empty()) prompt.request.queue_seconds = options_.limits.queue_seconds;
-      auto streams =
-          as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
-      if (streams.empty()) {
-        if (draining_.load() || engine_.has_failed()) {
-          throw ApiError(503, "unavailable", "the server is being stopped");
-        }
-        throw overloaded();
-      }
-      for (Stream& stream : streams) running->streams.push_back(std::move(stream));
+      throw overloaded();
     }
   } catch (...) {
     forget(id);

@@ -59,6 +59,8 @@ struct ServiceOptions {
 
 /// Maximum number of log-probabilities in a response: about 50 MB, at 100 bytes each.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
+/// Maximum number of choices in a response, of all prompts together. Bounds the response's memory.
+inline constexpr std::size_t kResponseChoicesMax = 2048;
 
 /// Seconds after which a step or tick counts as stuck. Long, because steps of the largest models
 /// take seconds on small machines.
@@ -171,11 +173,13 @@ class Service {
 
  private:
   void check_size(const Generation& generation) const;
+  void set_limits(Generation& generation, const Notify& notify) const;
   void enter(const std::string& id, std::size_t key, std::size_t choices);
+  bool extend(const std::string& id, std::size_t choices);
 
   struct Running {
     std::size_t key = 0;
-    std::size_t choices = 0;
+    std::size_t choices = 0;  ///< most choices that may be under way at once
     std::weak_ptr<RunningGeneration> generation;
   };
 

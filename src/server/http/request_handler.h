@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,16 +54,41 @@ struct Admitted {
   HandlerThreads threads = HandlerThreads::kRequests;
 };
 
-/// A running generation: the streams of its choices, in order.
-struct RunningGeneration {
+/// A running generation: the streams of its choices, in order. The choices of later
+/// prompts have no streams yet.
+class RunningGeneration {
+ public:
+  /// Submits later prompts that have room, and returns the streams of their choices. `under_way`:
+  /// number of choices that have a stream and have not ended.
+  using SubmitLater = std::function<std::vector<Stream>(std::size_t under_way)>;
+
   std::vector<Stream> streams;
+  std::size_t later_choices = 0;  ///< number of choices without a stream
+  SubmitLater submit_later{};     ///< empty if there are no later choices
   std::unique_ptr<ResponseWriter> writer;
   bool stream = false;  ///< the response is sent as server-sent events
 
-  /// Cancels all choices. Thread-safe.
+  /// Adds the streams of later choices that have room. Only the thread that reads `streams`
+  /// may call it. Errors: those of `submit_later`.
+  void begin_later(std::size_t under_way) {
+    std::vector<Stream> begun = submit_later(under_way);
+    const std::lock_guard lock(mutex_);
+    later_choices -= begun.size();
+    for (Stream& s : begun) {
+      if (is_cancelled_) s.cancel();
+      streams.push_back(std::move(s));
+    }
+  }
+  /// Cancels all choices, also the later ones. Thread-safe.
   void cancel() {
+    const std::lock_guard lock(mutex_);
+    is_cancelled_ = true;
     for (Stream& s : streams) s.cancel();
   }
+
+ private:
+  std::mutex mutex_;  ///< for `is_cancelled_`, and for `streams` between `begin_later` and `cancel`
+  bool is_cancelled_ = false;
 };
 
 /// The first bytes of a request's body, or of a response's body, for the log.

@@ -2,6 +2,9 @@
 #include "server/http/stream_writer.h"
 
 #include <algorithm>
+#include <new>
+
+#include "base/error.h"
 
 namespace ingot {
 
@@ -24,7 +27,9 @@ std::size_t bytes_of(const Delta& delta) {
 
 bool StreamWriter::collect() {
   bool any = false;
+  const std::size_t left_before = left_;
   for (std::size_t i = 0; i < running_.streams.size() && failed_ == nullptr; ++i) {
+    if (has_ended_[i]) continue;
     Stream& stream = running_.streams[i];
     // Another event follows only a full one. Deltas that arrive while an event is written wait for
     // the next round; otherwise a slow machine would send an event for every token.
@@ -34,12 +39,29 @@ bool StreamWriter::collect() {
       any = true;
       if (running_.stream) running_.writer->flush(i, events_);
     }
-    if (!has_ended_[i] && stream.finished()) {
+    if (stream.finished()) {
       end_choice(i, stream.outcome());
       any = true;
     }
   }
+  if (left_ < left_before && failed_ == nullptr && running_.later_choices > 0) begin_later();
   return any;
+}
+
+void StreamWriter::begin_later() {
+  try {
+    running_.begin_later(left_ - running_.later_choices);
+  } catch (const Error& error) {
+    never_begun_.finish = FinishReason::kError;
+    never_begun_.error = error;
+    failed_ = &never_begun_;
+  } catch (const std::bad_alloc&) {
+    never_begun_.finish = FinishReason::kError;
+    never_begun_.error = Error(ErrorCode::kDoesNotFit, "there is not enough memory");
+    failed_ = &never_begun_;
+  }
+  // The engine is being stopped, and the generation has no choice under way.
+  if (failed_ == nullptr && left_ == running_.later_choices) failed_ = &never_begun_;
 }
 
 StreamWriter::Taken StreamWriter::take_deltas(std::size_t choice) {

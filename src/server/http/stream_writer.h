@@ -25,10 +25,11 @@ class StreamWriter {
         head_(std::move(head)),
         is_chunked_(is_chunked),
         content_bytes_max_(content_bytes_max),
-        has_ended_(running.streams.size()),
-        left_(running.streams.size()) {}
+        has_ended_(running.streams.size() + running.later_choices),
+        left_(has_ended_.size()) {}
 
-  /// Takes the available deltas, up to some 64 KiB of events. False: no delta and no end came.
+  /// Takes the available deltas, up to some 64 KiB of events. Lets later choices begin in the place
+  /// of choices that ended. False: no delta and no end came.
   bool collect();
   /// For a generation that was cancelled: drops what the engine still delivers, and counts the
   /// choices that have ended. Returns whether all have ended.
@@ -61,6 +62,7 @@ class StreamWriter {
   Taken take_deltas(std::size_t choice);
   void end_choice(std::size_t choice, const Outcome& outcome);
   void count_end(std::size_t choice, const Outcome& outcome);
+  void begin_later();
 
   RunningGeneration& running_;
   RequestEnd& end_;
@@ -72,7 +74,8 @@ class StreamWriter {
   std::vector<bool> has_ended_;  ///< whether each choice has ended
   std::size_t left_;             ///< number of choices that have not ended
   const Outcome* failed_ = nullptr;
-  Delta delta_;  ///< the newest delta; its memory is reused
+  Outcome never_begun_;  ///< outcome of a later choice that could not begin
+  Delta delta_;          ///< the newest delta; its memory is reused
 };
 
 }  // namespace ingot

@@ -17,8 +17,8 @@ namespace ingot {
 
 namespace {
 
-/// Maximum prompts of one request. Each counts as a request in the queue, as choices do.
-constexpr std::int32_t kPromptsMax = kChoicesMax;
+/// Maximum prompts of one request. The engine gets a few of them at once.
+constexpr std::int32_t kPromptsMax = 256;
 
 /// The parts of a request that shape its response.
 struct CompletionForm {

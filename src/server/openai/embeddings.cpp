@@ -19,8 +19,9 @@ namespace ingot {
 
 namespace {
 
-/// Maximum inputs of one request; each becomes a request of the engine.
-constexpr std::int32_t kInputsMax = 256;
+/// Maximum inputs of one request, as OpenAI's clients send them. The engine gets a
+/// few of them at once.
+constexpr std::int32_t kInputsMax = kResponseChoicesMax;
 
 static_assert(std::endian::native == std::endian::little, "base64 holds little-endian floats");
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/common_params.h"
+#include "server/common/message_text.h"
 #include "server/openai/endpoints.h"
 #include "server/openai/responses_input.h"
 #include "server/openai/responses_writer.h"
@@ -48,10 +49,11 @@ bool read_include(Params& params) {
     throw invalid_request("include", cat("include has more than ", kIncludesMax, " entries"));
   }
   bool has_logprobs = false;
-  for (const Json& entry : *include->as_array()) {
+  for (std::size_t i = 0; i < include->as_array()->size(); ++i) {
+    const Json& entry = (*include->as_array())[i];
     const std::string* name = entry.as_string();
     if (name == nullptr) {
-      throw invalid_request("include", cat("include holds ", entry.kind(), ", expected strings"));
+      refuse_at(entry_place("include", i), cat("is ", entry.kind(), ", expected a string"));
     }
     if (*name == kLogprobs) {
       has_logprobs = true;
@@ -80,9 +82,8 @@ Json read_metadata(Params& params) {
     const bool fits = value.as_string() != nullptr && name.size() <= kMetadataBytesMax &&
                       value.as_string()->size() <= kMetadataBytesMax;
     if (!fits) {
-      throw invalid_request("metadata",
-                            cat("metadata holds something that is no string of at most ",
-                                kMetadataBytesMax, " bytes"));
+      refuse_at(cat("metadata[\"", printable(name, 32), "\"]"),
+                cat("is no name and string of at most ", kMetadataBytesMax, " bytes each"));
     }
   }
   return *metadata;

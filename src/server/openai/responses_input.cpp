@@ -70,8 +70,8 @@ class Items {
         message_role(place, item, {"user", "assistant", "system", "developer"});
     const Json* content = item.find("content");
     if (content == nullptr) refuse_at(place, "has no content");
-    push(place,
-         message(role, message_text(place, *content, {"input_text", "output_text", "text"})));
+    push(place, message(role, message_text(cat(place, ".content"), *content,
+                                           {"input_text", "output_text", "text"})));
   }
 
   void add_reasoning(const std::string& place, const Json& item) {
@@ -79,7 +79,7 @@ class Items {
     if (content == nullptr || content->is_null()) {
       refuse_at(place, "is reasoning without its content: it is kept nowhere else");
     }
-    add_line(reasoning_, message_text(place, *content, {"reasoning_text"}));
+    add_line(reasoning_, message_text(cat(place, ".content"), *content, {"reasoning_text"}));
   }
 
   void push(const std::string& place, Json message) {
@@ -110,8 +110,8 @@ void read_items(Params& params, NamedMessages& out) {
         "input", cat("input has ", all->size(), " entries, possible are 1 to ", kMessagesMax - 1));
   }
   Items items(out);
-  for (std::size_t i = 0; i < all->size(); ++i) items.add(cat("input[", i, "]"), (*all)[i]);
-  items.finish(cat("input[", all->size() - 1, "]"));
+  for (std::size_t i = 0; i < all->size(); ++i) items.add(entry_place("input", i), (*all)[i]);
+  items.finish(entry_place("input", all->size() - 1));
 }
 
 void read_reasoning(Params& params, ChatArguments& arguments) {

@@ -1,0 +1,41 @@
+// PromptFeed: gives the prompts of one generation to the engine a few at a time, so that a long
+// list leaves room in the queue for other requests.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "runtime/engine.h"
+#include "server/common/endpoint.h"
+
+namespace ingot {
+
+/// Submits prompts in order. Some are under way; the next ones follow as choices end.
+class PromptFeed {
+ public:
+  /// Returns whether the generation may have this number of choices under way.
+  using Allow = std::function<bool(std::size_t choices)>;
+
+  /// All prompts have equal numbers of choices. `engine` must outlive this object.
+  PromptFeed(Engine& engine, std::vector<GenerationPrompt> prompts, Allow allow);
+
+  /// Submits prompts while there is room. Returns the streams of their choices. `under_way`: number
+  /// of the generation's choices that were submitted and have not ended. If it is 0, submits at
+  /// least one prompt, unless the engine refuses requests or the first prompt finds a full queue.
+  ///
+  /// Errors: those of Engine::submit_choices.
+  std::vector<Stream> submit(std::size_t under_way);
+
+ private:
+  std::vector<Stream> submit_next(std::size_t under_way);
+
+  Engine& engine_;
+  std::vector<GenerationPrompt> prompts_;
+  Allow allow_;
+  std::size_t next_ = 0;    ///< index of the next prompt to submit
+  std::size_t places_ = 0;  ///< most choices that were under way at once
+  double begin_ = 0;        ///< time of the first submission, in seconds of the engine's clock
+};
+
+}  // namespace ingot
