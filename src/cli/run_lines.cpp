@@ -60,11 +60,16 @@ struct LineReader {
     const int inputs =
         int{prompt != nullptr} + int{j.find("prompt_ids") != nullptr} + int{has_messages};
     if (inputs != 1) refuse_line("expected exactly one of prompt, prompt_ids and messages");
-    for (const auto& [name, value] : *j.as_object()) {
+    for (const auto& [name, unused] : *j.as_object()) {
       if (name == "prompt" || (has_messages && is_chat_member(name))) continue;
-      const RequestField* field = find_field(name, place::kLine);
-      if (field == nullptr) refuse_line(cat("unknown member ", printable(name)));
-      set_field(request, *field, value, place::kLine);
+      if (find_field(name, place::kLine) == nullptr) {
+        refuse_line(cat("unknown member ", printable(name)));
+      }
+    }
+    for (const RequestField& field : request_fields()) {
+      if ((field.places & place::kLine) == 0) continue;
+      set_named_field(request, field, place::kLine,
+                      [&](std::string_view name) { return j.find(name); });
     }
     if (has_messages) request.prompt = encode_messages(j);
     if (prompt != nullptr) {

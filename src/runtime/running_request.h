@@ -84,6 +84,7 @@ class RunningRequest {
   std::int64_t tokens_min() const;
   void count_draw(double now);
   bool is_end(std::int32_t id) const;
+  StopEnd stop_end() const;
   void replay_history();
   void add_text(std::int32_t id, std::string& text);
   void release_text(std::string_view more, std::string& text);

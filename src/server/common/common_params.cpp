@@ -1,6 +1,7 @@
 // Reads the request members that several endpoints share.
 #include "server/common/common_params.h"
 
+#include <algorithm>
 #include <random>
 
 #include "base/text.h"
@@ -61,8 +62,10 @@ void read_fields(Params& params, const Call& call, Request& request, Places wher
   request.sampling.seed = random_seed();
   for (const RequestField& field : request_fields()) {
     if ((field.places & where) == 0 || (field.read_apart & where) != 0) continue;
-    const Json* value = params.take(field.name);
-    if (value != nullptr) as_api([&] { set_field(request, field, *value, where); });
+    as_api([&] {
+      set_named_field(request, field, where,
+                      [&](std::string_view name) { return params.take(name); });
+    });
   }
   if (request.sampling.temperature < kTemperatureMin) request.sampling.temperature = 0;
   check_counts(request, where == place::kMessages ? "stop_sequences" : "stop");
@@ -80,7 +83,8 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
   const std::int64_t room = call.service.context() - std::ssize(request.prompt);
   std::optional<std::int64_t> wanted;
   std::string_view from;
-  for (const std::string_view name : {"max_completion_tokens", "max_tokens", "max_output_tokens"}) {
+  for (const std::string_view name : {"max_completion_tokens", "max_tokens", "max_output_tokens",
+                                      "max_new_tokens", "n_predict"}) {
     const RequestField* field = find_field(name, where);
     if (field == nullptr) continue;
     const auto most = static_cast<std::int64_t>(range_at(*field, where).high);
@@ -135,20 +139,23 @@ void refuse_constraints(Params& params) {
   params.whole("best_of", 1, 1);
 }
 
+void read_service_tier(Params& params, std::initializer_list<std::string_view> usual) {
+  constexpr std::size_t kTierBytesMax = 64;
+  const auto tier = params.text("service_tier", kTierBytesMax);
+  if (!tier || std::find(usual.begin(), usual.end(), *tier) != usual.end()) return;
+  params.warn("service_tier", "ignored", "there is one tier");
+}
+
 void read_unsupported(Params& params) {
   refuse_constraints(params);
   read_tools(params);
-  params.one_of("service_tier", {"auto", "default"});
+  read_service_tier(params, {"auto", "default"});
   for (const std::string_view name :
        {"store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
-        "prompt_cache_retention", "spaces_between_special_tokens"}) {
+        "prompt_cache_retention", "client_metadata", "spaces_between_special_tokens"}) {
     params.ignore(name, "it changes nothing here");
   }
   if (params.text("user", 256)) params.warn("user", "ignored", "it changes nothing here");
-  if (params.flag("include_stop_str_in_output").value_or(false)) {
-    throw invalid_request("include_stop_str_in_output",
-                          "include_stop_str_in_output can only be false");
-  }
   if (!params.flag("skip_special_tokens").value_or(true)) {
     throw invalid_request("skip_special_tokens", "skip_special_tokens can only be true");
   }
@@ -158,13 +165,14 @@ StreamParams read_stream(Params& params) {
   StreamParams out{.stream = params.flag("stream").value_or(false)};
   params.within("stream_options", [&](Params& options) {
     out.include_usage = options.flag("include_usage").value_or(false);
+    out.usage_in_chunks = options.flag("continuous_usage_stats").value_or(false);
     if (options.flag("include_obfuscation").value_or(false)) {
       options.warn("include_obfuscation", "ignored", "this server does not pad streams");
     }
   });
   if (!out.stream && params.has("stream_options")) {
     params.warn("stream_options", "ignored", "the response is no stream");
-    out.include_usage = false;
+    out.include_usage = out.usage_in_chunks = false;
   }
   return out;
 }
