@@ -42,7 +42,7 @@ std::string_view type_of(int status, bool is_anthropic) {
 
 }  // namespace
 
-std::string error_json(const ApiError& error, ErrorForm form) {
+std::string error_json(const ApiError& error, ErrorForm form, const std::string& request_id) {
   const bool is_anthropic = form == ErrorForm::kAnthropic;
   Json inner = json_object({{"message", printable(error.message, kMessageMax)},
                             {"type", type_of(error.status, is_anthropic)},
@@ -53,11 +53,12 @@ std::string error_json(const ApiError& error, ErrorForm form) {
   Json outer = Json::object();
   if (is_anthropic) outer.set("type", "error");
   outer.set("error", std::move(inner));
+  if (is_anthropic && !request_id.empty()) outer.set("request_id", request_id);
   return outer.dump();
 }
 
-HttpResponse error_response(const ApiError& error, ErrorForm form) {
-  HttpResponse response{.status = error.status, .body = error_json(error, form)};
+HttpResponse error_response(const ApiError& error, ErrorForm form, const std::string& request_id) {
+  HttpResponse response{.status = error.status, .body = error_json(error, form, request_id)};
   const bool is_for_now = error.status == 429 || error.status == 503;
   if (is_for_now && error.retry_seconds > 0) {
     response.fields.emplace_back("Retry-After", std::to_string(error.retry_seconds));

@@ -119,7 +119,7 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
     }
     if (auto head = reader.read(input_.bytes())) {
       if (auto* refusal = std::get_if<HttpRefusal>(&*head)) {
-        co_await refuse(*refusal);
+        co_await refuse_head(*refusal);
         co_return std::nullopt;
       }
       input_.use(std::get<HttpHead>(*head).bytes);
@@ -127,10 +127,16 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
     }
     if (input_.has_ended()) co_return std::nullopt;
     if (!co_await input_.wait(head_by.value_or(idle_by))) {
-      if (head_by) co_await refuse(kLateHead);
+      if (head_by) co_await refuse_head(kLateHead);
       co_return std::nullopt;
     }
   }
+}
+
+/// Refuses a request whose head is malformed or late. The form of the error depends on the path.
+Connection::Awaitable<void> Connection::refuse_head(const HttpRefusal& refusal) {
+  const auto request = read_request_line(input_.bytes());
+  co_await refuse(refusal, request ? &*request : nullptr);
 }
 
 /// Reads the request's body. False if the connection must close; a refusal, if one is due, was sent

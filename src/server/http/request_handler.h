@@ -18,6 +18,7 @@ namespace ingot {
 
 struct Route;
 struct ApiError;
+enum class ErrorForm;
 
 /// Writes the response to one HTTP request from the deltas of its choices. Calls never overlap.
 class ResponseWriter {
@@ -48,6 +49,7 @@ struct Admitted {
   std::string id;  ///< the request's id, made by the server: letters, digits and "-"
   std::size_t key = 0;
   const Route* route = nullptr;
+  ErrorForm errors{};  ///< form of errors about this request
   HandlerThreads threads = HandlerThreads::kRequests;
 };
 
@@ -111,7 +113,8 @@ class RequestHandler {
       const HttpRequest& /*request*/, const Admitted& /*admitted*/, Notify /*notify*/) {
     return HttpResponse{.status = 503};
   }
-  /// Returns the response to an unreadable request. `request`: null if the head was not read.
+  /// Returns the response to an unreadable request. `request`: its head, as far as it was read;
+  /// null if not even its path is known.
   virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) = 0;
   /// Returns the response to an admitted request for which the resource `what` is exhausted.
   virtual HttpResponse no_room(NoRoom /*what*/, const Admitted& /*admitted*/) {
