@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/response_json.h"
 
@@ -65,7 +66,7 @@ class MessageWriter final : public ResponseWriter {
 
   void write_error(const ApiError& error, std::string& out) override {
     out += "event: error\n";
-    append_event(out, error_json(error, ErrorForm::kAnthropic));
+    append_event(out, error_json(error, ErrorForm::kAnthropic, form_.id));
   }
 
  private:
@@ -125,10 +126,10 @@ class MessageWriter final : public ResponseWriter {
   Json message() {
     Json content = Json::array();
     for (const Block& block : blocks_) content.push(block.json());
-    Json j = json_object({{"id", form_.id},
+    Json j = json_object({{"id", cat("msg_", form_.id)},
                           {"type", "message"},
                           {"role", "assistant"},
-                          {"model", service_.options().model_name},
+                          {"model", form_.model},
                           {"content", std::move(content)},
                           {"stop_reason", stop_reason_},
                           {"stop_sequence", stop_sequence_},

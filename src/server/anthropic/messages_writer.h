@@ -15,7 +15,8 @@ namespace ingot {
 
 /// Values of a request that its response needs.
 struct MessageForm {
-  std::string id;
+  std::string id;       ///< the request's id, in which the message's id ends
+  std::string model{};  ///< the model's name in the response
   bool stream = false;
   std::int64_t prompt_tokens = 0;
   std::vector<std::string> stops{};  ///< the request's stop strings

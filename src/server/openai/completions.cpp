@@ -26,7 +26,8 @@ struct CompletionForm {
   std::int32_t logprobs = -1;
   bool echo = false;
   bool token_ids = false;
-  std::size_t choices = 1;  ///< choices of each prompt
+  std::size_t choices = 1;         ///< choices of each prompt
+  std::int64_t prompt_tokens = 0;  ///< tokens of all prompts
   /// Ids of each prompt, if they are echoed or shown.
   std::vector<std::vector<std::int32_t>> prompt_ids{};
   std::vector<std::string> prompt_texts{};
@@ -91,12 +92,13 @@ class CompletionWriter final : public ChoicesWriter {
  public:
   CompletionWriter(const Service& service, CompletionForm form, std::string head, std::string once,
                    std::size_t choices)
-      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices),
+      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices, form.prompt_tokens),
         service_(service),
         form_(std::move(form)),
         choices_(choices) {}
 
   void add_delta(std::size_t number, const Delta& delta) override {
+    count(delta);
     Choice& choice = choices_[number];
     choice.text += delta.text;
     if (form_.token_ids) {
@@ -185,7 +187,7 @@ Reply completions(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   Service& service = call.service;
-  service.check_model(params.take("model"));
+  const std::string model = service.read_model(params);
   CompletionForm form{.stream = read_stream(params)};
   auto prompts = read_prompts(params, "prompt", kPromptsMax, service);
   Request common;
@@ -212,13 +214,14 @@ Reply completions(const Call& call) {
     if (form.echo && form.logprobs >= 0 && prompt.request.max_tokens <= 1) {
       prompt.request.ignore_eos = true;
     }
+    form.prompt_tokens += std::ssize(read.ids);
     if (form.echo) form.prompt_texts.push_back(text_of(read, service));
     form.prompt_ids.push_back(std::move(read.ids));
     generation.prompts.push_back(std::move(prompt));
   }
   params.finish();
   std::string head =
-      response_head_json(service, cat("cmpl-", call.id), "text_completion", Service::now());
+      response_head_json(service, model, cat("cmpl-", call.id), "text_completion", Service::now());
   const std::size_t all = form.prompt_ids.size() * form.choices;
   generation.writer = std::make_unique<CompletionWriter>(service, std::move(form), std::move(head),
                                                          warnings_member(params.warnings()), all);

@@ -112,7 +112,7 @@ void read_reasoning(Params& params, ChatArguments& arguments) {
 
 }  // namespace
 
-ChatPrompt read_response_input(Params& params, const Service& service) {
+ChatPrompt read_response_input(Params& params, const Service& service, PromptRoom room) {
   Json messages = Json::array();
   if (auto instructions = params.text("instructions", SIZE_MAX)) {
     messages.push(message("system", std::move(*instructions)));
@@ -123,7 +123,7 @@ ChatPrompt read_response_input(Params& params, const Service& service) {
   read_reasoning(params, arguments);
   Json chat = json_object({{"messages", normalised_messages(messages, service)},
                            {"chat_template_kwargs", arguments.values()}});
-  return encode_chat(chat, service, "input", PromptRoom::kContext);
+  return encode_chat(chat, service, "input", room);
 }
 
 }  // namespace ingot
