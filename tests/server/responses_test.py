@@ -28,7 +28,8 @@ MEMBERS = {
     "service_tier": ["string"], "safety_identifier": ["string"], "prompt_cache_key": ["string"],
     "prompt_cache_options": ["object"], "client_metadata": ["object"],
     "context_management": ["array"], "max_tool_calls": ["integer"],
-    "chat_template_kwargs": ["object"], "priority": ["integer"], "deadline_ms": ["number"], "cache_salt": ["string"],
+    "chat_template_kwargs": ["object"], "priority": ["integer"], "deadline_ms": ["number"],
+    "cache_salt": ["string"],
     # Never, whatever they are.
     "previous_response_id": [], "conversation": [], "prompt": [], "moderation": [],
     "image": []}

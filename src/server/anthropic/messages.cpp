@@ -83,7 +83,7 @@ Reply messages(const Call& call) {
   Generation generation;
   generation.stream = form.stream;
   generation.prompts.push_back(std::move(prompt));
-  generation.writer = messages_writer(call.service, std::move(form), reply);
+  generation.writer = messages_writer(std::move(form), reply);
   return generation;
 }
 

@@ -29,8 +29,7 @@ struct Block {
 
 class MessageWriter final : public ResponseWriter {
  public:
-  MessageWriter(const Service& service, MessageForm form, const ReplyText& reply)
-      : service_(service), form_(std::move(form)), reply_(reply) {
+  MessageWriter(MessageForm form, const ReplyText& reply) : form_(std::move(form)), reply_(reply) {
     usage_.prompt_tokens = form_.prompt_tokens;
   }
 
@@ -138,7 +137,6 @@ class MessageWriter final : public ResponseWriter {
     return j;
   }
 
-  const Service& service_;
   MessageForm form_;
   ReplyText reply_;
   Usage usage_;
@@ -150,9 +148,8 @@ class MessageWriter final : public ResponseWriter {
 
 }  // namespace
 
-std::unique_ptr<ResponseWriter> messages_writer(const Service& service, MessageForm form,
-                                                const ReplyText& reply) {
-  return std::make_unique<MessageWriter>(service, std::move(form), reply);
+std::unique_ptr<ResponseWriter> messages_writer(MessageForm form, const ReplyText& reply) {
+  return std::make_unique<MessageWriter>(std::move(form), reply);
 }
 
 }  // namespace ingot

@@ -9,7 +9,6 @@
 #include "load/json.h"
 #include "server/common/endpoint.h"
 #include "server/common/reply_text.h"
-#include "server/common/service.h"
 
 namespace ingot {
 
@@ -24,7 +23,6 @@ struct MessageForm {
 };
 
 /// Makes the writer of a response with one choice.
-std::unique_ptr<ResponseWriter> messages_writer(const Service& service, MessageForm form,
-                                                const ReplyText& reply);
+std::unique_ptr<ResponseWriter> messages_writer(MessageForm form, const ReplyText& reply);
 
 }  // namespace ingot
