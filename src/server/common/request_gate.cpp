@@ -116,7 +116,7 @@ HttpResponse RequestGate::preflight(const HttpRequest& request, const std::strin
 }
 
 std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& request, bool has_body) {
-  Admitted admitted{.id = new_request_id()};
+  Admitted admitted;
   RouteMatch match;
   const auto refused = [&](HttpResponse response) {
     service_.http_metrics().add_response(match.route != nullptr ? match.route->path : "other",
@@ -128,6 +128,7 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     return refused(refusal_response(error, admitted.errors, admitted.id));
   };
   try {
+    admitted.id = new_request_id();
     match = find_route(options_.routes, request.method, request.path);
     admitted.errors = error_form(match, request);
     const Route* route = match.route;
