@@ -71,14 +71,22 @@ struct LineReader {
     if (inputs != 1) refuse_line("expected exactly one of prompt, prompt_ids and messages");
     // Each line draws a seed of its own.
     if (is_given_as(*values.app, "--seed", "-1")) request.sampling.seed = random_seed();
-    for (const auto& [name, value] : *j.as_object()) {
+    for (const auto& [name, unused] : *j.as_object()) {
       const bool is_text = name == "prompt" || name == "special" || name == "suffix";
       if (is_text || (has_messages && is_chat_member(name))) continue;
-      const RequestField* field = find_field(name, place::kLine);
-      if (field == nullptr) refuse_line(cat("unknown member ", printable(name)));
-      const bool is_bias = name == "logit_bias";
-      set_field(request, *field, is_bias ? with_token_ids(value, instance.tokenizer()) : value,
-                place::kLine);
+      if (find_field(name, place::kLine) == nullptr) {
+        refuse_line(cat("unknown member ", printable(name)));
+      }
+    }
+    const Json* biases = j.find("logit_bias");
+    const Json biases_by_id =
+        biases == nullptr ? Json() : with_token_ids(*biases, instance.tokenizer());
+    for (const RequestField& field : request_fields()) {
+      if ((field.places & place::kLine) == 0) continue;
+      set_named_field(request, field, place::kLine, [&](std::string_view name) {
+        const Json* value = j.find(name);
+        return value == biases && value != nullptr ? &biases_by_id : value;
+      });
     }
     if (has_messages) request.prompt = encode_chat(j);
     if (prompt != nullptr) {

@@ -27,9 +27,10 @@ struct Request {
   std::int64_t continued = 0;
   SamplingParams sampling{};    ///< how to draw; `end_ids` extend the model's own end tokens
   std::int64_t max_tokens = 0;  ///< limit on the number of tokens to draw
-  /// Stop strings. The text ends before the first stop string that occurs. The reader still gets
-  /// the ids and log-probabilities of the tokens that spell this string.
+  /// Stop strings. The text ends at the first stop string that occurs: see `include_stop`. The
+  /// reader still gets the ids and log-probabilities of the tokens that spell this string.
   std::vector<std::string> stop{};
+  bool include_stop = false;              ///< whether the text keeps the stop string or stop token
   bool ignore_eos = false;                ///< whether to continue after the model's end tokens
   std::int32_t prompt_logprobs = -1;      ///< number of likeliest tokens per prompt token; -1 = off
   std::int64_t prompt_logprobs_from = 0;  ///< index of the first prompt token to score

@@ -51,11 +51,15 @@ constexpr FieldVariation kSeedAt[] = {
 constexpr std::span<const FieldVariation> kSame{};
 constexpr FieldVariation kScoresAt[] = {{kRun | kHttp, FieldRange{0, kLogprobsMax}}};
 
+constexpr FieldAlias kMaxTokensNames[] = {{"max_new_tokens", kLine | kChat | kCompletions},
+                                          {"n_predict", kLine | kChat | kCompletions}};
+constexpr FieldAlias kRepetitionNames[] = {{"repeat_penalty", kGenerates | kSet}};
+
 // The columns are the members of RequestField.
 constexpr RequestField kFields[] = {
     {"prompt_ids", &Request::prompt, kLine, {}, "Token ids to continue"},
     {"max_tokens", &Request::max_tokens, (kGenerates & ~kResponses) | kSet, kTokens,
-     "Tokens to generate at most", "", kMaxTokensAt, kHttp},
+     "Tokens to generate at most", "", kMaxTokensAt, kHttp, "", kMaxTokensNames},
     {"max_completion_tokens", &Request::max_tokens, kChat | kCompletions, kTokens,
      "Another name for max_tokens", "", kMaxTokensAt, kHttp},
     {"max_output_tokens", &Request::max_tokens, kResponses, kTokens, "Tokens to generate at most",
@@ -76,7 +80,8 @@ constexpr RequestField kFields[] = {
     {"repetition_penalty",
      Real{&S::repetition_penalty, &A::repetition_penalty, &C::repetition_penalty},
      kSetting | kModel, FieldRange{0.01, 100},
-     "Makes tokens of prompt and text less likely above 1", "penalty_repeat"},
+     "Makes tokens of prompt and text less likely above 1", "penalty_repeat", kSame, 0, "",
+     kRepetitionNames},
     {"presence_penalty", Real{&S::presence_penalty, &A::presence_penalty, &C::presence_penalty},
      kSetting, kPenalty, "Subtracted from the logit of each token that the text has"},
     {"frequency_penalty", Real{&S::frequency_penalty, &A::frequency_penalty, &C::frequency_penalty},
@@ -143,6 +148,11 @@ constexpr RequestField kFields[] = {
      kHttp},
     {"stop_token_ids", InSampling<std::vector<std::int32_t>>{&S::end_ids}, kDraws, FieldRange{},
      "End the text at this token id, or ids: 1,2", "", kSame, 0, "--stop-token"},
+    {"include_stop_str_in_output",
+     &Request::include_stop,
+     kLine | kOpenAi,
+     {},
+     "Keep the stop string, or the stop token's text, in the text"},
     {"min_tokens", InSampling<std::int64_t>{&S::min_tokens}, kDraws, kTokens,
      "Tokens before which no end or stop token is chosen, and no stop string ends the text"},
     {"ignore_eos", &Request::ignore_eos, kDraws, {}, "Continue behind end-of-sequence tokens"},
@@ -382,13 +392,22 @@ void check_texts(std::string_view name, const std::vector<std::string>& texts, s
   }
 }
 
+std::string flag_named(std::string_view name) {
+  std::string flag = cat("--", name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
 }  // namespace
 
 std::span<const RequestField> request_fields() { return kFields; }
 
 const RequestField* find_field(std::string_view name, Places places) {
+  const auto is_named = [&](const auto& one) {
+    return one.name == name && (one.places & places) != 0;
+  };
   const auto* found = std::find_if(std::begin(kFields), std::end(kFields), [&](const auto& f) {
-    return f.name == name && (f.places & places) != 0;
+    return is_named(f) || std::any_of(f.aliases.begin(), f.aliases.end(), is_named);
   });
   return found == std::end(kFields) ? nullptr : found;
 }
@@ -400,11 +419,24 @@ FieldRange range_at(const RequestField& field, Places where) {
   return field.range;
 }
 
+std::vector<std::string_view> names_at(const RequestField& field, Places places) {
+  std::vector<std::string_view> names{field.name};
+  for (const FieldAlias& alias : field.aliases) {
+    if ((alias.places & places) != 0) names.push_back(alias.name);
+  }
+  return names;
+}
+
 std::string flag_of(const RequestField& field) {
-  if (!field.flag.empty()) return std::string(field.flag);
-  std::string flag = cat("--", field.name);
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
+  return field.flag.empty() ? flag_named(field.name) : std::string(field.flag);
+}
+
+std::string flags_of(const RequestField& field, Places command) {
+  std::string flags = flag_of(field);
+  for (const FieldAlias& alias : field.aliases) {
+    if ((alias.places & command) != 0) flags += cat(",", flag_named(alias.name));
+  }
+  return flags;
 }
 
 Request default_request(Places where) {
@@ -428,6 +460,23 @@ void set_field(Request& request, const RequestField& field, const Json& value, P
   if (field.name == "allowed_token_ids" && where != kSession &&
       request.sampling.allowed_token_ids.empty()) {
     refuse(field.name, " is empty, possible are lists of one token or more");
+  }
+}
+
+void set_named_field(Request& request, const RequestField& field, Places where,
+                     FunctionRef<const Json*(std::string_view name)> find) {
+  std::string_view set_by;
+  for (const std::string_view name : names_at(field, where)) {
+    const Json* value = find(name);
+    if (value == nullptr) continue;
+    Request given;
+    with_value(field, JsonReader{std::string(name), *value, range_at(field, where)}, given);
+    if (set_by.empty()) {
+      copy_field(field, request, given);
+      set_by = name;
+    } else if (field_text(field, given) != field_text(field, request)) {
+      refuse(name, cat(" is another value than that of ", set_by, ", its other name"));
+    }
   }
 }
 

@@ -150,6 +150,14 @@ TEST(RequestFields, EveryPlaceHasANameOnce) {
     for (Places bit = 1; bit <= place::kModel; bit <<= 1) {
       if ((one.places & bit) == 0) continue;
       EXPECT_EQ(find_field(one.name, bit), &one) << one.name;
+      for (const std::string_view name : names_at(one, bit)) {
+        EXPECT_EQ(find_field(name, bit), &one) << name;
+      }
+    }
+    for (const FieldAlias& alias : one.aliases) {
+      EXPECT_EQ(alias.places & ~one.places, 0u) << alias.name;
+      // Files have one name for each field.
+      EXPECT_EQ(find_field(alias.name, place::kSession | place::kModel), nullptr) << alias.name;
     }
   }
 }
@@ -281,6 +289,38 @@ TEST(SetField, ASeedOfMinusOneOrNullIsRandom) {
   EXPECT_EQ(seed_of("-2", place::kChat), ~std::uint64_t{1});
   EXPECT_EQ(seed_of("18446744073709551615", place::kChat), ~std::uint64_t{0});
   EXPECT_NE(refusal("seed", "-1", place::kSession), "");
+}
+
+/// The repetition penalty that a JSON object sets under any of its names; the error's text, if any.
+std::string repetition(std::string_view json) {
+  const RequestField& field = *find_field("repeat_penalty", place::kChat);
+  const Json object = parse_json(json, "test", "json");
+  Request request;
+  try {
+    set_named_field(request, field, place::kChat,
+                    [&](std::string_view name) { return object.find(name); });
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalid);
+    return e.message();
+  }
+  return field_text(field, request);
+}
+
+TEST(SetNamedField, TakesEachNameAndRefusesContradictions) {
+  EXPECT_EQ(repetition("{}"), "1");
+  EXPECT_EQ(repetition(R"({"repetition_penalty": 1.5})"), "1.5");
+  EXPECT_EQ(repetition(R"({"repeat_penalty": 1.5})"), "1.5");
+  EXPECT_EQ(repetition(R"({"repeat_penalty": 2, "repetition_penalty": 2.0})"), "2");
+  EXPECT_EQ(repetition(R"({"repeat_penalty": 2, "repetition_penalty": 1})"),
+            "repeat_penalty is another value than that of repetition_penalty, its other name");
+  EXPECT_EQ(repetition(R"({"repeat_penalty": 0})"),
+            "repeat_penalty is 0, possible are values from 0.01 to 100");
+}
+
+TEST(RequestFields, FlagsHaveTheAliases) {
+  EXPECT_EQ(flags_of(*find_field("repetition_penalty", place::kRun), place::kRun),
+            "--repetition-penalty,--repeat-penalty");
+  EXPECT_EQ(flags_of(*find_field("max_tokens", place::kRun), place::kRun), "--max-tokens");
 }
 
 TEST(FieldJson, GivesTheValueBack) {

@@ -34,7 +34,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
       channel_(std::move(channel)),
       sequence_(cache),
       needs_counts_(has_penalty(request_.sampling)),
-      stop_(request_.stop),
+      stop_(request_.stop, stop_end()),
       queued_(time) {
   sequence_.id = id;
   sequence_.request = this;
@@ -111,7 +111,7 @@ void RunningRequest::replay_history() {
     replayed_bytes_ -= stop_.add(piece, ++tokens >= request_.sampling.min_tokens).size();
   }
   if (!stop_.stopped()) return;
-  stop_ = StopText(request_.stop);
+  stop_ = StopText(request_.stop, stop_end());
   replayed_bytes_ = 0;
 }
 
@@ -209,6 +209,7 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
     return -1;
   }
   if (is_end(drawn.id)) {
+    if (request_.include_stop) add_text(drawn.id, delta.text);
     flush_text(delta.text);
     if (!delta.text.empty()) push(std::move(delta));
     finish(FinishReason::kStop);
@@ -260,6 +261,10 @@ bool RunningRequest::is_end(std::int32_t id) const {
   return std::find(ends.begin(), ends.end(), id) != ends.end();
 }
 
+StopEnd RunningRequest::stop_end() const {
+  return request_.include_stop ? StopEnd::kBehind : StopEnd::kBefore;
+}
+
 void RunningRequest::add_text(std::int32_t id, std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
@@ -273,7 +278,7 @@ void RunningRequest::release_text(std::string_view more, std::string& text) {
   text += more.substr(known);
 }
 
-/// Delivers the text that was held back, up to a stop string if it contains one.
+/// Delivers the text that was held back, up to its end at a stop string if it contains one.
 void RunningRequest::flush_text(std::string& text) {
   if (!detokenizer_) return;
   std::string piece;

@@ -95,6 +95,7 @@ class RunningRequest {
   void prepare_sampling(const Tokenizer* tokenizer);
   /// Returns whether min_tokens tokens are drawn, so that a stop string may end the text.
   bool may_stop() const { return request_.continued + generated_ >= request_.sampling.min_tokens; }
+  StopEnd stop_end() const;
   void replay_history();
   void add_to_history(const Drawn& drawn);
   void add_text(std::int32_t id, std::string& text);

@@ -37,6 +37,23 @@ TEST(StopText, NothingOfTheStopStringIsShown) {
   EXPECT_EQ(shown({"stop"}, {"stop"}), "|");
 }
 
+TEST(StopText, BehindKeepsTheStopStringAndNothingMore) {
+  const auto kept = [](const std::vector<std::string>& stops,
+                       const std::vector<std::string>& pieces) {
+    StopText text(stops, StopEnd::kBehind);
+    const std::string all = shown(text, pieces);
+    EXPECT_TRUE(text.stopped());
+    return all;
+  };
+  EXPECT_EQ(kept({"END"}, {"aE", "N", "Dmore", "x"}), "a||END||");
+  // "abcd" may still follow "bc", until the text ends or continues otherwise.
+  EXPECT_EQ(kept({"bc", "abcd"}, {"xabc", "dz"}), "x|abcd|");
+  EXPECT_EQ(kept({"bc", "abcd"}, {"xabc", "e"}), "x|abc|");
+  EXPECT_EQ(kept({"bc", "abcd"}, {"xabc"}), "x|abc");
+  // Both start at one byte, so the shorter one ends the text.
+  EXPECT_EQ(kept({"aaa", "a"}, {"xaaa"}), "xa|");
+}
+
 TEST(StopText, TheEarliestStartWins) {
   // "bc" is complete first, but "abcd" may have started before it.
   EXPECT_EQ(shown({"bc", "abcd"}, {"xabc", "d"}), "x||");

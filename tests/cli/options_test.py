@@ -285,6 +285,8 @@ class Options(ingot.CliTest):
         self.assertIn("[0.01 - 100]", run("run", "--help").out.decode())
         self.assert_done(run("run", self.model, "-p", "a", "--print-ids", "--max-tokens", "1",
                              "--repetition-penalty", "0.01"))
+        self.assert_done(run("run", self.model, "-p", "a", "--print-ids", "--max-tokens", "1",
+                             "--repeat-penalty", "0.01"))
 
     def test_a_wrong_command_is_named_with_those_that_there_are(self):
         for word in ("nope", "Run"):

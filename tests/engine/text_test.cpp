@@ -211,5 +211,27 @@ TEST_F(TextTest, MirostatContinuesNoText) {
   }
 }
 
+TEST_F(TextTest, AStopStaysInTheTextWhereItIsWanted) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Result free = run(request(seed));
+    Request with = request(seed);
+    with.include_stop = true;
+    with.stop = {free.text.substr(0, 1)};
+    if (is_utf8(with.stop[0])) {
+      const Result stopped = run(with);
+      EXPECT_EQ(stopped.text, with.stop[0]);
+      EXPECT_EQ(stopped.stop, 0);
+    }
+    with.stop.clear();
+    with.sampling.end_ids = {free.ids.back()};
+    const auto end = std::find(free.ids.begin(), free.ids.end(), free.ids.back());
+    const std::vector<std::int32_t> until(free.ids.begin(), end + 1);
+    const Result ended = run(with);
+    EXPECT_EQ(ended.text, detokenize(*tokenizer_, until, {.strip_leading_space = false}));
+    EXPECT_EQ(ended.ids, std::vector<std::int32_t>(free.ids.begin(), end));
+    EXPECT_EQ(ended.finish, FinishReason::kStop);
+  }
+}
+
 }  // namespace
 }  // namespace ingot::testing_support

@@ -25,8 +25,10 @@ MEMBERS = {
     "tools": ["array"], "tool_choice": ["object"], "service_tier": ["string"],
     "speed": ["string"], "cache_control": ["object"], "chat_template_kwargs": ["object"],
     "seed": ["integer"], "priority": ["integer"], "cache_salt": ["string"],
+    "container": ["string", "object"], "context_management": ["object"], "mcp_servers": ["array"],
+    "betas": ["array"],
     # Never, whatever they are.
-    "stop": [], "container": [], "context_management": [], "mcp_servers": []}
+    "stop": [], "inference_geo": [], "output_format": []}
 
 
 def merged(names):
@@ -236,11 +238,36 @@ class Messages(MessagesTest):
             for value in wrong_values(*kinds):
                 self.refused(name, **{name: value})
 
+    def test_hints(self):
+        """Hints of coding agents change nothing, and demands are refused."""
+        cached = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+        content = [{"type": "text", "text": "Hello", **cached}]
+        hints = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]},
+                 "container": "container_1", "mcp_servers": [], "betas": ["x-2099-01-01"],
+                 "service_tier": "priority", "output_config": {"effort": "high"}, **cached}
+        status, _, reply = self.server.request(
+            "POST", PATH, {**ASK, **hints, "metadata": {"user_id": "me"},
+                           "system": [{"type": "text", "text": "Be kind", **cached}],
+                           "messages": [{"role": "user", "content": content, **cached}]},
+            **{"anthropic-beta": "a-2025-01-01,b-2099-12-31"})
+        found = json.loads(reply)
+        self.assertEqual(status, 200, found)
+        self.assertEqual(found["content"], self.ask(system="Be kind")["content"])
+        self.assertEqual({w["param"] for w in found["warnings"]},
+                         set(hints) - {"output_config"} | {"output_config.effort"})
+        counted = self.server.post(COUNT, {"messages": [USER], **hints})[1]
+        self.assertEqual(counted["input_tokens"], self.count())
+        self.ask(container={"id": "container_1", "skills": []})
+        self.refused("container.skills", container={"skills": [{"type": "anthropic"}]})
+        self.refused("mcp_servers", mcp_servers=[{"type": "url", "url": "https://x", "name": "x"}])
+        self.refused("output_config.format", output_config={"format": {"type": "json_schema"}})
+
     def error(self, method="POST", path=PATH, body=None, **headers):
         """(status, type) of an error in Anthropic's form."""
         status, _, content = self.server.request(method, path, body, **headers)
         found = json.loads(content)
         self.assertEqual(found["type"], "error", found)
+        self.assertTrue(found["request_id"], found)
         return status, found["error"]["type"]
 
     def test_errors_of_common_code(self):
@@ -259,6 +286,7 @@ class Messages(MessagesTest):
         name, event = self.server.cancelled(PATH, {**ASK, **LONG})[-1]
         self.assertEqual((name, event["type"], event["error"]["code"]),
                          ("error", "error", "cancelled"))
+        self.assertTrue(event["request_id"], event)
 
     def test_request_id(self):
         _, fields, content = self.server.request("POST", PATH, ASK)

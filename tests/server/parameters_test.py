@@ -145,10 +145,13 @@ class Parameters(server.ServerTest):
         self.assertEqual(len(self.good(self.chat(n=2.0))["choices"]), 2)
         self.each("n", 0, -1, 129, 10 ** 6, text=True)
         self.each("best_of", 0, 2, text=True)
+        self.each("best_of", 0, 2)
+        self.good(self.text(best_of=None))
         self.each("use_beam_search", True)
         self.good(self.text(best_of=1, use_beam_search=False, service_tier="default"))
         self.good(self.chat(best_of=1, service_tier="default"))
-        self.each("service_tier", "flex")
+        self.good(self.chat(service_tier="flex"), "service_tier")
+        self.each("service_tier", "x" * 65)
         choices = self.good(self.chat(n=16, temperature=1, seed=7, max_tokens=4))["choices"]
         self.assertEqual([c["index"] for c in choices], list(range(16)))
         self.assertEqual(len(self.good(self.text(prompt=["a", "b"], n=3))["choices"]), 6)
@@ -185,6 +188,24 @@ class Parameters(server.ServerTest):
             for value in (-2, 2, 0):
                 self.good(self.chat(**{name: value}))
         self.each("repetition_penalty", 0, -1, 1e-40, 1e38)
+
+    def test_q10_aliases(self):
+        """An alias sets its field, and contradicts it if the values differ."""
+        self.each("repeat_penalty", 0, -1, 1e38, "1")
+        def said(**members):
+            reply = self.text(prompt=[7, 7], temperature=0, logit_bias={"7": 50},
+                              return_token_ids=True, **members)
+            return self.good(reply)["choices"]
+        self.assertEqual(said()[0]["token_ids"], [7])
+        self.assertNotEqual(said(repeat_penalty=100)[0]["token_ids"], [7])
+        self.assertEqual(said(repeat_penalty=100), said(repetition_penalty=100))
+        self.good(self.chat(repeat_penalty=2, repetition_penalty=2.0))
+        self.assert_error(self.chat(repeat_penalty=2, repetition_penalty=1), 400,
+                          param="repeat_penalty")
+        for name in ("max_new_tokens", "n_predict"):
+            used = self.good(self.chat(max_tokens=None, ignore_eos=True, **{name: 3}))["usage"]
+            self.assertEqual(used["completion_tokens"], 3)
+            self.assert_error(self.text(max_tokens=2, **{name: 3}), 400, param=name)
 
     def test_q11_logit_bias(self):
         self.each("logit_bias", {str(self.vocab): 1}, {"-1": 1}, {"abc": 1}, {"1e3": 1}, {"": 1},
@@ -280,6 +301,14 @@ class Parameters(server.ServerTest):
         ended = self.good(self.text(prompt="Hello", temperature=0, max_tokens=3,
                                     stop_token_ids=[one[1]]))["choices"][0]
         self.assertEqual(ended["finish_reason"], "stop")
+        until = self.good(self.text(prompt="Hello", temperature=0,
+                                    max_tokens=one.index(one[1]) + 1))["choices"][0]
+        for stream in (False, True):
+            reply = self.text(prompt="Hello", temperature=0, max_tokens=3, stop_token_ids=[one[1]],
+                              include_stop_str_in_output=True, stream=stream)
+            chunks = reply.events()[:-1] if stream else [self.good(reply)]
+            said = "".join(chunk["choices"][0]["text"] for chunk in chunks)
+            self.assertEqual(said, until["text"])
 
     def test_q14_logprobs(self):
         self.assert_error(self.chat(logprobs=True, top_logprobs=21), 400, param="top_logprobs")
@@ -357,6 +386,20 @@ class Parameters(server.ServerTest):
         self.assertTrue(all(chunk["usage"] is None for chunk in chunks))
         for chunk in self.chat(stream=True).events()[:-1]:
             self.assertNotIn("usage", chunk)
+
+    def test_q17_usage_in_each_chunk(self):
+        """Counts of all choices so far, which end at the counts of the whole response."""
+        options = {"include_usage": True, "continuous_usage_stats": True}
+        reply = self.text(prompt=[[5, 6], [7]], n=2, max_tokens=6, ignore_eos=True, stream=True,
+                          stream_options=options)
+        used = [chunk["usage"] for chunk in reply.events()[:-1]]
+        counts = [usage["completion_tokens"] for usage in used]
+        self.assertEqual(counts, sorted(counts))
+        self.assertEqual(counts[-1], 24)
+        for usage in used:
+            self.assertEqual(usage["prompt_tokens"], 3)
+            self.assertEqual(usage["total_tokens"], 3 + usage["completion_tokens"])
+        self.good(self.chat(stream_options=options), "stream_options")
 
     def test_q19_models(self):
         for name in ("gpt-4", "", "x" * 10 ** 6, "../x", "/etc/passwd", "INGOT-DEMO",

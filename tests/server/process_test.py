@@ -78,6 +78,11 @@ class Addresses(ProcessTest):
     def test_k03_every_page_only_with_keys(self):
         self.refuses(ingot.USAGE, "--cors-origin", "*", says=["--cors-origin"])
 
+    def test_names_of_the_model(self):
+        self.refuses(ingot.USAGE, "--model-name", "a", "--model-name", "a",
+                     says=("--model-name", "twice"))
+        self.refuses(ingot.USAGE, "--model-name", "a", "--model-name", "", says=("--model-name",))
+
     def test_k03_ipv6(self):
         if not has_ipv6():
             self.skipTest("this machine has no ::1")

@@ -29,11 +29,13 @@ MEMBERS = {
     "metadata": ["object"], "reasoning": ["object"], "text": ["object"], "tools": ["array"],
     "tool_choice": ["string"], "truncation": ["string"], "user": ["string"],
     "service_tier": ["string"], "safety_identifier": ["string"], "prompt_cache_key": ["string"],
-    "prompt_cache_options": ["object"], "chat_template_kwargs": ["object"],
-    "priority": ["integer"], "deadline_ms": ["number"], "cache_salt": ["string"],
+    "prompt_cache_options": ["object"], "client_metadata": ["object"],
+    "context_management": ["array"], "max_tool_calls": ["integer"],
+    "chat_template_kwargs": ["object"], "priority": ["integer"], "deadline_ms": ["number"],
+    "cache_salt": ["string"],
     # Never, whatever they are.
     "previous_response_id": [], "conversation": [], "prompt": [], "moderation": [],
-    "max_tool_calls": [], "context_management": []}
+    "image": []}
 
 
 def merged(names):
@@ -157,6 +159,13 @@ class Responses(ServerTest):
                          [("include", "ignored")])
         self.assertEqual(warned(max_output_tokens=100000), [("max_output_tokens", "clamped")])
         self.assertEqual(warned(max_tokens=5), [("max_tokens", "unknown")])
+        hints = {"client_metadata": {"x": "y"}, "prompt_cache_key": "k", "safety_identifier": "s",
+                 "prompt_cache_retention": "24h", "service_tier": "priority", "max_tool_calls": 3,
+                 "context_management": [{"type": "compaction", "compact_threshold": 1000}]}
+        for name, value in hints.items():
+            self.assertEqual(warned(**{name: value}), [(name, "ignored")])
+        self.assertEqual(warned(text={"verbosity": "low"}), [("text.verbosity", "ignored")])
+        self.assertEqual(warned(best_of=1), [])
 
     def test_refused(self):
         def refused(param, **members):
@@ -168,6 +177,7 @@ class Responses(ServerTest):
         refused("tools", tools=[{"type": "function", "name": "f"}])
         refused("tool_choice", tool_choice="required")
         refused("truncation", truncation="some")
+        refused("best_of", best_of=2)
         refused("max_output_tokens", max_output_tokens=0)
         refused("temperature", temperature=100.1)
         refused("top_logprobs", top_logprobs=21)

@@ -16,9 +16,8 @@ void declare(CLI::App& app, Value& value, const NumberOption<Number>& option, Pa
   const std::string name(option.name);
   auto* added = app.add_option_function<std::string>(
       name,
-      [&value, name, low = option.low, high = option.high, parse](const std::string& text) {
-        value = static_cast<Value>(parse(text, name, low, high));
-      },
+      [&value, name = name.substr(0, name.find(',')), low = option.low, high = option.high, parse](
+          const std::string& text) { value = static_cast<Value>(parse(text, name, low, high)); },
       std::string(option.help));
   added->type_name(cat("NUMBER in [", option.low, " - ", option.high, "]"));
   if constexpr (std::is_arithmetic_v<Value>) {

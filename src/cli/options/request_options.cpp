@@ -85,7 +85,7 @@ void add_request_options(CLI::App& app, Request& request, Places command) {
   for (const RequestField& field : request_fields()) {
     if ((field.places & command) == 0) continue;
     const FlagDeclarer declare{.app = app,
-                               .flag = flag_of(field),
+                               .flag = flags_of(field, command),
                                .help = std::string(field.help),
                                .range = range_at(field, command),
                                .command = command};

@@ -1,8 +1,10 @@
 // ingot serve: serves a model over HTTP, from start-up to the end of the process.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/index.h"
@@ -44,8 +46,18 @@ constexpr double kWeightCheckSeconds = 5;
 /// Number of engine steps that GET /admin/steps shows.
 constexpr std::size_t kStepsKept = 256;
 
-std::string served_name(const ServerConfig& config, const Instance& instance) {
-  if (config.model_name) return *config.model_name;
+/// Errors: Error{kInvalid} if a name of the model is empty or comes twice.
+void check_model_names(const std::vector<std::string>& names) {
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (name->empty()) throw bad_option("--model-name", *name, "expected a name");
+    if (std::find(names.begin(), name, *name) != name) {
+      throw bad_option("--model-name", *name, "the name comes twice");
+    }
+  }
+}
+
+/// The name of the model's file, without its ending.
+std::string file_name(const Instance& instance) {
   const std::string& path = instance.name();
   std::string name = path.substr(path.find_last_of('/') + 1);
   if (name.ends_with(".gguf")) name.resize(name.size() - 5);
@@ -202,6 +214,7 @@ int drain(double seconds, std::string_view cause, Service& service, Engine& engi
 
 int serve(ServerValues values) {
   ServerConfig& config = values.server;
+  check_model_names(config.model_names);
   StopSignal stop(kForced);
   config.listen.io_threads = default_io_threads();
   fit_connections(config.listen);
@@ -225,8 +238,14 @@ int serve(ServerValues values) {
   }
 
   ServingEngine serving(config, std::move(keys.weights), instance, stop);
+  std::vector<std::string> aliases = config.model_names;
+  if (aliases.empty()) aliases.push_back(file_name(instance));
+  std::string model_name = std::move(aliases.front());
+  aliases.erase(aliases.begin());
   ServiceOptions options{.limits = config.requests,
-                         .model_name = served_name(config, instance),
+                         .model_name = std::move(model_name),
+                         .aliases = std::move(aliases),
+                         .any_model = config.any_model,
                          .version = INGOT_VERSION,
                          .fingerprint = std::move(fingerprint),
                          .keys = keys.keys.size(),

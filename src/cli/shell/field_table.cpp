@@ -63,6 +63,18 @@ std::string by_place(Places places, TextAt text_at) {
   return list.empty() ? usual->first : cat(list, "else ", usual->first);
 }
 
+/// A field's other names, with their places: "; also `n_predict` (JSON lines)".
+std::string alias_text(const RequestField& field) {
+  std::string text;
+  for (const FieldAlias& alias : field.aliases) {
+    const bool is_everywhere =
+        (field.places & ~(alias.places | place::kSession | place::kModel)) == 0;
+    text += cat("; also `", alias.name, "`",
+                is_everywhere ? std::string() : cat(" (", names(alias.places), ")"));
+  }
+  return text;
+}
+
 std::string line(const RequestField& field) {
   // Fields at other places have no default: an absent field keeps its earlier value.
   constexpr Places kWithDefaults = place::kFlags | place::kHttp | place::kEmbeddings;
@@ -71,7 +83,7 @@ std::string line(const RequestField& field) {
   const std::string flag = field.flag.empty() ? "" : cat("; flag `", field.flag, "`");
   return cat("| `", field.name, "` | ", kTypes[field.member.index()], " | ",
              by_place(field.places, range), " | ", by_place(field.places & kWithDefaults, initial),
-             " | ", names(field.places), flag, " | ", field.help, " |\n");
+             " | ", names(field.places), flag, alias_text(field), " | ", field.help, " |\n");
 }
 
 }  // namespace

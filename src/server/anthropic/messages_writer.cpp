@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/response_json.h"
 
@@ -28,8 +29,7 @@ struct Block {
 
 class MessageWriter final : public ResponseWriter {
  public:
-  MessageWriter(const Service& service, MessageForm form, const ReplyText& reply)
-      : service_(service), form_(std::move(form)), reply_(reply) {
+  MessageWriter(MessageForm form, const ReplyText& reply) : form_(std::move(form)), reply_(reply) {
     usage_.prompt_tokens = form_.prompt_tokens;
   }
 
@@ -69,7 +69,7 @@ class MessageWriter final : public ResponseWriter {
 
   void write_error(const ApiError& error, std::string& out) override {
     out += "event: error\n";
-    append_event(out, error_json(error, ErrorForm::kAnthropic));
+    append_event(out, error_json(error, ErrorForm::kAnthropic, form_.id));
   }
 
  private:
@@ -129,10 +129,10 @@ class MessageWriter final : public ResponseWriter {
   Json message() {
     Json content = Json::array();
     for (const Block& block : blocks_) content.push(block.json());
-    Json j = json_object({{"id", form_.id},
+    Json j = json_object({{"id", cat("msg_", form_.id)},
                           {"type", "message"},
                           {"role", "assistant"},
-                          {"model", service_.options().model_name},
+                          {"model", form_.model},
                           {"content", std::move(content)},
                           {"stop_reason", stop_reason_},
                           {"stop_sequence", stop_sequence_},
@@ -142,7 +142,6 @@ class MessageWriter final : public ResponseWriter {
     return j;
   }
 
-  const Service& service_;
   MessageForm form_;
   ReplyText reply_;
   Usage usage_;
@@ -154,9 +153,8 @@ class MessageWriter final : public ResponseWriter {
 
 }  // namespace
 
-std::unique_ptr<ResponseWriter> messages_writer(const Service& service, MessageForm form,
-                                                const ReplyText& reply) {
-  return std::make_unique<MessageWriter>(service, std::move(form), reply);
+std::unique_ptr<ResponseWriter> messages_writer(MessageForm form, const ReplyText& reply) {
+  return std::make_unique<MessageWriter>(std::move(form), reply);
 }
 
 }  // namespace ingot

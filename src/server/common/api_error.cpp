@@ -58,7 +58,7 @@ std::string_view type_of(int status, bool is_anthropic) {
 
 }  // namespace
 
-std::string error_json(const ApiError& error, ErrorForm form) {
+std::string error_json(const ApiError& error, ErrorForm form, const std::string& request_id) {
   const bool is_anthropic = form == ErrorForm::kAnthropic;
   const bool is_own = is_anthropic && !error.anthropic_message.empty();
   const std::string& message = is_own ? error.anthropic_message : error.message;
@@ -71,12 +71,13 @@ std::string error_json(const ApiError& error, ErrorForm form) {
   Json outer = Json::object();
   if (is_anthropic) outer.set("type", "error");
   outer.set("error", std::move(inner));
+  if (is_anthropic && !request_id.empty()) outer.set("request_id", request_id);
   return outer.dump();
 }
 
-HttpResponse error_response(const ApiError& error, ErrorForm form) {
+HttpResponse error_response(const ApiError& error, ErrorForm form, const std::string& request_id) {
   HttpResponse response{.status = error.status,
-                        .body = error_json(error, form),
+                        .body = error_json(error, form, request_id),
                         .error = {.code = error.code, .param = error.param}};
   const bool is_for_now = error.status == 429 || error.status == 503;
   if (is_for_now && error.retry_seconds > 0) {

@@ -33,13 +33,16 @@ struct ApiError : std::exception {
 /// The JSON form of an error, which depends on the API that the client uses.
 enum class ErrorForm {
   kOpenAi,     ///< {"error": {"message", "type", "param", "code"}}
-  kAnthropic,  ///< {"type": "error", "error": {"type", "message", ...}}, with Anthropic's types
+  kAnthropic,  ///< {"type": "error", "error": {"type", "message", ...}, "request_id"}
 };
 
-/// Formats an error as a JSON object, with a shortened and printable message.
-std::string error_json(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
+/// Formats an error as a JSON object, with a shortened and printable message. `request_id`: the
+/// request's id, for Anthropic's form; empty: unknown.
+std::string error_json(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi,
+                       const std::string& request_id = {});
 /// Makes the response to an error, with header fields that tell clients whether to retry.
-HttpResponse error_response(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
+HttpResponse error_response(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi,
+                            const std::string& request_id = {});
 
 /// Makes an error 400 about the body's member `param`.
 ApiError invalid_request(std::string param, std::string message);

@@ -1,6 +1,7 @@
 // Reads the request members that several endpoints share.
 #include "server/common/common_params.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/text.h"
@@ -63,13 +64,11 @@ std::vector<std::string> read_stops(Params& params, std::string_view name) {
   return stops;
 }
 
-/// Sets a field from JSON. In `logit_bias`, texts count as their tokens, unless there are too many.
-void set_body_field(Request& request, const RequestField& field, const Json& value,
-                    const Call& call, Places where) {
-  const bool is_bias = field.name == "logit_bias" && value.as_object() != nullptr &&
-                       value.as_object()->size() <= kBiasesMax && call.service.has_tokenizer();
-  if (!is_bias) return set_field(request, field, value, where);
-  set_field(request, field, with_token_ids(value, &call.service.tokenizer()), where);
+/// Returns `logit_bias` with the tokens of its texts, unless it has too many entries.
+Json read_biases(const Json& value, const Service& service) {
+  const Json::Object* biases = value.as_object();
+  const bool has_texts = biases != nullptr && biases->size() <= kBiasesMax;
+  return has_texts && service.has_tokenizer() ? with_token_ids(value, &service.tokenizer()) : value;
 }
 
 /// Only text is supported: output cannot be constrained.
@@ -101,10 +100,16 @@ std::optional<std::int64_t> read_limit(Params& params, std::string_view name, st
 void read_fields(Params& params, const Call& call, Request& request, Places where) {
   request.sampling = call.service.sampling_defaults();
   request.sampling.seed = random_seed();
+  Json biases;
+  const auto find = [&](std::string_view name) -> const Json* {
+    const Json* value = params.take(name);
+    if (value == nullptr || name != "logit_bias") return value;
+    biases = read_biases(*value, call.service);
+    return &biases;
+  };
   for (const RequestField& field : request_fields()) {
     if ((field.places & where) == 0 || (field.read_apart & where) != 0) continue;
-    const Json* value = params.take(field.name);
-    if (value != nullptr) as_api([&] { set_body_field(request, field, *value, call, where); });
+    as_api([&] { set_named_field(request, field, where, find); });
   }
   if (request.sampling.temperature < kTemperatureMin) request.sampling.temperature = 0;
   if ((where & place::kHttp) != 0) {
@@ -132,7 +137,8 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
   std::optional<std::int64_t> wanted;
   bool has_null = false;
   std::string_view from;
-  for (const std::string_view name : {"max_completion_tokens", "max_tokens", "max_output_tokens"}) {
+  for (const std::string_view name : {"max_completion_tokens", "max_tokens", "max_output_tokens",
+                                      "max_new_tokens", "n_predict"}) {
     const RequestField* field = find_field(name, where);
     if (field == nullptr) continue;
     const auto most = static_cast<std::int64_t>(range_at(*field, where).high);
@@ -192,20 +198,23 @@ void refuse_constraints(Params& params) {
   params.whole("best_of", 1, 1);
 }
 
+void read_service_tier(Params& params, std::initializer_list<std::string_view> usual) {
+  constexpr std::size_t kTierBytesMax = 64;
+  const auto tier = params.text("service_tier", kTierBytesMax);
+  if (!tier || std::find(usual.begin(), usual.end(), *tier) != usual.end()) return;
+  params.warn("service_tier", "ignored", "there is one tier");
+}
+
 void read_unsupported(Params& params) {
   refuse_constraints(params);
   read_tools(params);
-  params.one_of("service_tier", {"auto", "default"});
+  read_service_tier(params, {"auto", "default"});
   for (const std::string_view name :
        {"store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
-        "prompt_cache_retention", "spaces_between_special_tokens"}) {
+        "prompt_cache_retention", "client_metadata", "spaces_between_special_tokens"}) {
     params.ignore(name, "it changes nothing here");
   }
   if (params.text("user", 256)) params.warn("user", "ignored", "it changes nothing here");
-  if (params.flag("include_stop_str_in_output").value_or(false)) {
-    throw invalid_request("include_stop_str_in_output",
-                          "include_stop_str_in_output can only be false");
-  }
   if (!params.flag("skip_special_tokens").value_or(true)) {
     throw invalid_request("skip_special_tokens", "skip_special_tokens can only be true");
   }
@@ -215,13 +224,14 @@ StreamParams read_stream(Params& params) {
   StreamParams out{.stream = params.flag("stream").value_or(false)};
   params.within("stream_options", [&](Params& options) {
     out.include_usage = options.flag("include_usage").value_or(false);
+    out.usage_in_chunks = options.flag("continuous_usage_stats").value_or(false);
     if (options.flag("include_obfuscation").value_or(false)) {
       options.warn("include_obfuscation", "ignored", "this server does not pad streams");
     }
   });
   if (!out.stream && params.has("stream_options")) {
     params.warn("stream_options", "ignored", "the response is no stream");
-    out.include_usage = false;
+    out.include_usage = out.usage_in_chunks = false;
   }
   return out;
 }

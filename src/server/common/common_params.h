@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 #include "load/json.h"
@@ -30,12 +31,16 @@ void read_tool_list(Params& params, bool is_none_chosen);
 /// Refuses members that would constrain or change a reply in unsupported ways. Errors: ApiError
 /// naming the member.
 void refuse_constraints(Params& params);
+/// Reads `service_tier`. Values besides `usual` ask for another speed or price, so they add a
+/// warning.
+void read_service_tier(Params& params, std::initializer_list<std::string_view> usual);
 /// Warns about members of OpenAI's API that have no effect here. Refuses unsupported members.
 void read_unsupported(Params& params);
-/// Whether a response is a stream, and whether the stream ends with token counts.
+/// Whether a response is a stream, and where the stream has token counts.
 struct StreamParams {
   bool stream = false;
-  bool include_usage = false;
+  bool include_usage = false;    ///< in a last chunk
+  bool usage_in_chunks = false;  ///< in each chunk with a choice: the counts so far
 };
 StreamParams read_stream(Params& params);
 /// Parses a request's body as JSON. Errors: ApiError{invalid_json}.

@@ -1,17 +1,15 @@
 // RequestGate: checks hosts, API keys, origins and limits; makes error responses; writes the log.
 #include "server/common/request_gate.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <chrono>
 #include <new>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "server/common/request_id.h"
 #include "server/common/route.h"
 #include "server/http/http_head.h"
 
@@ -20,27 +18,6 @@ namespace ingot {
 namespace {
 
 constexpr std::size_t kPreflightBytesMax = 1024;
-
-/// An id of 128 random bits, so that ids cannot be guessed. Random bits are fetched for 256 ids at
-/// once. Nothing if the system gives none.
-std::optional<std::string> new_id() {
-  constexpr std::size_t kBytes = 16;
-  thread_local std::array<unsigned char, 256 * kBytes> random;
-  thread_local std::size_t used = random.size();
-  if (used == random.size()) {
-    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) return std::nullopt;
-    used = 0;
-  }
-  const std::span bytes(random.data() + used, kBytes);
-  used += kBytes;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string id;
-  for (const unsigned char byte : bytes) {
-    id += kDigits[byte >> 4U];
-    id += kDigits[byte & 15U];
-  }
-  return id;
-}
 
 /// The name in a Host field, without its port.
 std::string_view host_name(std::string_view host) {
@@ -57,11 +34,13 @@ bool is_json(const std::string* type) {
   return text == "application/json" || text == "application/json;charset=utf-8";
 }
 
-/// The response when there is no room. It is sent in floods, so each form is made only once.
-const HttpResponse& overload_response(ErrorForm form) {
-  static const HttpResponse kOpenAi = error_response(overloaded(), ErrorForm::kOpenAi);
-  static const HttpResponse kAnthropic = error_response(overloaded(), ErrorForm::kAnthropic);
-  return form == ErrorForm::kAnthropic ? kAnthropic : kOpenAi;
+/// The response when there is no room. It is sent in floods, so a body without an id is made once.
+HttpResponse overload_response(ErrorForm form, const std::string& id) {
+  if (form == ErrorForm::kAnthropic) return refusal_response(overloaded(), form, id);
+  static const HttpResponse kOpenAi = error_response(overloaded());
+  HttpResponse response = kOpenAi;
+  add_id_fields(response.fields, id, form);
+  return response;
 }
 
 /// The key in the Authorization bearer, else in x-api-key (Anthropic's clients), else in api-key
@@ -122,21 +101,21 @@ const std::string* RequestGate::allowed_origin(const HttpRequest& request) const
   return allowed == options_.access.cors_origins.end() ? nullptr : &*allowed;
 }
 
-HttpResponse RequestGate::preflight(const HttpRequest& request) const {
-  if (allowed_origin(request) == nullptr) return {.status = 204, .type = {}};
+HttpResponse RequestGate::preflight(const HttpRequest& request, const std::string& id) const {
+  HttpResponse response{.status = 204, .type = {}};
+  add_id_fields(response.fields, id, ErrorForm::kOpenAi);
+  if (allowed_origin(request) == nullptr) return response;
   // Clients add harmless fields of their own, so the response allows the requested ones.
   const std::string* wanted = request.field("access-control-request-headers");
   const bool is_list = wanted != nullptr && wanted->size() <= kPreflightBytesMax &&
                        std::all_of(wanted->begin(), wanted->end(), [](char c) {
                          return c == ',' || c == ' ' || is_http_token({&c, 1});
                        });
-  return {.status = 204,
-          .type = {},
-          .body = {},
-          .fields = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
-                     {"Access-Control-Allow-Headers",
-                      is_list ? *wanted : "authorization, content-type, x-api-key, api-key"},
-                     {"Access-Control-Max-Age", "600"}}};
+  response.fields.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
+  response.fields.emplace_back("Access-Control-Allow-Headers",
+                               is_list ? *wanted : "authorization, content-type, x-api-key, api-key");
+  response.fields.emplace_back("Access-Control-Max-Age", "600");
+  return response;
 }
 
 std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& request, bool has_body) {
@@ -148,8 +127,13 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     log_.refusal("refused", response.status, request, response.error);
     return response;
   };
+  const auto refuse = [&](const ApiError& error) {
+    return refused(refusal_response(error, admitted.errors, admitted.id));
+  };
   try {
+    admitted.id = new_request_id();
     match = find_route(options_.routes, request.method, request.path);
+    admitted.errors = error_form(match, request);
     const Route* route = match.route;
     const bool is_public = route != nullptr && route->access == Access::kPublic;
     if (request.is_reserved && !is_public) {
@@ -163,14 +147,14 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     const bool is_preflight = request.method == "OPTIONS" &&
                               !options_.access.cors_origins.empty() &&
                               request.field("origin") != nullptr;
-    if (is_preflight && !match.allowed.empty()) return preflight(request);
+    if (is_preflight && !match.allowed.empty()) return preflight(request, admitted.id);
     admitted.key = authenticate(request, route);
     if (route == nullptr && match.allowed.empty()) {
       throw ApiError(404, "not_found", "there is no such path");
     }
     if (route == nullptr) {
-      HttpResponse response =
-          error_response({405, "method_not_allowed", "the path has no such method"}, match.errors);
+      HttpResponse response = refusal_response(
+          {405, "method_not_allowed", "the path has no such method"}, admitted.errors, admitted.id);
       response.fields.emplace_back("Allow", match.allowed);
       return refused(std::move(response));
     }
@@ -186,21 +170,21 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
       // This is checked before the body is read, which is most of the work under overload. It is
       // not thrown, since such refusals come in floods.
       if (service_.is_full() || service_.is_late(admitted.key)) {
-        return refused(overload_response(match.errors));
+        return refused(overload_response(admitted.errors, admitted.id));
       }
     }
-    auto id = new_id();
-    if (!id) throw Error(ErrorCode::kInternal, "the system gives no random numbers");
-    admitted.id = std::move(*id);
+    if (admitted.id.empty()) {
+      throw Error(ErrorCode::kInternal, "the system gives no random numbers");
+    }
     admitted.route = route;
     if (route->kind == RouteKind::kText) admitted.threads = HandlerThreads::kTexts;
     if (route->kind == RouteKind::kState) admitted.threads = HandlerThreads::kStates;
     return admitted;
   } catch (const ApiError& error) {
-    return refused(error_response(error, match.errors));
+    return refuse(error);
   } catch (const std::exception& error) {
     log_.failure(match.route != nullptr ? match.route->path : "other", "", error.what());
-    return refused(error_response(api_error(Error(ErrorCode::kInternal, "")), match.errors));
+    return refuse(api_error(Error(ErrorCode::kInternal, "")));
   }
 }
 
@@ -225,7 +209,7 @@ std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> RequestGate::hand
 
 HttpResponse RequestGate::failed(const ApiError& error, const Admitted& admitted) {
   log_failure(error, admitted);
-  return error_response(error, admitted.route->errors);
+  return error_response(error, admitted.errors, admitted.id);
 }
 
 void RequestGate::log_failure(const ApiError& error, const Admitted& admitted) {
@@ -235,17 +219,16 @@ void RequestGate::log_failure(const ApiError& error, const Admitted& admitted) {
 
 HttpResponse RequestGate::refusal(const HttpRefusal& refusal, const HttpRequest& request) {
   service_.http_metrics().add_response("other", refusal.status);
-  const ErrorForm form = find_route(options_.routes, request.method, request.path).errors;
-  HttpResponse response = error_response({refusal.status, "invalid_http", refusal.message}, form);
+  HttpResponse response = invalid_http_response(refusal, request, options_.routes);
   log_.refusal("malformed", refusal.status, request, response.error);
   return response;
 }
 
 HttpResponse RequestGate::no_room(NoRoom what, const Admitted& admitted) {
-  if (what == NoRoom::kText) return error_response(overloaded(), admitted.route->errors);
+  if (what == NoRoom::kText) return error_response(overloaded(), admitted.errors, admitted.id);
   return error_response(
       {503, "out_of_memory", "too many large responses are being sent: try again later"},
-      admitted.route->errors);
+      admitted.errors, admitted.id);
 }
 
 ApiError RequestGate::error_of(const Outcome& outcome) const {
@@ -314,12 +297,8 @@ void RequestGate::log_end(const HttpRequest& request, const Admitted& admitted,
 
 HttpFields RequestGate::common_fields(const HttpRequest& request, const Admitted* admitted) {
   HttpFields fields;
-  // Refused requests have an id too, for the logs of proxies.
-  const auto id = admitted == nullptr ? new_id() : admitted->id;
-  if (id) fields.emplace_back("X-Request-Id", *id);
-  // Anthropic's clients read the id from this field.
-  const bool is_anthropic = admitted != nullptr && admitted->route->errors == ErrorForm::kAnthropic;
-  if (is_anthropic) fields.emplace_back("request-id", admitted->id);
+  // Responses to requests that are not admitted have their id already.
+  if (admitted != nullptr) add_id_fields(fields, admitted->id, admitted->errors);
   if (const std::string* parent = request.field("traceparent")) {
     if (parent->size() <= 64 && is_http_token(*parent)) {
       fields.emplace_back("traceparent", *parent);

@@ -65,7 +65,7 @@ class RequestGate final : public RequestHandler {
   std::size_t check_key(const HttpRequest& request);
   /// Returns the entry of `cors_origins` that matches the request's origin; null if none does.
   const std::string* allowed_origin(const HttpRequest& request) const;
-  HttpResponse preflight(const HttpRequest& request) const;
+  HttpResponse preflight(const HttpRequest& request, const std::string& id) const;
   ApiError error_of(const Outcome& outcome) const;
   /// Makes the response to an error. Logs an error 500 with its cause.
   HttpResponse failed(const ApiError& error, const Admitted& admitted);

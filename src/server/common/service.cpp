@@ -116,17 +116,35 @@ std::vector<std::int32_t> Service::encode_gap(const FimText& text, std::string_v
   return ids;
 }
 
-void Service::check_model(const Json* name) const {
-  if (name == nullptr) return;
+std::vector<std::string> Service::model_names() const {
+  std::vector<std::string> names{options_.model_name};
+  names.insert(names.end(), options_.aliases.begin(), options_.aliases.end());
+  return names;
+}
+
+bool Service::has_model_name(const std::string& name) const {
+  const auto& aliases = options_.aliases;
+  return name == options_.model_name ||
+         std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+}
+
+std::string Service::read_model(Params& params) const {
+  const Json* name = params.take("model");
+  if (name == nullptr) return options_.model_name;
   const std::string* text = name->as_string();
   if (text == nullptr) {
     throw invalid_request("model", cat("model is ", name->kind(), ", expected a string"));
   }
+  if (options_.any_model && !has_model_name(*text)) {
+    params.warn("model", "ignored", cat("the server has only the model ", options_.model_name));
+    return options_.model_name;
+  }
   check_model(*text);
+  return *text;
 }
 
 void Service::check_model(const std::string& name) const {
-  if (name == options_.model_name) return;
+  if (has_model_name(name)) return;
   throw ApiError(404, "model_not_found",
                  cat("the model ", printable(name, 64), " is not served here: see /v1/models"),
                  "model");

@@ -45,16 +45,20 @@ struct ServiceLimits {
   std::size_t waiting_per_key() const { return to_size(std::max(1, queue / 2)); }
 };
 
+class Params;
+
 /// Settings of a Service: the model's name, the API keys, the limits.
 struct ServiceOptions {
   ServiceLimits limits{};
-  std::string model_name;             ///< name in requests and responses
-  std::string version;                ///< version of the program
-  std::string fingerprint{};          ///< "system_fingerprint" of responses
-  std::size_t keys = 0;               ///< number of API keys
-  std::set<std::size_t> operators{};  ///< numbers of the keys that see all metrics
-  Json settings{};                    ///< the options, without paths, for GET /props
-  std::function<void()> stop{};       ///< begins an orderly stop of the process
+  std::string model_name;              ///< the model's name in requests and responses
+  std::vector<std::string> aliases{};  ///< other names of the model
+  bool any_model = false;              ///< whether requests may name any model
+  std::string version;                 ///< version of the program
+  std::string fingerprint{};           ///< "system_fingerprint" of responses
+  std::size_t keys = 0;                ///< number of API keys
+  std::set<std::size_t> operators{};   ///< numbers of the keys that see all metrics
+  Json settings{};                     ///< the options, without paths, for GET /props
+  std::function<void()> stop{};        ///< begins an orderly stop of the process
 };
 
 /// Maximum number of log-probabilities in a response: about 50 MB, at 100 bytes each.
@@ -129,8 +133,13 @@ class Service {
   /// Refuses a text that surely exceeds the context, before encoding. Errors: as `check_room`.
   void check_text_room(std::size_t bytes, std::string_view param) const;
 
-  /// Checks the model that a request names. Errors: ApiError{model_not_found}.
-  void check_model(const Json* name) const;
+  /// Returns the model's names: first the main one, then the aliases.
+  std::vector<std::string> model_names() const;
+  /// Reads the member `model`. Returns the name for the response: the name that was asked for, or
+  /// the main name if none was. With `any_model`, an unknown name adds a warning, and the response
+  /// has the main name. Errors: ApiError{model_not_found}.
+  std::string read_model(Params& params) const;
+  /// Errors: ApiError{model_not_found} if the model does not have this name.
   void check_model(const std::string& name) const;
 
   /// Returns the cache domain of an API key and a salt. Only requests of one domain share prefixes.
@@ -172,6 +181,7 @@ class Service {
   }
 
  private:
+  bool has_model_name(const std::string& name) const;
   void check_size(const Generation& generation) const;
   void set_limits(Generation& generation, const Notify& notify) const;
   void enter(const std::string& id, std::size_t key, std::size_t choices);

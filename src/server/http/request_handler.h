@@ -21,6 +21,7 @@ namespace ingot {
 
 struct Route;
 struct ApiError;
+enum class ErrorForm;
 
 /// Writes the response to one HTTP request from the deltas of its choices. Calls never overlap.
 class ResponseWriter {
@@ -51,6 +52,7 @@ struct Admitted {
   std::string id;  ///< the request's id, made by the server: letters, digits and "-"
   std::size_t key = 0;
   const Route* route = nullptr;
+  ErrorForm errors{};  ///< form of errors about this request
   HandlerThreads threads = HandlerThreads::kRequests;
 };
 

@@ -26,13 +26,14 @@ struct ChatForm {
 class ChatWriter final : public ChoicesWriter {
  public:
   ChatWriter(const Service& service, ChatForm form, std::string head, std::string once,
-             const ReplyText& reply, std::size_t choices)
-      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices),
+             const ReplyText& reply, std::size_t choices, std::int64_t prompt_tokens)
+      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices, prompt_tokens),
         service_(service),
         form_(form),
         choices_(choices, Choice{.reply = reply}) {}
 
   void add_delta(std::size_t number, const Delta& delta) override {
+    count(delta);
     Choice& choice = choices_[number];
     choice.reply.add(delta);
     if (form_.token_ids) {
@@ -142,7 +143,7 @@ std::int32_t read_logprobs(Params& params) {
 Reply chat_completions(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.check_model(params.take("model"));
+  const std::string model = call.service.read_model(params);
   ChatForm form{.stream = read_stream(params)};
   GenerationPrompt prompt;
   ChatPrompt chat = read_chat(params, call.service);
@@ -167,12 +168,13 @@ Reply chat_completions(const Call& call) {
   Generation generation;
   generation.stream = form.stream.stream;
   const auto choices = to_size(prompt.choices);
+  const std::int64_t prompt_tokens = std::ssize(prompt.request.prompt);
   generation.prompts.push_back(std::move(prompt));
   std::string head = response_head_json(
-      call.service, cat("chatcmpl-", call.id),
+      call.service, model, cat("chatcmpl-", call.id),
       form.stream.stream ? "chat.completion.chunk" : "chat.completion", Service::now(), seed);
   generation.writer = std::make_unique<ChatWriter>(call.service, form, std::move(head),
-                                                   std::move(once), reply, choices);
+                                                   std::move(once), reply, choices, prompt_tokens);
   return generation;
 }
 

@@ -26,8 +26,9 @@ struct CompletionForm {
   std::int32_t logprobs = -1;
   bool echo = false;
   bool token_ids = false;
-  bool special = false;     ///< names of special tokens in the prompts' texts are tokens
-  std::size_t choices = 1;  ///< choices of each prompt
+  bool special = false;            ///< names of special tokens in the prompts' texts are tokens
+  std::size_t choices = 1;         ///< choices of each prompt
+  std::int64_t prompt_tokens = 0;  ///< tokens of all prompts
   /// Ids of each prompt, if they are echoed or shown.
   std::vector<std::vector<std::int32_t>> prompt_ids{};
   std::vector<std::string> prompt_texts{};
@@ -95,12 +96,13 @@ class CompletionWriter final : public ChoicesWriter {
  public:
   CompletionWriter(const Service& service, CompletionForm form, std::string head, std::string once,
                    std::size_t choices)
-      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices),
+      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices, form.prompt_tokens),
         service_(service),
         form_(std::move(form)),
         choices_(choices) {}
 
   void add_delta(std::size_t number, const Delta& delta) override {
+    count(delta);
     Choice& choice = choices_[number];
     choice.text += delta.text;
     if (form_.token_ids) {
@@ -201,7 +203,7 @@ Reply completions(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   Service& service = call.service;
-  service.check_model(params.take("model"));
+  const std::string model = service.read_model(params);
   CompletionForm form{.stream = read_stream(params)};
   const PromptForm prompt_form = read_prompt_form(params, call);
   auto prompts = read_prompts(params, "prompt", kPromptsMax, service, prompt_form);
@@ -233,6 +235,7 @@ Reply completions(const Call& call) {
     if (form.echo && form.logprobs >= 0 && prompt.request.max_tokens <= 1) {
       prompt.request.ignore_eos = true;
     }
+    form.prompt_tokens += std::ssize(read.ids);
     if (form.echo) form.prompt_texts.push_back(text_of(read, service));
     form.prompt_ids.push_back(std::move(read.ids));
     generation.prompts.push_back(std::move(prompt));
@@ -240,7 +243,8 @@ Reply completions(const Call& call) {
   const Json seed = used_seed(params, common);
   params.finish();
   std::string head =
-      response_head_json(service, cat("cmpl-", call.id), "text_completion", Service::now(), seed);
+      response_head_json(service, model, cat("cmpl-", call.id), "text_completion", Service::now(),
+                         seed);
   const std::size_t all = form.prompt_ids.size() * form.choices;
   generation.writer = std::make_unique<CompletionWriter>(service, std::move(form), std::move(head),
                                                          warnings_member(params.warnings()), all);

@@ -115,7 +115,7 @@ Reply embeddings(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   Service& service = call.service;
-  service.check_model(params.take("model"));
+  std::string model = service.read_model(params);
   Request common;
   common.hidden = HiddenRows::kLast;
   read_fields(params, call, common, place::kEmbeddings);
@@ -129,8 +129,8 @@ Reply embeddings(const Call& call) {
     generation.prompts.back().request.prompt = std::move(read.ids);
   }
   params.finish();
-  generation.writer = std::make_unique<EmbeddingWriter>(
-      service.options().model_name, params.warnings(), base64, generation.prompts.size());
+  generation.writer = std::make_unique<EmbeddingWriter>(std::move(model), params.warnings(), base64,
+                                                        generation.prompts.size());
   return generation;
 }
 

@@ -13,6 +13,8 @@ Reply completions(const Call& call);
 Reply infill(const Call& call);
 /// POST /v1/responses: replies to a chat, in the form of OpenAI's Responses API.
 Reply responses(const Call& call);
+/// POST /v1/responses/input_tokens: counts the tokens of a prompt.
+Reply count_response_tokens(const Call& call);
 /// POST /v1/embeddings: returns each input's last hidden state, scaled to length 1.
 Reply embeddings(const Call& call);
 /// POST /tokenize: returns the tokens of a text or of messages.
@@ -23,9 +25,9 @@ Reply detokenize(const Call& call);
 Reply tokenizer_info(const Call& call);
 /// POST /apply-template: renders messages to the text that the model sees.
 Reply apply_template(const Call& call);
-/// GET /v1/models: lists the one served model.
+/// GET /v1/models: lists the names of the served model, in the form of the client's API.
 Reply list_models(const Call& call);
-/// GET /v1/models/{id}: returns the served model, if `id` is the model's name.
+/// GET /v1/models/{name}: returns the served model, if it has this name.
 Reply get_model(const Call& call);
 
 }  // namespace ingot

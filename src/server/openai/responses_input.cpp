@@ -124,7 +124,7 @@ void read_reasoning(Params& params, ChatArguments& arguments) {
 
 }  // namespace
 
-ChatPrompt read_response_input(Params& params, const Service& service) {
+ChatPrompt read_response_input(Params& params, const Service& service, PromptRoom room) {
   NamedMessages all;
   if (auto instructions = params.text("instructions", SIZE_MAX)) {
     all.add("instructions", message("system", std::move(*instructions)));
@@ -136,7 +136,7 @@ ChatPrompt read_response_input(Params& params, const Service& service) {
                                  {"chat_template_kwargs", arguments.values()}});
   const auto name_of = [&](std::size_t number) { return all.names[number]; };
   const ChatNames names{.param = "input", .name_of = name_of};
-  return encode_chat(params, chat, service, names, PromptRoom::kContext);
+  return encode_chat(params, chat, service, names, room);
 }
 
 }  // namespace ingot

@@ -77,7 +77,7 @@ Reply tokenize(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   const Service& service = call.service;
-  service.check_model(params.take("model"));
+  service.read_model(params);
   const auto ids = read_tokens(params, service);
   const bool texts = params.flag("return_token_strs").value_or(false);
   params.finish();
@@ -94,7 +94,7 @@ Reply detokenize(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   const Service& service = call.service;
-  service.check_model(params.take("model"));
+  service.read_model(params);
   const Json* tokens = params.take("tokens");
   if (tokens == nullptr || tokens->as_array() == nullptr) {
     throw invalid_request("tokens", "tokens has to be an array of token ids");
@@ -129,7 +129,7 @@ Reply tokenizer_info(const Call& call) {
 Reply apply_template(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.check_model(params.take("model"));
+  call.service.read_model(params);
   const MarkedText text = render_chat(params, call.service);
   params.finish();
   return prompt_response(text.bytes, params);

@@ -1,5 +1,4 @@
-// GET /props and GET /: the model, the options and the version.
-#include "base/text.h"
+// GET /props and GET /version: the model, the options and the program's version.
 #include "load/json_object.h"
 #include "server/common/response_json.h"
 #include "server/operator/endpoints.h"
@@ -22,12 +21,8 @@ Reply props(const Call& call) {
                   .dump()};
 }
 
-Reply front(const Call& call) {
-  return HttpResponse{.type = "text/plain; charset=utf-8",
-                      .body = cat("ingot ", call.service.options().version, " serves ",
-                                  call.service.options().model_name,
-                                  "\n\nPOST /v1/chat/completions, /v1/completions, /v1/embeddings\n"
-                                  "GET  /v1/models, /props, /health, /metrics\n")};
+Reply version(const Call& call) {
+  return HttpResponse{.body = json_object({{"version", call.service.options().version}}).dump()};
 }
 
 }  // namespace ingot
