@@ -112,7 +112,7 @@ typedef struct ingot_prompt {
   size_t embedding_values;  ///< number of floats in `embeddings`: n * H
 } ingot_prompt;
 
-/// A bias that sampling adds to one token's logit.
+/// A bias that sampling adds to one token's logit, in [-100, 100]; -infinity bans the token.
 typedef struct ingot_logit_bias {
   int32_t id;
   float bias;

@@ -117,7 +117,7 @@ struct Prompt {
 /// A bias that sampling adds to one token's logit.
 struct LogitBias {
   std::int32_t id = 0;
-  float bias = 0;  ///< number to add to the logit, in [-100, 100]
+  float bias = 0;  ///< number to add to the logit, in [-100, 100]; -infinity bans the token
 };
 
 /// How a request draws tokens. By default it takes the most likely token; other options are off.

@@ -49,6 +49,7 @@ struct SamplingParams {
 };
 
 inline constexpr float kLogitBiasMax = 100;  ///< largest absolute value of a bias, except kBan
+/// The bias of a token that is never drawn.
 inline constexpr float kBan = -std::numeric_limits<float>::infinity();
 inline constexpr std::int32_t kLogprobsMax = 20;       ///< limit on `logprobs`
 inline constexpr std::size_t kEndIdsMax = 1024;        ///< limit on the number of `end_ids`

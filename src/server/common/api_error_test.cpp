@@ -11,20 +11,20 @@
 namespace ingot {
 namespace {
 
-std::string param(const std::string& message) {
+std::string param_in(const std::string& message) {
   return api_error(Error(ErrorCode::kInvalid, message)).param;
 }
 
 TEST(ApiError, NamesTheMemberWithItsPath) {
-  EXPECT_EQ(param("top_p is 2, possible are values from 0 to 1"), "top_p");
-  EXPECT_EQ(param("stop: 65 strings are more than 64"), "stop");
-  EXPECT_EQ(param("stop[3] is null, expected a string"), "stop[3]");
-  EXPECT_EQ(param("logit_bias[1][0] is 5, possible are ..."), "logit_bias[1][0]");
-  EXPECT_EQ(param("logit_bias[\"50257\"] is 101, possible are ..."), "logit_bias[\"50257\"]");
-  EXPECT_EQ(param("logit_bias[\"a\"]b\"] is no token id"), "logit_bias[\"a\"]b\"]");
+  EXPECT_EQ(param_in("top_p is 2, possible are values from 0 to 1"), "top_p");
+  EXPECT_EQ(param_in("stop: 65 strings are more than 64"), "stop");
+  EXPECT_EQ(param_in("stop[3] is null, expected a string"), "stop[3]");
+  EXPECT_EQ(param_in("logit_bias[1][0] is 5, possible are ..."), "logit_bias[1][0]");
+  EXPECT_EQ(param_in("logit_bias[\"50257\"] is 101, possible are ..."), "logit_bias[\"50257\"]");
+  EXPECT_EQ(param_in("logit_bias[\"a\"]b\"] is no token id"), "logit_bias[\"a\"]b\"]");
   for (const char* text : {"", "[3] is null", "the request was cancelled", "stop[3 is null",
                            "stop[\"3 is null", "stop[3]"}) {
-    EXPECT_EQ(param(text), "") << text;
+    EXPECT_EQ(param_in(text), "") << text;
   }
 }
 
