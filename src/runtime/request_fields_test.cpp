@@ -191,7 +191,8 @@ TEST(SetField, RefusesOtherKinds) {
   EXPECT_EQ(refusal("stop", "1", place::kLine),
             "stop is an integer, expected a string or an array of strings");
   EXPECT_EQ(refusal("stop", "\"x\"", place::kLine), "");
-  EXPECT_EQ(refusal("logit_bias", R"({"01": 1})", place::kLine), "logit_bias[\"01\"] is no token id");
+  EXPECT_EQ(refusal("logit_bias", R"({"01": 1})", place::kLine),
+            "logit_bias[\"01\"] is no token id");
   EXPECT_EQ(refusal("mirostat", "1", place::kSet), "mirostat is 1, possible are 0 and 2");
   EXPECT_EQ(refusal("bad_words", "[1]", place::kChat),
             "bad_words[0] is an integer, expected a string");

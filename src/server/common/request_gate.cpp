@@ -112,8 +112,9 @@ HttpResponse RequestGate::preflight(const HttpRequest& request, const std::strin
                          return c == ',' || c == ' ' || is_http_token({&c, 1});
                        });
   response.fields.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
-  response.fields.emplace_back("Access-Control-Allow-Headers",
-                               is_list ? *wanted : "authorization, content-type, x-api-key, api-key");
+  response.fields.emplace_back(
+      "Access-Control-Allow-Headers",
+      is_list ? *wanted : "authorization, content-type, x-api-key, api-key");
   response.fields.emplace_back("Access-Control-Max-Age", "600");
   return response;
 }

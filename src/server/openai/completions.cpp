@@ -242,9 +242,8 @@ Reply completions(const Call& call) {
   }
   const Json seed = used_seed(params, common);
   params.finish();
-  std::string head =
-      response_head_json(service, model, cat("cmpl-", call.id), "text_completion", Service::now(),
-                         seed);
+  std::string head = response_head_json(service, model, cat("cmpl-", call.id), "text_completion",
+                                        Service::now(), seed);
   const std::size_t all = form.prompt_ids.size() * form.choices;
   generation.writer = std::make_unique<CompletionWriter>(service, std::move(form), std::move(head),
                                                          warnings_member(params.warnings()), all);
