@@ -4,8 +4,8 @@
 #include <random>
 
 #include "base/text.h"
-#include "runtime/bias_texts.h"
 #include "runtime/request_fields.h"
+#include "runtime/sampling/bias_texts.h"
 
 namespace ingot {
 
