@@ -14,8 +14,8 @@
 #include "cli/output.h"
 #include "cli/reply.h"
 #include "cli/run.h"
-#include "runtime/bias_texts.h"
 #include "runtime/request_fields.h"
+#include "runtime/sampling/bias_texts.h"
 #include "runtime/sampling/random_seed.h"
 
 namespace ingot {

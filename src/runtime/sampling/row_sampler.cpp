@@ -144,7 +144,7 @@ float RowSampler::original(std::int32_t id) const {
   return first != originals_.end() ? first->logit : at(logits_, id);
 }
 
-/// Applies biases, penalties and min_tokens. Returns false if no logit changed. Skips ids that
+/// Applies biases, penalties and masks. Returns false if no logit changed. Skips ids that
 /// cannot be drawn, because a prompt may contain them.
 bool RowSampler::modify(const SampleRow& row) {
   bool changed = false;
@@ -202,7 +202,8 @@ bool RowSampler::penalise(const SamplingParams& params, const TokenCounts* count
   return true;
 }
 
-/// Applies DRY. Returns false if no logit changed.
+/// Applies DRY, in two searches: the first finds the longest repetition of each token, the second
+/// changes each of these tokens once. Returns false if no logit changed.
 bool RowSampler::penalise_repeats(const SamplingParams& params, const RepeatHistory* repeats) {
   if (params.dry_multiplier == 0) return false;
   INGOT_CHECK(repeats != nullptr, "DRY needs the history of tokens");

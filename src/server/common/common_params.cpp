@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/text.h"
-#include "runtime/bias_texts.h"
 #include "runtime/request_fields.h"
+#include "runtime/sampling/bias_texts.h"
 #include "runtime/sampling/random_seed.h"
 
 namespace ingot {

@@ -1,5 +1,5 @@
 // Texts as keys of logit_bias, and the tokens of bad words.
-#include "runtime/bias_texts.h"
+#include "runtime/sampling/bias_texts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // with_token_ids: encodes each key of a logit_bias object that is no id.
-#include "runtime/bias_texts.h"
+#include "runtime/sampling/bias_texts.h"
 
 #include <algorithm>
 
