@@ -57,7 +57,7 @@ class Told final : public EngineObserver {
   std::string all;
 };
 
-class EnginePartsTest : public testing::Test {
+class EnginePartsTest : public ::testing::Test {
  protected:
   static Request request(std::int64_t tokens = 8) {
     return {.prompt = {1, 2, 3}, .max_tokens = tokens};

@@ -428,7 +428,7 @@ TEST(Scheduler, ChunksOfAPromptFitIntoTheTimeThatAStepMayTake) {
 }
 
 /// Runs one sequence at a time, after enough steps to have measured 1 ms for a row.
-class Prediction : public testing::Test {
+class Prediction : public ::testing::Test {
  protected:
   Prediction() {
     auto first = sequence_of(pool_, 128);

@@ -88,7 +88,7 @@ std::string refusal(std::span<const std::byte> bytes) {
   return {};
 }
 
-class SessionFileTest : public testing::Test {
+class SessionFileTest : public ::testing::Test {
  protected:
   /// Where a 32-bit number stands for the first time.
   std::size_t place_of(std::uint32_t number) const {

@@ -42,11 +42,9 @@ HttpResponse refusal_response(const ApiError& error, ErrorForm form, const std::
   return response;
 }
 
-HttpResponse invalid_http_response(const HttpRefusal& refusal, const HttpRequest* request,
+HttpResponse invalid_http_response(const HttpRefusal& refusal, const HttpRequest& request,
                                    std::span<const Route> routes) {
-  const ErrorForm form =
-      request == nullptr ? ErrorForm::kOpenAi
-                         : error_form(find_route(routes, request->method, request->path), *request);
+  const ErrorForm form = error_form(find_route(routes, request.method, request.path), request);
   return refusal_response({refusal.status, "invalid_http", refusal.message}, form,
                           new_request_id());
 }

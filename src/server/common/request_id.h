@@ -20,9 +20,8 @@ void add_id_fields(HttpFields& fields, const std::string& id, ErrorForm form);
 
 /// Makes the response to a request that is not admitted: an error, with the request's id.
 HttpResponse refusal_response(const ApiError& error, ErrorForm form, const std::string& id);
-/// Makes the response to a request that cannot be read. `request`: its head, as far as it was read;
-/// null if not even its path is known.
-HttpResponse invalid_http_response(const HttpRefusal& refusal, const HttpRequest* request,
+/// Makes the response to a request that cannot be read. `request` has what was read of it.
+HttpResponse invalid_http_response(const HttpRefusal& refusal, const HttpRequest& request,
                                    std::span<const Route> routes);
 
 }  // namespace ingot

@@ -148,12 +148,6 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
   }
 }
 
-/// Refuses a request whose head is malformed or late. The form of the error depends on the path.
-Connection::Awaitable<void> Connection::refuse_head(const HttpRefusal& refusal) {
-  const auto request = read_request_line(input_.bytes());
-  co_await refuse(refusal, request ? &*request : nullptr);
-}
-
 /// Reads the request's body. False if the connection must close; a refusal, if one is due, was sent
 /// before.
 Connection::Awaitable<bool> Connection::read_body(HttpHead& head, BudgetShare& share) {

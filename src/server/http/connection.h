@@ -87,7 +87,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<void> run();
   Awaitable<bool> serve_one();
   Awaitable<std::optional<HttpHead>> read_head();
-  Awaitable<void> refuse_head(const HttpRefusal& refusal);
   Awaitable<bool> read_body(HttpHead& head, BudgetShare& share);
   Awaitable<bool> decompress_body(HttpRequest& request, const Admitted& admitted,
                                   BudgetShare& share);

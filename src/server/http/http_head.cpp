@@ -256,13 +256,6 @@ std::optional<HttpRefusal> read_head_fields(std::string_view text, const HttpLim
 
 }  // namespace
 
-std::optional<HttpRequest> read_request_line(std::string_view bytes) {
-  const std::size_t end = bytes.find("\r\n");
-  HttpHead head;
-  const bool is_line = end != bytes.npos && !read_line(bytes.substr(0, end), head);
-  return is_line ? std::optional(std::move(head.request)) : std::nullopt;
-}
-
 bool is_http_token(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }

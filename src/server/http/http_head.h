@@ -57,10 +57,6 @@ class HttpHeadReader {
   std::size_t end_ = 0;         ///< length of the head; 0: not ended yet
 };
 
-/// Parses the request line at the beginning of `bytes`, such as that of a malformed head. Returns a
-/// request without fields; nothing if the line has not ended or is malformed.
-std::optional<HttpRequest> read_request_line(std::string_view bytes);
-
 /// Whether `text` may name a method or a header field: letters, digits and !#$%&'*+-.^_`|~
 bool is_http_token(std::string_view text);
 

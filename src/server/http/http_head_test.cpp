@@ -116,15 +116,6 @@ TEST(HttpHead, RefusesLines) {
   EXPECT_EQ(status_of("\x16\x03\x01"), 0);
 }
 
-TEST(HttpHead, TheLineOfAMalformedHeadIsRead) {
-  const auto line = read_request_line("POST /v1/x?a=b HTTP/1.1\r\nbad");
-  ASSERT_TRUE(line);
-  EXPECT_EQ(line->method, "POST");
-  EXPECT_EQ(line->path, "/v1/x");
-  EXPECT_FALSE(read_request_line("POST /v1/x HTTP/1.1"));
-  EXPECT_FALSE(read_request_line("POST x HTTP/1.1\r\n\r\n"));
-}
-
 // H03: what is no header field.
 TEST(HttpHead, RefusesFields) {
   using namespace std::string_literals;

@@ -30,8 +30,9 @@ std::string_view stop_type(const Outcome& outcome) {
 class InfillWriter final : public ResponseWriter {
  public:
   /// `once`: the warnings, for the whole response or for a stream's first event.
-  InfillWriter(const Service& service, std::vector<std::string> stop, std::string once, bool stream)
-      : model_(service.options().model_name),
+  InfillWriter(std::string model, const Json& seed, std::vector<std::string> stop, std::string once,
+               bool stream)
+      : names_(cat(",\"model\":", json_string(model), ",\"seed\":", seed.dump())),
         stop_(std::move(stop)),
         once_(std::move(once)),
         stream_(stream) {}
@@ -46,8 +47,7 @@ class InfillWriter final : public ResponseWriter {
 
   void end_choice(std::size_t /*choice*/, const Outcome& outcome, std::string& /*out*/) override {
     const std::string_view word = outcome.stop < 0 ? "" : std::string_view(at(stop_, outcome.stop));
-    end_ = cat(",\"stop\":true,\"model\":", json_string(model_),
-               ",\"tokens_predicted\":", outcome.generated_tokens,
+    end_ = cat(",\"stop\":true", names_, ",\"tokens_predicted\":", outcome.generated_tokens,
                ",\"tokens_evaluated\":", outcome.prompt_tokens,
                ",\"truncated\":false,\"stop_type\":", json_string(stop_type(outcome)),
                ",\"stopping_word\":", json_string(word));
@@ -68,7 +68,7 @@ class InfillWriter final : public ResponseWriter {
     return cat("{\"index\":0,\"content\":", json_string(std::exchange(text_, {})));
   }
 
-  const std::string model_;
+  const std::string names_;  ///< the members for the model's name and the seed
   const std::vector<std::string> stop_;
   std::string once_;
   const bool stream_;
@@ -118,44 +118,25 @@ std::vector<std::int32_t> read_gap(Params& params, const Call& call) {
                                  "input_suffix");
 }
 
-/// Reads `n_predict` or `max_tokens`. -1 stands for the server's default. With 0, the server only
-/// computes the prompt: editors fill the prefix cache so.
-void read_infill_tokens(Params& params, const Call& call, Request& request) {
-  constexpr std::int64_t kTokensMax = std::int64_t{1} << 31;
-  std::int64_t wanted = -1;
-  std::string_view from;
-  for (const std::string_view name : {"max_tokens", "n_predict"}) {
-    const auto value = params.whole(name, -1, kTokensMax);
-    if (!value) continue;
-    wanted = *value;
-    from = name;
-  }
-  const std::int64_t fallback = call.service.options().limits.max_tokens_default;
-  const std::int64_t room = call.service.context() - std::ssize(request.prompt);
-  request.max_tokens = std::min(wanted < 0 ? fallback : wanted, room);
-  if (wanted > room) {
-    params.warn(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));
-  }
-}
-
 }  // namespace
 
 Reply infill(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  Service& service = call.service;
-  service.check_model(params.take("model"));
+  std::string model = call.service.read_model(params);
   GenerationPrompt prompt;
   Request& request = prompt.request;
   request.prompt = read_gap(params, call);
   read_fields(params, call, request, place::kCompletions);
   refuse_constraints(params);
-  read_infill_tokens(params, call, request);
+  // With 0 tokens, the server only computes the prompt: editors fill the prefix cache so.
+  read_max_tokens(params, call, request, place::kChat, 0);
   Generation generation;
   generation.stream = read_stream(params).stream;
   params.finish();
-  generation.writer = std::make_unique<InfillWriter>(
-      service, request.stop, warnings_member(params.warnings()), generation.stream);
+  generation.writer =
+      std::make_unique<InfillWriter>(std::move(model), used_seed(params, request), request.stop,
+                                     warnings_member(params.warnings()), generation.stream);
   generation.prompts.push_back(std::move(prompt));
   return generation;
 }

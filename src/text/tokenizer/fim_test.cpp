@@ -35,7 +35,7 @@ std::unique_ptr<Tokenizer> make(const TokenizerData& data) {
 
 Ids bytes(std::string_view text) { return {text.begin(), text.end()}; }
 
-Ids joined(std::initializer_list<Ids> parts) {
+Ids in_order(std::initializer_list<Ids> parts) {
   Ids all;
   for (const Ids& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
@@ -97,7 +97,7 @@ TEST(Fim, TextsStayTextUnlessAsked) {
   const auto tokenizer = make(byte_data({"<fim_prefix>", "<fim_suffix>", "<fim_middle>"}));
   FimText text{.prefix = "<fim_suffix>", .suffix = "<fim_middle>"};
   EXPECT_EQ(encode_fim(*tokenizer, text),
-            joined({{256}, bytes("<fim_suffix>"), {257}, bytes("<fim_middle>"), {258}}));
+            in_order({{256}, bytes("<fim_suffix>"), {257}, bytes("<fim_middle>"), {258}}));
   text.parse_special = true;
   EXPECT_EQ(encode_fim(*tokenizer, text), (Ids{256, 257, 257, 258, 258}));
   EXPECT_EQ(encode_fim(*tokenizer, {}), (Ids{256, 257, 258}));
@@ -119,17 +119,17 @@ TEST(Fim, OtherFilesStandInFront) {
   std::vector<std::string> names = {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"};
   const Ids gap = {256, 'p', 257, 's', 258};
   EXPECT_EQ(encode_fim(*make(byte_data(names)), text),
-            joined({bytes("\n\n--- snippet ---\n\nx\n\n--- snippet ---\n\ny"), gap}));
+            in_order({bytes("\n\n--- snippet ---\n\nx\n\n--- snippet ---\n\ny"), gap}));
   names.insert(names.end(), {"<|repo_name|>", "<|file_sep|>"});
-  EXPECT_EQ(encode_fim(*make(byte_data(names)), text), joined({{259},
-                                                               bytes("myproject\n"),
-                                                               {260},
-                                                               bytes("a.h\nx"),
-                                                               {260},
-                                                               bytes("b.h\ny"),
-                                                               {260},
-                                                               bytes("filename\n"),
-                                                               gap}));
+  EXPECT_EQ(encode_fim(*make(byte_data(names)), text), in_order({{259},
+                                                                 bytes("myproject\n"),
+                                                                 {260},
+                                                                 bytes("a.h\nx"),
+                                                                 {260},
+                                                                 bytes("b.h\ny"),
+                                                                 {260},
+                                                                 bytes("filename\n"),
+                                                                 gap}));
 }
 
 /// CodeLlama's prefix gets SentencePiece's space, its suffix does not: it continues a text.
