@@ -149,12 +149,6 @@ void TokenizerWriter::write_ids() {
   set("eot_token_id", ends.empty() ? data_.eot : ends.front());
   set("unknown_token_id", data_.unknown);
   set("padding_token_id", data_.padding);
-  set("fim_pre_token_id", data_.fim.prefix);
-  set("fim_suf_token_id", data_.fim.suffix);
-  set("fim_mid_token_id", data_.fim.middle);
-  set("fim_pad_token_id", data_.fim.padding);
-  set("fim_rep_token_id", data_.fim.repository);
-  set("fim_sep_token_id", data_.fim.file);
   set("eom_token_id", ends.size() > 1 ? std::optional(ends[1]) : data_.eom);
   if (ends.size() > 2) {
     warnings_.push_back(cat("GGUF has room for three tokens that end a text: token ", ends[2],

@@ -454,13 +454,23 @@ Request default_request(Places where) {
   return request;
 }
 
-void set_field(Request& request, const RequestField& field, const Json& value, Places where) {
-  with_value(field, JsonReader{std::string(field.name), value, range_at(field, where)}, request);
-  check_mirostat(field.name, request.sampling);
+namespace {
+
+/// Sets a field from JSON that has it under `name`. Checks the value.
+void read_value(Request& request, const RequestField& field, std::string_view name,
+                const Json& value, Places where) {
+  with_value(field, JsonReader{std::string(name), value, range_at(field, where)}, request);
+  check_mirostat(name, request.sampling);
   if (field.name == "allowed_token_ids" && where != kSession &&
       request.sampling.allowed_token_ids.empty()) {
-    refuse(field.name, " is empty, possible are lists of one token or more");
+    refuse(name, " is empty, possible are lists of one token or more");
   }
+}
+
+}  // namespace
+
+void set_field(Request& request, const RequestField& field, const Json& value, Places where) {
+  read_value(request, field, field.name, value, where);
 }
 
 void set_named_field(Request& request, const RequestField& field, Places where,
@@ -470,7 +480,7 @@ void set_named_field(Request& request, const RequestField& field, Places where,
     const Json* value = find(name);
     if (value == nullptr) continue;
     Request given;
-    with_value(field, JsonReader{std::string(name), *value, range_at(field, where)}, given);
+    read_value(given, field, name, *value, where);
     if (set_by.empty()) {
       copy_field(field, request, given);
       set_by = name;

@@ -104,21 +104,21 @@ TEST(CheckSampling, Dry) {
   EXPECT_EQ(breakers(std::vector<std::string>(32, std::string(40, 'x'))), "");
   EXPECT_EQ(breakers(std::vector<std::string>(33, "x")),
             "dry_sequence_breakers has 33 entries, possible are at most 32");
-  EXPECT_EQ(breakers({""}), "dry_sequence_breakers has a string of 0 bytes, possible are 1 to 40");
-  EXPECT_EQ(breakers({std::string(41, 'x')}).find("dry_sequence_breakers has a string of 41"), 0u);
-  EXPECT_EQ(breakers({"\xff"}).find("dry_sequence_breakers: "), 0u);
+  EXPECT_EQ(breakers({""}), "dry_sequence_breakers[0] has 0 bytes, possible are 1 to 40");
+  EXPECT_EQ(breakers({std::string(41, 'x')}).find("dry_sequence_breakers[0] has 41 bytes"), 0u);
+  EXPECT_EQ(breakers({"\xff"}).find("dry_sequence_breakers[0] is not valid"), 0u);
 }
 
 TEST(CheckSampling, Masks) {
   EXPECT_EQ(refusal({.bad_words = {"x", std::string(1024, 'x')}}), "");
-  EXPECT_EQ(refusal({.bad_words = {""}}).find("bad_words has a string of 0 bytes"), 0u);
-  EXPECT_EQ(refusal({.bad_words = {std::string(1025, 'x')}}).find("bad_words has a string"), 0u);
+  EXPECT_EQ(refusal({.bad_words = {""}}).find("bad_words[0] has 0 bytes"), 0u);
+  EXPECT_EQ(refusal({.bad_words = {std::string(1025, 'x')}}).find("bad_words[0] has 1025 bytes"), 0u);
   EXPECT_EQ(refusal({.bad_words = std::vector<std::string>(1025, "x")}).find("bad_words has 1025"),
             0u);
   EXPECT_EQ(refusal({.allowed_token_ids = {99, 0, 99}}), "");
   EXPECT_EQ(refusal({.allowed_token_ids = {0, 100}}),
-            "allowed_token_ids holds token 100, possible are tokens from 0 to 99");
-  EXPECT_EQ(refusal({.allowed_token_ids = {-1}}).find("allowed_token_ids holds token -1"), 0u);
+            "allowed_token_ids[1] is token 100, possible are tokens from 0 to 99");
+  EXPECT_EQ(refusal({.allowed_token_ids = {-1}}).find("allowed_token_ids[0] is token -1"), 0u);
   EXPECT_EQ(refusal({.allowed_token_ids = std::vector<std::int32_t>(101)}),
             "allowed_token_ids has 101 tokens, possible are at most 100");
 }

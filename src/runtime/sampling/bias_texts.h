@@ -10,7 +10,7 @@ namespace ingot {
 /// an id and stays. Any other key is a text that must be one token, as the tokenizer encodes the
 /// text alone. Returns `biases` unchanged if it is no object or there is no tokenizer (null).
 ///
-/// Errors: Error{kInvalid}: "logit_bias: ab is 2 tokens, possible are ids and texts of one token".
+/// Errors: Error{kInvalid}: "logit_bias["ab"] is 2 tokens, possible are ids and ...".
 Json with_token_ids(const Json& biases, const Tokenizer* tokenizer);
 
 }  // namespace ingot

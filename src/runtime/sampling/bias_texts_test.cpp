@@ -37,9 +37,9 @@ TEST(BiasTexts, ATextOfOneTokenIsThatToken) {
 
 TEST(BiasTexts, OtherTextsAreRefused) {
   EXPECT_EQ(with_ids(R"({"thx": 1})"),
-            "logit_bias: thx is 2 tokens, possible are ids and texts of one token");
-  EXPECT_EQ(with_ids(R"({"": 1})").find("logit_bias: "), 0u);
-  EXPECT_EQ(with_ids("{\"" + std::string(5000, 'x') + "\": 1}").find("logit_bias: "), 0u);
+            "logit_bias[\"thx\"] is 2 tokens, possible are ids and texts of one token");
+  EXPECT_EQ(with_ids(R"({"": 1})").find("logit_bias[\"\"] is "), 0u);
+  EXPECT_EQ(with_ids("{\"" + std::string(5000, 'x') + "\": 1}").find("logit_bias[\"xxx"), 0u);
 }
 
 TEST(BiasTexts, StayWithoutATokenizer) {

@@ -37,6 +37,8 @@ constexpr std::string_view kKnownEnds[] = {
     "<|im_end|>",             // ChatML
     kPartEnd,                 // Phi 3
     "<|return|>",             // gpt-oss
+    "<|calls|>",              // gpt-oss's early files
+    "[EOT]",                  // old conversions
     "<|call|>",               // gpt-oss
     "<|flush|>",              // Solar Open
     "<end_of_turn>",          // Gemma 2 and 3
@@ -67,7 +69,7 @@ bool is_known_end(std::string_view text) {
 }
 
 /// Returns whether a token with a known text ends a text: control tokens do. Old files call some
-/// control tokens user-defined; these do if their text cannot be content.
+/// control tokens user-defined: `<|...|>` ends a text there too.
 bool may_be_end(const Tokenizer& tokenizer, std::int32_t id) {
   const TokenType type = tokenizer.type(id);
   if (type == TokenType::kControl) return true;
@@ -122,16 +124,13 @@ std::optional<std::int32_t> end_behind_reply(const MarkedText& prompt, const Tok
 /// Returns the token that the template writes behind an assistant's message. Some templates write
 /// none behind the last message. There, the token that begins the next message is the end.
 std::optional<std::int32_t> end_in_template(const std::string& source, const Tokenizer& tokenizer) {
-  for (const bool goes_on : {false, true}) {
-    try {
-      const ChatTemplate format(source, "trial", tokenizer);
-      const auto id = end_behind_reply(format.render(trial_chat(goes_on)), tokenizer);
-      if (id) return id;
-    } catch (const Error&) {
-      continue;  // the template refuses this chat
-    }
+  try {
+    const ChatTemplate format(source, "trial", tokenizer);
+    const auto id = end_behind_reply(format.render(trial_chat(false)), tokenizer);
+    return id ? id : end_behind_reply(format.render(trial_chat(true)), tokenizer);
+  } catch (const Error&) {
+    return std::nullopt;  // the template refuses such chats
   }
-  return std::nullopt;
 }
 
 /// Removes <|end|> if the vocabulary has <|return|> and <|call|>.

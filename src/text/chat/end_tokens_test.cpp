@@ -175,6 +175,13 @@ TEST(EndTokens, sources_say_what_names_each_token) {
             "<|done|>=chat template");
 }
 
+TEST(EndTokens, the_end_of_a_part_is_dropped_even_if_the_file_states_it) {
+  const auto tokenizer = with_controls("<|return|> <|end|> <|call|>");
+  EXPECT_EQ(set_of(*tokenizer, nullptr, true, {{258, "config.json"}, {257, "config.json"}}),
+            "<|return|>=config.json <|call|>=the token's text");
+  EXPECT_EQ(set_of(*with_controls("<|return|> <|end|>"), nullptr), "<|return|> <|end|>");
+}
+
 TEST(EndTokens, texts_count_for_control_tokens_only) {
   TokenizerData data = testing::byte_level_data("gpt-2", {},
                                                 {{"</s>", TokenType::kNormal},
