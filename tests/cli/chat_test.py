@@ -23,7 +23,7 @@ class Pipe(ingot.CliTest):
     def reply_of_run(self, messages, *flags):
         """What `ingot run` says to the text that the template makes of these messages."""
         result = self.assert_done(ingot.run("run", self.chat, "-p", chat_model.render(messages),
-                                            "--json", *flags))
+                                            "--no-special", "--json", *flags))
         return self.one_json(result)["text"]
 
     def test_replies_are_those_of_the_rendered_conversation(self):
