@@ -395,7 +395,7 @@ class Bodies(server.ServerTest):
             self.assertNotIn("\u202e".encode(), reply.body)
         for line in self.server.lines:
             self.assertTrue(line.isprintable(), repr(line))
-            self.assertLess(len(line), 1000)
+            self.assertLess(len(line), 1500)
 
     def test_h27_a_refusal_has_path_address_and_error(self):
         body = {**BODY, "top_k": "x"}

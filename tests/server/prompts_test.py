@@ -3,11 +3,10 @@
 POST /infill and ingot run --suffix."""
 import json
 
-import ingot
 import serving
+from serving import ServerTest, ingot  # also lets Python find the modules below
 from model_files import BOOL, tiny_gguf
 from script_model import script_model
-from serving import ServerTest
 
 SCRIPT = ["x", " ", "y"]
 NAMES = ("<fim_prefix>", "<fim_suffix>", "<fim_middle>")
