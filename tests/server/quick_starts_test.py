@@ -31,7 +31,7 @@ class QuickStarts(ServerTest):
 
     def environment(self, home):
         kept = {name: value for name, value in os.environ.items() if "PROXY" not in name.upper()}
-        return {**kept, "HOME": home, "LLM_USER_PATH": home, "HF_HUB_OFFLINE": "1",
+        return {**kept, "HOME": home, "LLM_USER_PATH": home,
                 "PATH": os.path.dirname(os.path.abspath(PYTHON)) + ":" + kept["PATH"],
                 "OPENAI_BASE_URL": f"{self.server.url}/v1", "OPENAI_API_KEY": "none",
                 "ANTHROPIC_BASE_URL": self.server.url, "ANTHROPIC_API_KEY": "none",
