@@ -101,6 +101,9 @@ class Infill(ServerTest):
         self.refused(TEXT, {"prompt": "ab", "suffix": "ba", "echo": True}, "echo")
         self.refused(TEXT, {"prompt": [5, 6], "suffix": "ba"}, "suffix")
         self.refused(TEXT, {"prompt": "ab", "suffix": 5}, "suffix")
+        self.refused(TEXT, {"prompt": ["ab", "ba"], "suffix": "ba"}, "suffix")
+        found = self.ask(TEXT, {"prompt": ["ab"], "suffix": "ba", "return_token_ids": True})
+        self.assertEqual(found["choices"][0]["prompt_token_ids"], GAP)
 
     def test_infill(self):
         found = self.ask("/infill", {**BODY, "temperature": 0})

@@ -67,6 +67,9 @@ std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std:
     throw invalid_request(std::string(name),
                           cat(name, " has ", list->size(), " entries, possible are ", most));
   }
+  if (list->size() > 1 && !form.suffix.empty()) {
+    throw invalid_request("suffix", "suffix needs one prompt");
+  }
   std::vector<ReadPrompt> prompts;
   for (std::size_t i = 0; i < list->size(); ++i) {
     const Json& entry = (*list)[i];

@@ -183,7 +183,7 @@ class Service {
  private:
   bool has_model_name(const std::string& name) const;
   void check_size(const Generation& generation) const;
-  void set_limits(Generation& generation, const Notify& notify) const;
+  void set_limits(Request& request, const Notify& notify) const;
   void enter(const std::string& id, std::size_t key, std::size_t choices);
   bool extend(const std::string& id, std::size_t choices);
 

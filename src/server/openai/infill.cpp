@@ -124,20 +124,19 @@ Reply infill(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   std::string model = call.service.read_model(params);
-  GenerationPrompt prompt;
-  Request& request = prompt.request;
+  Generation generation;
+  Request& request = generation.request;
   request.prompt = read_gap(params, call);
   read_fields(params, call, request, place::kCompletions);
   refuse_constraints(params);
   // With 0 tokens, the server only computes the prompt: editors fill the prefix cache so.
   read_max_tokens(params, call, request, place::kChat, 0);
-  Generation generation;
   generation.stream = read_stream(params).stream;
   params.finish();
   generation.writer =
       std::make_unique<InfillWriter>(std::move(model), used_seed(params, request), request.stop,
                                      warnings_member(params.warnings()), generation.stream);
-  generation.prompts.push_back(std::move(prompt));
+  generation.add_prompt();
   return generation;
 }
 
