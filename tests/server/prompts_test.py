@@ -136,6 +136,14 @@ class Infill(ServerTest):
                          [False] * (len(events) - 1) + [True])
         self.assertEqual(events[-1]["tokens_predicted"], 3)
 
+    def test_usage_of_infill(self):
+        """The last event has the counts, and there is no other form of them."""
+        status, _, content = self.server.request(
+            "POST", "/infill", {**BODY, "stream": True, "stream_options": {"include_usage": True}})
+        self.assertEqual(status, 200)
+        first = json.loads(content.decode().split("\n\n")[0].removeprefix("data: "))
+        self.assertEqual([w["param"] for w in first["warnings"]], ["stream_options"])
+
     def test_other_files_come_first(self):
         more = {**BODY, "input_extra": [{"filename": "a.h", "text": "q" * 100}], "temperature": 0}
         found = self.ask("/infill", more)
@@ -146,11 +154,17 @@ class Infill(ServerTest):
         for name, value in (("input_prefix", None), ("input_suffix", None), ("input_prefix", 5),
                             ("prompt", [5]), ("input_extra", {}), ("input_extra", [{}]),
                             ("input_extra", ["x"]), ("n_predict", -2),
-                            ("temperature", -1), ("special", "yes"), ("grammar", "x")):
+                            ("temperature", -1), ("special", "yes"), ("grammar", "x"), ("n", 5),
+                            ("skip_special_tokens", False), ("tools", [{"type": "function"}])):
             with self.subTest(name=name, value=value):
                 self.refused("/infill", {**BODY, name: value}, name)
+        files = [{"filename": "a.h", "text": ""}, {"filename": "b.h"}]
+        error = self.refused("/infill", {**BODY, "input_extra": files}, "input_extra")
+        self.assertEqual(error["param"], "input_extra[1]")
 
     def test_too_long(self):
+        error = self.refused(TEXT, {"prompt": ["a" * 100_000], "suffix": "ba"}, "prompt")
+        self.assertEqual((error["code"], error["param"]), ("context_length_exceeded", "prompt[0]"))
         status, found = self.server.post("/infill", {**BODY, "input_suffix": "a" * 100_000})
         self.assertEqual((status, found["error"]["code"]), (400, "context_length_exceeded"))
 

@@ -13,7 +13,7 @@ std::vector<std::int32_t> read_text(const std::string& text, const std::string& 
                                     const Service& service, const PromptForm& form) {
   if (form.suffix.empty()) return service.encode(text, place, form.use);
   return service.encode_gap(
-      {.prefix = text, .suffix = form.suffix, .parse_special = form.use == TextUse::kPrompt},
+      {.prefix = text, .suffix = form.suffix, .parse_special = form.use == TextUse::kPrompt}, place,
       "suffix");
 }
 

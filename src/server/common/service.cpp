@@ -103,10 +103,12 @@ std::vector<std::int32_t> Service::encode(std::string_view text, std::string_vie
   return ids;
 }
 
-std::vector<std::int32_t> Service::encode_gap(const FimText& text, std::string_view param) const {
+std::vector<std::int32_t> Service::encode_gap(const FimText& text, std::string_view param,
+                                              std::string_view suffix) const {
   if (!tokenizer().fim()) {
-    throw ApiError(400, "not_supported", cat(param, ": the model has no fill-in-the-middle tokens"),
-                   std::string(param));
+    throw ApiError(400, "not_supported",
+                   cat(suffix, ": the model has no fill-in-the-middle tokens"),
+                   std::string(suffix));
   }
   std::size_t bytes = text.prefix.size() + text.suffix.size();
   for (const FimFile& file : text.files) bytes += file.name.size() + file.text.size();

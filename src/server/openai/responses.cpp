@@ -210,7 +210,8 @@ Reply count_response_tokens(const Call& call) {
   Request request;
   read_options(params, call, request);
   const RequestField& limit = *find_field("max_output_tokens", place::kResponses);
-  params.whole(limit.name, 1, static_cast<std::int64_t>(range_at(limit, place::kResponses).high));
+  const FieldRange range = range_at(limit, place::kResponses);
+  read_limit(params, limit.name, 1, static_cast<std::int64_t>(range.high));
   repeated_members(params, request);
   params.finish();
   Json j =
