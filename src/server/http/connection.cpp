@@ -3,7 +3,6 @@
 // GCC 12 destroys those twice.
 #include "server/http/connection.h"
 
-#include <algorithm>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>

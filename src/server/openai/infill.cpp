@@ -1,7 +1,5 @@
 // POST /infill: the text between a prefix and a suffix, in the form of llama.cpp's server.
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
