@@ -169,6 +169,24 @@ class Infill(ServerTest):
         self.assertEqual((status, found["error"]["code"]), (400, "context_length_exceeded"))
 
 
+    def test_names_of_files_that_the_model_does_not_see(self):
+        files = [{"filename": "a" * 1_000_000, "text": "q"}]
+        self.ask("/infill", {**BODY, "input_extra": files})
+
+
+class WithFiles(ServerTest):
+    @classmethod
+    def arguments(cls):
+        control = ("<file_sep>", *NAMES)
+        return (cls.file("files.gguf", script_model(SCRIPT, control=control)),)
+
+    def test_long_names_are_refused_before_they_are_encoded(self):
+        files = [{"filename": "a" * 1_000_000, "text": "q"}]
+        error = self.refused("/infill", {**BODY, "input_extra": files}, "input_suffix")
+        self.assertEqual(error["code"], "context_length_exceeded")
+        self.assertIn("at least", error["message"])
+
+
 class WithoutTokens(ServerTest):
     @classmethod
     def arguments(cls):

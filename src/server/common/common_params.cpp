@@ -213,7 +213,7 @@ void read_unsupported(Params& params) {
         "prompt_cache_retention", "client_metadata", "spaces_between_special_tokens"}) {
     params.ignore(name, "it changes nothing here");
   }
-  if (params.text("user", 256)) params.warn("user", "ignored", "it changes nothing here");
+  params.ignore_text("user", 256, "it changes nothing here");
   if (!params.flag("skip_special_tokens").value_or(true)) {
     throw invalid_request("skip_special_tokens", "skip_special_tokens can only be true");
   }

@@ -112,7 +112,10 @@ std::vector<std::int32_t> Service::encode_gap(const FimText& text, std::string_v
                    std::string(suffix));
   }
   std::size_t bytes = text.prefix.size() + text.suffix.size();
-  for (const FimFile& file : text.files) bytes += file.name.size() + file.text.size();
+  for (const FimFile& file : text.files) {
+    // Only a model with a token for names sees them.
+    bytes += file.text.size() + (tokenizer().fim()->file ? file.name.size() : 0);
+  }
   check_text_room(bytes, param);
   auto ids = as_api([&] { return encode_fim(tokenizer(), text); });
   check_room(ids.size(), param);
