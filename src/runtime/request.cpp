@@ -17,9 +17,11 @@ namespace {
 
 /// Checks tokens and embeddings. Returns the number of rows of the prompt.
 std::int64_t check_prompt(const Request& r, const RequestLimits& limits) {
-  for (const std::int32_t id : r.prompt) {
+  for (std::size_t i = 0; i < r.prompt.size(); ++i) {
+    const std::int32_t id = r.prompt[i];
     if (id >= 0 && id < limits.vocab) continue;
-    refuse(cat("prompt_ids: token ", id, " is not in [0, ", limits.vocab, ")"));
+    refuse(cat("prompt_ids[", i, "] is token ", id, ", possible are tokens from 0 to ",
+               limits.vocab - 1));
   }
   // Division, because the product may overflow.
   const std::int64_t cols = r.embedding_rows > 0 ? std::ssize(r.embeddings) / r.embedding_rows : 0;
@@ -75,11 +77,12 @@ void check_stop(const Request& r, const RequestLimits& limits) {
   if (r.stop.size() > kStopsMax) {
     refuse(cat("stop: ", r.stop.size(), " strings are more than ", kStopsMax));
   }
-  for (const std::string& stop : r.stop) {
-    if (stop.empty() || stop.size() > kStopBytesMax) {
-      refuse(cat("stop: a string has ", stop.size(), " bytes, possible are 1 to ", kStopBytesMax));
+  for (std::size_t i = 0; i < r.stop.size(); ++i) {
+    const std::size_t bytes = r.stop[i].size();
+    if (bytes == 0 || bytes > kStopBytesMax) {
+      refuse(cat("stop[", i, "] has ", bytes, " bytes, possible are 1 to ", kStopBytesMax));
     }
-    if (!is_utf8(stop)) refuse(cat("stop: ", printable(stop), " is not valid UTF-8"));
+    if (!is_utf8(r.stop[i])) refuse(cat("stop[", i, "] is not valid UTF-8"));
   }
 }
 

@@ -55,8 +55,8 @@ TEST_F(EngineTest, RefusesWhatIsNotPossibleAndSaysWhy) {
     EXPECT_EQ(refused(change).substr(0, name.size()), name);
   };
   says("prompt: it has no", [](Request& r) { r.prompt = {}; });
-  says("prompt_ids: token 37", [](Request& r) { r.prompt[2] = 37; });
-  says("prompt_ids: token -1", [](Request& r) { r.prompt[0] = -1; });
+  says("prompt_ids[2] is token 37", [](Request& r) { r.prompt[2] = 37; });
+  says("prompt_ids[0] is token -1", [](Request& r) { r.prompt[0] = -1; });
   says("prompt: it has 97", [](Request& r) { r.prompt.assign(97, 1); });
   says("prompt: it fills", [](Request& r) { r.prompt.assign(96, 1); });
   says("max_tokens", [](Request& r) { r.max_tokens = -1; });

@@ -202,13 +202,13 @@ class Messages(MessagesTest):
 
     def test_long_prompts(self):
         """Clients look for this wording. Very long texts are refused before they are encoded."""
-        for words, least in ((5000, ""), (200_000, "at least ")):
+        for words in (5000, 200_000):
             long = [{"role": "user", "content": "word " * words}]
             error = self.refused("messages", messages=long)
             self.assertEqual((error["type"], error["code"], error["n_ctx"]),
                              ("invalid_request_error", "context_length_exceeded", 1024))
             self.assertRegex(error["message"],
-                             rf"^prompt is too long: {least}\d+ tokens > 1024 maximum$")
+                             r"^prompt is too long: \d+ tokens > 1024 maximum$")
 
     def test_no_limit(self):
         for limit in (-1, None):

@@ -610,6 +610,30 @@ class Queues(server.ServerTest):
             self.assertEqual(reply.status, 200, reply)
         self.assert_quiet()
 
+    def test_many_prompts_share_the_other_fields(self):
+        """Prompts that wait have no copies of the 400 KB of words."""
+        words = [f"{i:04}" + "q" * 996 for i in range(400)]
+        long = {"prompt": ["x"] * 256, "bad_words": words, "max_tokens": 1000, "ignore_eos": True,
+                "stream": True}
+        before = self.server.resident_bytes()
+        with server.Wire(self.server, narrow=True) as wire:
+            wire.send(post(TEXT, long)).until(b"data: ")
+            self.assertLess(self.server.resident_bytes() - before, 64 << 20)
+        self.assert_quiet()
+
+    def test_a_later_prompt_waits_for_room(self):
+        """It is no request, so a full queue counts no refusal."""
+        before = self.server.metric("ingot:rejected_total")
+        long = {**GOOD_TEXT, "n": 4, "stream": True, "max_tokens": 1000, "ignore_eos": True}
+        with server.Wire(self.server, narrow=True) as wire:
+            wire.send(post(TEXT, long)).until(b"data: ")
+            # With the first prompt, five run or wait, as many as may.
+            reply = self.server.post(TEXT, {**GOOD_TEXT, "prompt": ["x"] * 8})
+            self.assertEqual(reply.status, 200, reply)
+            self.assertEqual(len(reply.json()["choices"]), 8)
+        self.assertEqual(self.server.metric("ingot:rejected_total"), before)
+        self.assert_quiet()
+
     def test_a_full_queue_refuses_the_first_prompt(self):
         long = {**GOOD_TEXT, "n": 5, "stream": True, "max_tokens": 1000, "ignore_eos": True}
         with server.Wire(self.server, narrow=True) as wire:

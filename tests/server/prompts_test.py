@@ -100,6 +100,9 @@ class Infill(ServerTest):
         self.refused(TEXT, {"prompt": "ab", "suffix": "ba", "echo": True}, "echo")
         self.refused(TEXT, {"prompt": [5, 6], "suffix": "ba"}, "suffix")
         self.refused(TEXT, {"prompt": "ab", "suffix": 5}, "suffix")
+        self.refused(TEXT, {"prompt": ["ab", "ba"], "suffix": "ba"}, "suffix")
+        found = self.ask(TEXT, {"prompt": ["ab"], "suffix": "ba", "return_token_ids": True})
+        self.assertEqual(found["choices"][0]["prompt_token_ids"], GAP)
 
     def test_infill(self):
         found = self.ask("/infill", {**BODY, "temperature": 0})
@@ -132,6 +135,14 @@ class Infill(ServerTest):
                          [False] * (len(events) - 1) + [True])
         self.assertEqual(events[-1]["tokens_predicted"], 3)
 
+    def test_usage_of_infill(self):
+        """The last event has the counts, and there is no other form of them."""
+        status, _, content = self.server.request(
+            "POST", "/infill", {**BODY, "stream": True, "stream_options": {"include_usage": True}})
+        self.assertEqual(status, 200)
+        first = json.loads(content.decode().split("\n\n")[0].removeprefix("data: "))
+        self.assertEqual([w["param"] for w in first["warnings"]], ["stream_options"])
+
     def test_other_files_come_first(self):
         more = {**BODY, "input_extra": [{"filename": "a.h", "text": "q" * 100}], "temperature": 0}
         found = self.ask("/infill", more)
@@ -142,13 +153,37 @@ class Infill(ServerTest):
         for name, value in (("input_prefix", None), ("input_suffix", None), ("input_prefix", 5),
                             ("prompt", [5]), ("input_extra", {}), ("input_extra", [{}]),
                             ("input_extra", ["x"]), ("n_predict", -2),
-                            ("temperature", -1), ("special", "yes"), ("grammar", "x")):
+                            ("temperature", -1), ("special", "yes"), ("grammar", "x"), ("n", 5),
+                            ("skip_special_tokens", False), ("tools", [{"type": "function"}])):
             with self.subTest(name=name, value=value):
                 self.refused("/infill", {**BODY, name: value}, name)
+        files = [{"filename": "a.h", "text": ""}, {"filename": "b.h"}]
+        error = self.refused("/infill", {**BODY, "input_extra": files}, "input_extra")
+        self.assertEqual(error["param"], "input_extra[1]")
 
     def test_too_long(self):
+        error = self.refused(TEXT, {"prompt": ["a" * 100_000], "suffix": "ba"}, "prompt")
+        self.assertEqual((error["code"], error["param"]), ("context_length_exceeded", "prompt[0]"))
         status, found = self.server.post("/infill", {**BODY, "input_suffix": "a" * 100_000})
         self.assertEqual((status, found["error"]["code"]), (400, "context_length_exceeded"))
+
+
+    def test_names_of_files_that_the_model_does_not_see(self):
+        files = [{"filename": "a" * 1_000_000, "text": "q"}]
+        self.ask("/infill", {**BODY, "input_extra": files})
+
+
+class WithFiles(ServerTest):
+    @classmethod
+    def arguments(cls):
+        control = ("<file_sep>", *NAMES)
+        return (cls.file("files.gguf", script_model(SCRIPT, control=control)),)
+
+    def test_long_names_are_refused_before_they_are_encoded(self):
+        files = [{"filename": "a" * 1_000_000, "text": "q"}]
+        error = self.refused("/infill", {**BODY, "input_extra": files}, "input_suffix")
+        self.assertEqual(error["code"], "context_length_exceeded")
+        self.assertIn("at least", error["message"])
 
 
 class WithoutTokens(ServerTest):

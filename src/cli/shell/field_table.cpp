@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 11> kPlaces = {
 
 /// Names of types, in the order of the alternatives of FieldMember.
 constexpr std::array<std::string_view, std::variant_size_v<FieldMember>> kTypes = {
-    "text",      "number", "integer", "integer", "integer", "integer", "numbers by token id",
+    "text",      "number", "integer", "integer", "integer", "integer", "numbers by token",
     "token ids", "texts",  "integer", "integer", "number",  "boolean", "texts",
     "token ids"};
 

@@ -66,26 +66,26 @@ Reply messages(const Call& call) {
   Params params(body);
   MessageForm form{.id = call.id, .model = call.service.read_model(params)};
   form.stream = params.flag("stream").value_or(false);
-  GenerationPrompt prompt;
+  Generation generation;
+  Request& request = generation.request;
   ChatPrompt chat = read_messages(params, call.service, PromptRoom::kContext);
   form.prompt_tokens = std::ssize(chat.ids);
   const ReplyText reply(chat);
-  prompt.request.prompt = std::move(chat.ids);
+  request.prompt = std::move(chat.ids);
   params.refuse("stop", "its name is stop_sequences here");
   params.array("stop_sequences");  // must be a list of strings
-  read_fields(params, call, prompt.request, place::kMessages);
-  form.stops = prompt.request.stop;
+  read_fields(params, call, request, place::kMessages);
+  form.stops = request.stop;
   if (!params.has("max_tokens") && !params.is_null("max_tokens"))
     throw invalid_request("max_tokens", "max_tokens is missing");
-  read_max_tokens(params, call, prompt.request, place::kMessages);
+  read_max_tokens(params, call, request, place::kMessages);
   refuse_demands(params);
   read_hints(params);
-  form.seed = used_seed(params, prompt.request);
+  form.seed = used_seed(params, request);
   params.finish();
   form.warnings = params.warnings();
-  Generation generation;
   generation.stream = form.stream;
-  generation.prompts.push_back(std::move(prompt));
+  generation.add_prompt();
   generation.writer = messages_writer(std::move(form), reply);
   return generation;
 }

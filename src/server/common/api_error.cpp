@@ -94,15 +94,14 @@ ApiError invalid_request(std::string param, std::string message) {
 
 ApiError prompt_too_long(std::string param, std::int64_t tokens, std::int64_t context,
                          bool is_exact) {
-  const std::string count = cat(is_exact ? "" : "at least ", tokens);
   ApiError error(400, "context_length_exceeded",
                  cat("This model's maximum context length is ", context, " tokens, the prompt has ",
-                     count, ": it must leave room for another token"),
+                     is_exact ? "" : "at least ", tokens, ": it must leave room for another token"),
                  std::move(param));
-  // A prompt of `context` tokens is too long as well, because it leaves no room: "64 tokens > 63
-  // maximum".
+  // Clients look for exactly this wording. A prompt of `context` tokens is too long as well,
+  // because it leaves no room: "64 tokens > 63 maximum".
   error.anthropic_message =
-      cat("prompt is too long: ", count, " tokens > ", std::min(context, tokens - 1), " maximum");
+      cat("prompt is too long: ", tokens, " tokens > ", std::min(context, tokens - 1), " maximum");
   if (is_exact) error.prompt_tokens = tokens;
   error.context = context;
   return error;

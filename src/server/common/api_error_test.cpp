@@ -51,7 +51,7 @@ TEST(ApiError, TellsHowLongAPromptIs) {
   EXPECT_EQ(too_long(100, true, ErrorForm::kAnthropic),
             "prompt is too long: 100 tokens > 64 maximum");
   EXPECT_EQ(too_long(100, false, ErrorForm::kAnthropic),
-            "prompt is too long: at least 100 tokens > 64 maximum");
+            "prompt is too long: 100 tokens > 64 maximum");
   // 64 are not more than 64, but leave no room.
   EXPECT_EQ(too_long(64, true, ErrorForm::kAnthropic),
             "prompt is too long: 64 tokens > 63 maximum");

@@ -1,7 +1,6 @@
 // Chat prompts: checks messages and renders them with the template.
 #include "server/common/chat_prompt.h"
 
-#include <algorithm>
 #include <ctime>
 #include <utility>
 

@@ -82,18 +82,8 @@ void read_response_format(Params& params) {
   throw invalid_request("response_format", "response_format can only be {\"type\": \"text\"}");
 }
 
-/// A limit on generated tokens that stands for none. The context is the limit then.
+/// The largest limit on generated tokens: only the context ends the text.
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-
-/// Reads a limit on generated tokens, of which `least` is the smallest. -1: no limit.
-std::optional<std::int64_t> read_limit(Params& params, std::string_view name, std::int64_t least,
-                                       std::int64_t most) {
-  const auto value = params.whole(name, -1, most);
-  if (!value || *value >= least) return value;
-  if (*value == -1) return kNoLimit;
-  throw invalid_request(std::string(name),
-                        cat(name, " is ", *value, ", possible are -1 and ", least, " to ", most));
-}
 
 }  // namespace
 
@@ -129,6 +119,15 @@ Json used_seed(Params& params, const Request& request) {
   const Json* given = params.take("seed");
   const bool is_drawn = given == nullptr || given->number() == -1.0;
   return is_drawn ? Json(request.sampling.seed) : *given;
+}
+
+std::optional<std::int64_t> read_limit(Params& params, std::string_view name, std::int64_t least,
+                                       std::int64_t most) {
+  const auto value = params.whole(name, -1, most);
+  if (!value || *value >= least) return value;
+  if (*value == -1) return kNoLimit;
+  throw invalid_request(std::string(name),
+                        cat(name, " is ", *value, ", possible are -1 and ", least, " to ", most));
 }
 
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
@@ -214,7 +213,7 @@ void read_unsupported(Params& params) {
         "prompt_cache_retention", "client_metadata", "spaces_between_special_tokens"}) {
     params.ignore(name, "it changes nothing here");
   }
-  if (params.text("user", 256)) params.warn("user", "ignored", "it changes nothing here");
+  params.ignore_text("user", 256, "it changes nothing here");
   if (!params.flag("skip_special_tokens").value_or(true)) {
     throw invalid_request("skip_special_tokens", "skip_special_tokens can only be true");
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 
 #include "load/json.h"
@@ -17,6 +18,10 @@ namespace ingot {
 void read_fields(Params& params, const Call& call, Request& request, Places where);
 /// Returns the seed for the response: the seed that was drawn, or the member `seed` as it was sent.
 Json used_seed(Params& params, const Request& request);
+/// Reads a limit on generated tokens. Valid are -1 (no limit) and `least` to `most`. Errors:
+/// ApiError naming the member.
+std::optional<std::int64_t> read_limit(Params& params, std::string_view name, std::int64_t least,
+                                       std::int64_t most);
 /// Sets `max_tokens` from the members that the endpoint has for this limit. `least` is the smallest
 /// valid value. -1 and null mean no limit but the context. If another value exceeds the room after
 /// the prompt, lowers it and adds a warning.

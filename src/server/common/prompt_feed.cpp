@@ -8,8 +8,12 @@
 
 namespace ingot {
 
-PromptFeed::PromptFeed(Engine& engine, std::vector<GenerationPrompt> prompts, Allow allow)
-    : engine_(engine), prompts_(std::move(prompts)), allow_(std::move(allow)) {}
+PromptFeed::PromptFeed(Engine& engine, Generation& generation, Allow allow)
+    : engine_(engine),
+      common_(std::move(generation.request)),
+      prompts_(std::move(generation.prompts)),
+      choices_(generation.choices),
+      allow_(std::move(allow)) {}
 
 std::vector<Stream> PromptFeed::submit(std::size_t under_way) {
   std::vector<Stream> all;
@@ -21,23 +25,39 @@ std::vector<Stream> PromptFeed::submit(std::size_t under_way) {
   return all;
 }
 
+/// Returns the next prompt's request. Takes the prompt's ids.
+Request PromptFeed::take_request(double now) {
+  GenerationPrompt& prompt = prompts_[next_];
+  Request request = common_;
+  request.prompt = std::move(prompt.ids);
+  request.max_tokens = prompt.max_tokens;
+  request.ignore_eos = prompt.ignore_eos;
+  // The limit counts from the first prompt's submission.
+  if (next_ == 0) begin_ = now;
+  request.end_seconds -= now - begin_;
+  if (next_ == 0) return request;
+  // Only the first prompt has limits on its beginning: the others wait for it, or behind it.
+  request.queue_seconds = kNever;
+  request.first_token_seconds = kNever;
+  return request;
+}
+
 /// Submits one prompt. Returns no streams if there is no room for it.
 std::vector<Stream> PromptFeed::submit_next(std::size_t under_way) {
-  GenerationPrompt& prompt = prompts_[next_];
-  const std::size_t then = under_way + to_size(prompt.choices);
+  const std::size_t then = under_way + to_size(choices_);
   // The generation keeps its places. Otherwise a flood of other requests could take them all, and
   // then no end of its own choices would start the next prompt.
   const bool is_successor = then <= places_;
+  // A later prompt waits for room: only requests are refused, counted and charged to their key.
+  const bool has_room = engine_.under_way() + to_size(choices_) <= engine_.under_way_max();
+  if (next_ > 0 && !is_successor && !has_room) return {};
   if (!is_successor && !allow_(then)) return {};
-  // The limit counts from the first prompt's submission.
-  const double now = engine_.options().now();
-  if (next_ == 0) begin_ = now;
-  const double end_seconds = prompt.request.end_seconds;
-  prompt.request.end_seconds = end_seconds - (now - begin_);
-  auto streams = engine_.submit_choices(std::move(prompt.request), prompt.choices,
+  Request request = take_request(engine_.options().now());
+  auto streams = engine_.submit_choices(std::move(request), choices_,
                                         is_successor ? QueuePlace::kSuccessor : QueuePlace::kNew);
   if (streams.empty()) {
-    prompt.request.end_seconds = end_seconds;  // NOLINT(bugprone-use-after-move): not taken
+    // NOLINTNEXTLINE(bugprone-use-after-move): not taken
+    prompts_[next_].ids = std::move(request.prompt);
     return {};
   }
   places_ = std::max(places_, then);

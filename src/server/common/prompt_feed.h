@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -17,8 +18,9 @@ class PromptFeed {
   /// Returns whether the generation may have this number of choices under way.
   using Allow = std::function<bool(std::size_t choices)>;
 
-  /// All prompts have equal numbers of choices. `engine` must outlive this object.
-  PromptFeed(Engine& engine, std::vector<GenerationPrompt> prompts, Allow allow);
+  /// Feeds the prompts of `generation`, whose writer stays there. `engine` must outlive this
+  /// object.
+  PromptFeed(Engine& engine, Generation& generation, Allow allow);
 
   /// Submits prompts while there is room. Returns the streams of their choices. `under_way`: number
   /// of the generation's choices that were submitted and have not ended. If it is 0, submits at
@@ -29,9 +31,12 @@ class PromptFeed {
 
  private:
   std::vector<Stream> submit_next(std::size_t under_way);
+  Request take_request(double now);
 
   Engine& engine_;
+  Request common_;  ///< the fields that the prompts share; a prompt gets a copy when it begins
   std::vector<GenerationPrompt> prompts_;
+  std::int32_t choices_;  ///< number of choices of each prompt
   Allow allow_;
   std::size_t next_ = 0;    ///< index of the next prompt to submit
   std::size_t places_ = 0;  ///< most choices that were under way at once

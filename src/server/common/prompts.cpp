@@ -13,7 +13,7 @@ std::vector<std::int32_t> read_text(const std::string& text, const std::string& 
                                     const Service& service, const PromptForm& form) {
   if (form.suffix.empty()) return service.encode(text, place, form.use);
   return service.encode_gap(
-      {.prefix = text, .suffix = form.suffix, .parse_special = form.use == TextUse::kPrompt},
+      {.prefix = text, .suffix = form.suffix, .parse_special = form.use == TextUse::kPrompt}, place,
       "suffix");
 }
 
@@ -66,6 +66,9 @@ std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std:
   if (list->size() > to_size(most)) {
     throw invalid_request(std::string(name),
                           cat(name, " has ", list->size(), " entries, possible are ", most));
+  }
+  if (list->size() > 1 && !form.suffix.empty()) {
+    throw invalid_request("suffix", "suffix needs one prompt");
   }
   std::vector<ReadPrompt> prompts;
   for (std::size_t i = 0; i < list->size(); ++i) {

@@ -14,8 +14,8 @@
 
 namespace ingot {
 
-/// Adds to `line` what a refused request's line has: its path, the client's address, and the error.
-/// Leaves out what is empty. Cuts long texts, and escapes control characters.
+/// Adds the members `path`, `peer`, `code` and `param` of a refused request to `line`. Leaves out
+/// what is empty. Cuts long texts, and escapes control characters.
 void add_refusal(Json& line, const HttpRequest& request, const HttpError& error);
 
 /// Writes log lines. Drops and counts a line whose write would block. Thread-safe.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "base/check.h"
@@ -103,13 +104,18 @@ std::vector<std::int32_t> Service::encode(std::string_view text, std::string_vie
   return ids;
 }
 
-std::vector<std::int32_t> Service::encode_gap(const FimText& text, std::string_view param) const {
+std::vector<std::int32_t> Service::encode_gap(const FimText& text, std::string_view param,
+                                              std::string_view suffix) const {
   if (!tokenizer().fim()) {
-    throw ApiError(400, "not_supported", cat(param, ": the model has no fill-in-the-middle tokens"),
-                   std::string(param));
+    throw ApiError(400, "not_supported",
+                   cat(suffix, ": the model has no fill-in-the-middle tokens"),
+                   std::string(suffix));
   }
   std::size_t bytes = text.prefix.size() + text.suffix.size();
-  for (const FimFile& file : text.files) bytes += file.text.size();
+  for (const FimFile& file : text.files) {
+    // Only a model with a token for names sees them.
+    bytes += file.text.size() + (tokenizer().fim()->file ? file.name.size() : 0);
+  }
   check_text_room(bytes, param);
   auto ids = as_api([&] { return encode_fim(tokenizer(), text); });
   check_room(ids.size(), param);
@@ -168,20 +174,19 @@ std::array<std::uint64_t, 2> Service::domain(std::size_t key, std::string_view s
 namespace {
 
 std::size_t choices_of(const Generation& generation) {
-  std::size_t choices = 0;
-  for (const GenerationPrompt& prompt : generation.prompts) {
-    choices += to_size(prompt.choices);
-  }
-  return choices;
+  return generation.prompts.size() * to_size(generation.choices);
 }
 
 /// Maximum log-probabilities that the response can hold.
-std::int64_t scores_of(const GenerationPrompt& prompt) {
-  const Request& request = prompt.request;
+std::int64_t scores_of(const Generation& generation) {
+  const Request& request = generation.request;
   const std::int64_t top = std::max(request.sampling.logprobs, request.prompt_logprobs) + 1;
   const bool has_prompt = request.prompt_logprobs >= 0;
-  const std::int64_t tokens = request.max_tokens + (has_prompt ? std::ssize(request.prompt) : 0);
-  return prompt.choices * tokens * top;
+  std::int64_t tokens = 0;
+  for (const GenerationPrompt& prompt : generation.prompts) {
+    tokens += prompt.max_tokens + (has_prompt ? std::ssize(prompt.ids) : 0);
+  }
+  return generation.choices * tokens * top;
 }
 
 }  // namespace
@@ -190,7 +195,7 @@ std::int64_t scores_of(const GenerationPrompt& prompt) {
 /// be too large.
 void Service::check_size(const Generation& generation) const {
   // Later prompts wait outside the queue, but the choices of one prompt are under way together.
-  const std::size_t each = to_size(generation.prompts.front().choices);
+  const std::size_t each = to_size(generation.choices);
   if (each > engine_.under_way_max()) {
     throw invalid_request("n", cat("n: the request asks for ", each,
                                    " continuations, there is room for ", engine_.under_way_max()));
@@ -200,8 +205,7 @@ void Service::check_size(const Generation& generation) const {
     throw invalid_request("n", cat("n: the request asks for ", choices,
                                    " continuations, possible are ", kResponseChoicesMax));
   }
-  std::int64_t scores = 0;
-  for (const GenerationPrompt& prompt : generation.prompts) scores += scores_of(prompt);
+  const std::int64_t scores = scores_of(generation);
   if (scores <= kScoresMax) return;
   throw invalid_request("logprobs",
                         cat("logprobs: the response could hold ", scores, " of them, possible are ",
@@ -239,36 +243,29 @@ bool Service::extend(const std::string& id, std::size_t choices) {
   return true;
 }
 
-/// Sets the limits on the time of a generation's prompts. Only the first prompt has limits on its
-/// beginning: the others wait for it, or behind it.
-void Service::set_limits(Generation& generation, const Notify& notify) const {
-  for (GenerationPrompt& prompt : generation.prompts) {
-    Request& request = prompt.request;
-    request.notify = notify;
-    if (options_.limits.request_seconds < request.end_seconds) {
-      request.end_seconds = options_.limits.request_seconds;
-      request.end_limit = "request_timeout";
-    }
-    if (&prompt != &generation.prompts.front()) request.first_token_seconds = kNever;
+/// Sets the limits on a generation's time.
+void Service::set_limits(Request& request, const Notify& notify) const {
+  request.notify = notify;
+  if (options_.limits.request_seconds < request.end_seconds) {
+    request.end_seconds = options_.limits.request_seconds;
+    request.end_limit = "request_timeout";
   }
-  Request& first = generation.prompts.front().request;
-  first.queue_seconds = options_.limits.queue_seconds;
-  first.first_token_seconds =
-      std::min(first.first_token_seconds, options_.limits.first_token_seconds());
+  request.queue_seconds = options_.limits.queue_seconds;
+  request.first_token_seconds =
+      std::min(request.first_token_seconds, options_.limits.first_token_seconds());
 }
 
 std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const std::string& id,
                                                   std::size_t key, const Notify& notify) {
   if (draining_.load()) throw draining();
   check_size(generation);
-  set_limits(generation, notify);
-  enter(id, key, to_size(generation.prompts.front().choices));
+  set_limits(generation.request, notify);
+  enter(id, key, to_size(generation.choices));
   auto running = std::make_shared<RunningGeneration>();
   try {
     running->later_choices = choices_of(generation);
     const auto feed = std::make_shared<PromptFeed>(
-        engine_, std::move(generation.prompts),
-        [this, id](std::size_t choices) { return extend(id, choices); });
+        engine_, generation, [this, id](std::size_t choices) { return extend(id, choices); });
     running->submit_later = [feed](std::size_t under_way) { return feed->submit(under_way); };
     as_api([&] { running->begin_later(0); });
     if (running->streams.empty()) {

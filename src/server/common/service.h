@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <memory>
@@ -125,9 +124,11 @@ class Service {
   /// Encodes a text. Errors: ApiError, also if the tokens leave no room in the context.
   std::vector<std::int32_t> encode(std::string_view text, std::string_view param,
                                    TextUse use) const;
-  /// Returns the prompt for the text between a prefix and a suffix. `param` names the suffix.
-  /// Errors: ApiError, also if the model has no fill-in-the-middle tokens.
-  std::vector<std::int32_t> encode_gap(const FimText& text, std::string_view param) const;
+  /// Returns the prompt for the text between a prefix and a suffix. `suffix` is the suffix's
+  /// member. Errors: ApiError naming `suffix` if the model has no fill-in-the-middle tokens;
+  /// ApiError naming `param` if the tokens leave no room in the context.
+  std::vector<std::int32_t> encode_gap(const FimText& text, std::string_view param,
+                                       std::string_view suffix) const;
   /// Checks that a prompt leaves room for a token. Errors: ApiError{context_length_exceeded}.
   void check_room(std::size_t prompt_tokens, std::string_view param) const;
   /// Refuses a text that surely exceeds the context, before encoding. Errors: as `check_room`.
@@ -183,7 +184,7 @@ class Service {
  private:
   bool has_model_name(const std::string& name) const;
   void check_size(const Generation& generation) const;
-  void set_limits(Generation& generation, const Notify& notify) const;
+  void set_limits(Request& request, const Notify& notify) const;
   void enter(const std::string& id, std::size_t key, std::size_t choices);
   bool extend(const std::string& id, std::size_t choices);
 

@@ -3,7 +3,6 @@
 // GCC 12 destroys those twice.
 #include "server/http/connection.h"
 
-#include <algorithm>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -118,8 +117,11 @@ Connection::Awaitable<bool> Connection::serve_one() {
   BudgetShare share(parts_.budgets.bodies);
   if (has_body && !co_await read_body(*head, share)) co_return false;
   const auto& as = std::get<Admitted>(admitted);
-  if (has_body && head->is_gzip && !co_await decompress_body(request, as, share)) co_return false;
-  co_return co_await handle(*head, as, share);
+  BudgetShare place(parts_.budgets.text_requests);
+  const bool has_place = as.threads != HandlerThreads::kTexts || place.grow(1);
+  const bool decompresses = has_place && has_body && head->is_gzip;
+  if (decompresses && !co_await decompress_body(request, as, share)) co_return false;
+  co_return co_await handle(*head, as, share, has_place ? &place : nullptr);
 }
 
 Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
@@ -198,14 +200,14 @@ Connection::Awaitable<bool> Connection::drop_body(const HttpHead& head) {
 }
 
 /// Lets a handler thread answer the request, and sends the response. Returns whether the connection
-/// can serve another request.
+/// can serve another request. Frees the body's share and `place`. Without a place, refuses the
+/// request.
 Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& admitted,
-                                               BudgetShare& body_share) {
+                                               BudgetShare& body_share, BudgetShare* place) {
   HttpRequest& request = head.request;
   Exchange exchange(parts_.handler, request, admitted, is_answering_, parts_.budgets.answering);
   exchange.keep_alive = may_stay_open(head);
-  BudgetShare place(parts_.budgets.text_requests);
-  if (admitted.threads == HandlerThreads::kTexts && !place.grow(1)) {
+  if (place == nullptr) {
     HttpResponse refused = parts_.handler.no_room(NoRoom::kText, admitted);
     co_return co_await answer(std::move(refused), exchange);
   }
@@ -219,7 +221,7 @@ Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& a
   // The body is freed here, because a stream can take long and does not need it.
   std::string().swap(request.body);
   body_share.release();
-  place.release();
+  place->release();
   exchange.keep_alive = may_stay_open(head);
   if (auto* response = std::get_if<HttpResponse>(&result)) {
     co_return co_await answer(std::move(*response), exchange);

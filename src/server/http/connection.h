@@ -91,7 +91,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<bool> decompress_body(HttpRequest& request, const Admitted& admitted,
                                   BudgetShare& share);
   Awaitable<bool> drop_body(const HttpHead& head);
-  Awaitable<bool> handle(HttpHead& head, const Admitted& admitted, BudgetShare& body_share);
+  Awaitable<bool> handle(HttpHead& head, const Admitted& admitted, BudgetShare& body_share,
+                         BudgetShare* place);
   Awaitable<bool> generate(std::shared_ptr<RunningGeneration> running, Waker& waker,
                            Exchange& exchange);
   Awaitable<bool> send_stream(RunningGeneration& running, StreamWriter& writer, Waker& waker);

@@ -70,7 +70,8 @@ class GzipReader {
   std::string_view error_;
 };
 
-/// Does what `gunzip` does, but gives the data in `data`. Errors: std::bad_alloc.
+/// Appends the decompressed body to `data`. Returns a refusal as `gunzip` does. Errors:
+/// std::bad_alloc.
 std::optional<HttpRefusal> read_gzip(std::string& body, std::size_t bytes_max, BudgetShare& share,
                                      std::string& data) {
   GzipReader reader(body);

@@ -2,7 +2,6 @@
 #include "server/http/http_head.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <utility>
 #include <vector>

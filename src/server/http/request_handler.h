@@ -132,7 +132,7 @@ struct RequestEnd {
   std::int64_t cached_tokens = 0;     ///< prompt tokens that were found in the cache
   std::int64_t generated_tokens = 0;  ///< generated tokens, whether they were sent or not
   PrefixMiss miss{};                  ///< where and why the first prompt's cached prefix ends
-  std::optional<double> first_token_seconds{};  ///< from submission; the choice with the earliest
+  std::optional<double> first_token_seconds{};  ///< from submission; later prompts do not count
   double seconds = 0;
   bool is_cut = false;  ///< true if the generation was cut off
   Content request{};    ///< first `content_bytes_max` bytes of the request's body

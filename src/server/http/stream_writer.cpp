@@ -81,7 +81,7 @@ bool StreamWriter::drop_rest() {
     while (stream.try_next(delta_)) continue;
     if (stream.finished()) count_end(i, stream.outcome());
   }
-  return has_ended();
+  return left_ == running_.later_choices;
 }
 
 void StreamWriter::count_end(std::size_t choice, const Outcome& outcome) {
@@ -94,7 +94,8 @@ void StreamWriter::count_end(std::size_t choice, const Outcome& outcome) {
   end_.computed_tokens += outcome.computed_tokens;
   end_.generated_tokens += outcome.generated_tokens;
   if (choice == 0) end_.miss = outcome.miss;
-  if (outcome.generated_tokens == 0) return;
+  // The clocks of later choices start later than the request.
+  if (outcome.generated_tokens == 0 || choice >= first_choices_) return;
   const double seconds = outcome.queue_seconds + outcome.prefill_seconds;
   end_.first_token_seconds = std::min(end_.first_token_seconds.value_or(seconds), seconds);
 }

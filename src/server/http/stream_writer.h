@@ -25,6 +25,7 @@ class StreamWriter {
         head_(std::move(head)),
         is_chunked_(is_chunked),
         content_bytes_max_(content_bytes_max),
+        first_choices_(running.streams.size()),
         has_ended_(running.streams.size() + running.later_choices),
         left_(has_ended_.size()) {}
 
@@ -32,7 +33,7 @@ class StreamWriter {
   /// of choices that ended. False: no delta and no end came.
   bool collect();
   /// For a generation that was cancelled: drops what the engine still delivers, and counts the
-  /// choices that have ended. Returns whether all have ended.
+  /// choices that have ended. Returns whether all choices that began have ended.
   bool drop_rest();
   /// Whether all choices have ended.
   bool has_ended() const { return left_ == 0; }
@@ -69,6 +70,7 @@ class StreamWriter {
   std::string head_;
   bool is_chunked_;
   std::size_t content_bytes_max_;
+  std::size_t first_choices_;  ///< number of choices that began with the generation
   bool has_begun_ = false;
   std::string events_;
   std::vector<bool> has_ended_;  ///< whether each choice has ended

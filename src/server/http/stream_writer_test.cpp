@@ -202,6 +202,33 @@ TEST_F(StreamWriterTest, LaterChoicesAreCancelledWithTheOthers) {
   EXPECT_TRUE(channels_[1]->is_cancelled());
 }
 
+TEST_F(StreamWriterTest, ACutGenerationDoesNotWaitForChoicesThatNeverBegan) {
+  running_.later_choices = 3;
+  StreamWriter writer = begin(2, true);
+  end(0, FinishReason::kCancelled);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_FALSE(writer.drop_rest()) << "one choice is under way";
+  end(1, FinishReason::kCancelled);
+  EXPECT_TRUE(writer.drop_rest());
+  EXPECT_FALSE(writer.has_ended());
+}
+
+TEST_F(StreamWriterTest, TheFirstTokenIsOfAChoiceThatBeganWithTheRequest) {
+  running_.later_choices = 1;
+  running_.submit_later = [&](std::size_t) {
+    std::vector<Stream> begun;
+    begun.push_back(new_stream());
+    return begun;
+  };
+  StreamWriter writer = begin(1, true);
+  end(0, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  end(1, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_TRUE(writer.has_ended());
+  EXPECT_EQ(end_.first_token_seconds, 5) << "the later choice's own time was 3";
+}
+
 TEST_F(StreamWriterTest, AFailureOfALaterChoiceEndsTheGeneration) {
   running_.later_choices = 1;
   running_.submit_later = [](std::size_t) -> std::vector<Stream> {

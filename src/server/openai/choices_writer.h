@@ -6,7 +6,6 @@
 #include <iterator>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "server/common/common_params.h"
 #include "server/common/response_json.h"

@@ -208,7 +208,8 @@ Reply completions(const Call& call) {
   const PromptForm prompt_form = read_prompt_form(params, call);
   auto prompts = read_prompts(params, "prompt", kPromptsMax, service, prompt_form);
   form.special = prompt_form.use == TextUse::kPrompt && prompts.front().text != nullptr;
-  Request common;
+  Generation generation;
+  Request& common = generation.request;
   read_fields(params, call, common, place::kCompletions);
   read_unsupported(params);
   form.echo = params.flag("echo").value_or(false);
@@ -218,33 +219,30 @@ Reply completions(const Call& call) {
   form.token_ids = params.flag("return_token_ids").value_or(false);
   form.logprobs = static_cast<std::int32_t>(params.whole("logprobs", 0, kLogprobsMax).value_or(-1));
   common.sampling.logprobs = form.logprobs;
-  const auto choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
-  form.choices = to_size(choices);
+  generation.choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
+  form.choices = to_size(generation.choices);
   if (form.echo && form.logprobs >= 0) {
     // The scores need every row of the prompt to be computed.
     common.prompt_logprobs = form.logprobs;
     common.reads_cache = false;
   }
-  Generation generation;
   generation.stream = form.stream.stream;
+  const bool ignore_eos = common.ignore_eos;
   for (ReadPrompt& read : prompts) {
-    GenerationPrompt prompt{.request = common, .choices = choices};
-    prompt.request.prompt = read.ids;
-    read_max_tokens(params, call, prompt.request, place::kCompletions, form.echo ? 0 : 1);
-    // Evaluation harnesses expect scores for as many tokens as they ask for, including end tokens.
-    if (form.echo && form.logprobs >= 0 && prompt.request.max_tokens <= 1) {
-      prompt.request.ignore_eos = true;
-    }
     form.prompt_tokens += std::ssize(read.ids);
     if (form.echo) form.prompt_texts.push_back(text_of(read, service));
-    form.prompt_ids.push_back(std::move(read.ids));
-    generation.prompts.push_back(std::move(prompt));
+    if (form.echo || form.token_ids) form.prompt_ids.push_back(read.ids);
+    common.prompt = std::move(read.ids);
+    read_max_tokens(params, call, common, place::kCompletions, form.echo ? 0 : 1);
+    // Evaluation harnesses expect scores for as many tokens as they ask for, including end tokens.
+    common.ignore_eos = ignore_eos || (form.echo && form.logprobs >= 0 && common.max_tokens <= 1);
+    generation.add_prompt();
   }
   const Json seed = used_seed(params, common);
   params.finish();
   std::string head = response_head_json(service, model, cat("cmpl-", call.id), "text_completion",
                                         Service::now(), seed);
-  const std::size_t all = form.prompt_ids.size() * form.choices;
+  const std::size_t all = generation.prompts.size() * form.choices;
   generation.writer = std::make_unique<CompletionWriter>(service, std::move(form), std::move(head),
                                                          warnings_member(params.warnings()), all);
   return generation;

@@ -19,8 +19,8 @@ namespace ingot {
 
 namespace {
 
-/// Maximum inputs of one request, as OpenAI's clients send them. The engine gets a
-/// few of them at once.
+/// Maximum inputs of one request. OpenAI's clients send up to 2,048 inputs. The engine gets a few
+/// of them at once.
 constexpr std::int32_t kInputsMax = kResponseChoicesMax;
 
 static_assert(std::endian::native == std::endian::little, "base64 holds little-endian floats");
@@ -116,17 +116,16 @@ Reply embeddings(const Call& call) {
   Params params(body);
   Service& service = call.service;
   std::string model = service.read_model(params);
-  Request common;
-  common.hidden = HiddenRows::kLast;
-  read_fields(params, call, common, place::kEmbeddings);
+  Generation generation;
+  generation.request.hidden = HiddenRows::kLast;
+  read_fields(params, call, generation.request, place::kEmbeddings);
   const bool base64 = read_is_base64(params);
   check_dimensions(params, service.limits().hidden);
   params.ignore_text("user", 256, "it changes nothing here");
-  Generation generation;
   const PromptForm form{.use = TextUse::kInput};
   for (ReadPrompt& read : read_prompts(params, "input", kInputsMax, service, form)) {
-    generation.prompts.push_back({.request = common});
-    generation.prompts.back().request.prompt = std::move(read.ids);
+    generation.request.prompt = std::move(read.ids);
+    generation.add_prompt();
   }
   params.finish();
   generation.writer = std::make_unique<EmbeddingWriter>(std::move(model), params.warnings(), base64,

@@ -1,7 +1,5 @@
 // POST /infill: the text between a prefix and a suffix, in the form of llama.cpp's server.
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "server/common/common_params.h"
+#include "server/common/message_text.h"
 #include "server/common/response_json.h"
 #include "server/openai/choices_writer.h"
 #include "server/openai/endpoints.h"
@@ -90,14 +89,14 @@ std::vector<FimFile> read_files(Params& params) {
     throw invalid_request("input_extra", cat("input_extra has ", list->as_array()->size(),
                                              " entries, possible are ", kInfillFilesMax));
   }
-  for (const Json& file : *list->as_array()) {
+  for (std::size_t i = 0; i < list->as_array()->size(); ++i) {
+    const Json& file = (*list->as_array())[i];
     const Json* name = file.find("filename");
     const Json* text = file.find("text");
     const bool is_file = text != nullptr && text->as_string() != nullptr &&
                          (name == nullptr || name->as_string() != nullptr);
     if (!is_file) {
-      throw invalid_request("input_extra",
-                            "input_extra holds something that is not {\"filename\", \"text\"}");
+      refuse_at(entry_place("input_extra", i), "is not {\"filename\", \"text\"} with two strings");
     }
     files.push_back({.name = name == nullptr ? "tmp" : std::string_view(*name->as_string()),
                      .text = *text->as_string()});
@@ -115,7 +114,15 @@ std::vector<std::int32_t> read_gap(Params& params, const Call& call) {
                                   .suffix = suffix,
                                   .files = files,
                                   .parse_special = params.flag("special").value_or(false)},
-                                 "input_suffix");
+                                 "input_suffix", "input_suffix");
+}
+
+bool read_infill_stream(Params& params) {
+  const StreamParams stream = read_stream(params);
+  if (stream.include_usage || stream.usage_in_chunks) {
+    params.warn("stream_options", "ignored", "the last event has the counts of tokens");
+  }
+  return stream.stream;
 }
 
 }  // namespace
@@ -124,20 +131,20 @@ Reply infill(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   std::string model = call.service.read_model(params);
-  GenerationPrompt prompt;
-  Request& request = prompt.request;
+  Generation generation;
+  Request& request = generation.request;
   request.prompt = read_gap(params, call);
   read_fields(params, call, request, place::kCompletions);
-  refuse_constraints(params);
+  read_unsupported(params);
+  params.whole("n", 1, 1);
   // With 0 tokens, the server only computes the prompt: editors fill the prefix cache so.
   read_max_tokens(params, call, request, place::kChat, 0);
-  Generation generation;
-  generation.stream = read_stream(params).stream;
+  generation.stream = read_infill_stream(params);
   params.finish();
   generation.writer =
       std::make_unique<InfillWriter>(std::move(model), used_seed(params, request), request.stop,
                                      warnings_member(params.warnings()), generation.stream);
-  generation.prompts.push_back(std::move(prompt));
+  generation.add_prompt();
   return generation;
 }
 

@@ -182,20 +182,20 @@ Reply responses(const Call& call) {
   ResponseForm form = read_form(params, call);
   form.created = Service::now();
   read_stored(params);
-  GenerationPrompt prompt;
+  Generation generation;
+  Request& request = generation.request;
   ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kContext);
   const ReplyText reply(chat);
-  prompt.request.prompt = std::move(chat.ids);
-  read_options(params, call, prompt.request);
-  form.logprobs = prompt.request.sampling.logprobs >= 0;
-  read_max_tokens(params, call, prompt.request, place::kResponses);
-  form.repeated = repeated_members(params, prompt.request);
-  form.seed = used_seed(params, prompt.request);
+  request.prompt = std::move(chat.ids);
+  read_options(params, call, request);
+  form.logprobs = request.sampling.logprobs >= 0;
+  read_max_tokens(params, call, request, place::kResponses);
+  form.repeated = repeated_members(params, request);
+  form.seed = used_seed(params, request);
   params.finish();
   form.warnings = params.warnings();
-  Generation generation;
   generation.stream = form.stream;
-  generation.prompts.push_back(std::move(prompt));
+  generation.add_prompt();
   generation.writer = responses_writer(call.service, std::move(form), reply);
   return generation;
 }
@@ -210,7 +210,8 @@ Reply count_response_tokens(const Call& call) {
   Request request;
   read_options(params, call, request);
   const RequestField& limit = *find_field("max_output_tokens", place::kResponses);
-  params.whole(limit.name, 1, static_cast<std::int64_t>(range_at(limit, place::kResponses).high));
+  const FieldRange range = range_at(limit, place::kResponses);
+  read_limit(params, limit.name, 1, static_cast<std::int64_t>(range.high));
   repeated_members(params, request);
   params.finish();
   Json j =

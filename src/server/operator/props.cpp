@@ -1,6 +1,6 @@
 // GET /props and GET /version: the model, the options and the program's version.
 #include "load/json_object.h"
-#include "server/common/response_json.h"
+#include "server/common/service.h"
 #include "server/operator/endpoints.h"
 
 namespace ingot {
