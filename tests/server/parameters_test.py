@@ -137,7 +137,7 @@ class Parameters(server.ServerTest):
         reply = self.text(prompt="word " * 100_000)
         error = self.assert_error(reply, 400, "context_length_exceeded", "prompt").error()
         self.assertRegex(error["message"], rf"^This model's maximum context length is {CONTEXT} "
-                         r"tokens, the prompt has at least \d+:")
+                         r"tokens, the prompt has \d+ or more:")
         self.assertEqual((error["n_ctx"], error.get("n_prompt_tokens")), (CONTEXT, None))
 
     def test_q07_n(self):

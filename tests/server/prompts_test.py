@@ -105,12 +105,13 @@ class Infill(ServerTest):
         self.assertEqual(found["choices"][0]["prompt_token_ids"], GAP)
 
     def test_infill(self):
-        found = self.ask("/infill", {**BODY, "temperature": 0})
-        self.assertEqual(found["content"], "x y")
+        found = self.ask("/infill", {**BODY, "temperature": 0, "seed": 5})
+        self.assertEqual((found["content"], found["seed"]), ("x y", 5))
         self.assertEqual((found["stop"], found["stop_type"], found["truncated"]),
                          (True, "eos", False))
         self.assertEqual((found["tokens_predicted"], found["tokens_evaluated"]), (3, len(GAP)))
-        with_prompt = {"input_prefix": "a", "prompt": "b", "input_suffix": "ba", "temperature": 0}
+        with_prompt = {"input_prefix": "a", "prompt": "b", "input_suffix": "ba", "temperature": 0,
+                       "seed": 5}
         self.assertEqual(self.ask("/infill", with_prompt), found)
 
     def test_ends_of_infill(self):

@@ -96,7 +96,7 @@ ApiError prompt_too_long(std::string param, std::int64_t tokens, std::int64_t co
                          bool is_exact) {
   ApiError error(400, "context_length_exceeded",
                  cat("This model's maximum context length is ", context, " tokens, the prompt has ",
-                     is_exact ? "" : "at least ", tokens, ": it must leave room for another token"),
+                     tokens, is_exact ? "" : " or more", ": it must leave room for another token"),
                  std::move(param));
   // Clients look for exactly this wording. A prompt of `context` tokens is too long as well,
   // because it leaves no room: "64 tokens > 63 maximum".

@@ -46,7 +46,7 @@ TEST(ApiError, TellsHowLongAPromptIs) {
             "This model's maximum context length is 64 tokens, the prompt has 100: it must leave "
             "room for another token");
   EXPECT_EQ(too_long(100, false, ErrorForm::kOpenAi),
-            "This model's maximum context length is 64 tokens, the prompt has at least 100: it "
+            "This model's maximum context length is 64 tokens, the prompt has 100 or more: it "
             "must leave room for another token");
   EXPECT_EQ(too_long(100, true, ErrorForm::kAnthropic),
             "prompt is too long: 100 tokens > 64 maximum");

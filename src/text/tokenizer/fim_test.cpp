@@ -89,7 +89,7 @@ TEST(Fim, IdsOfTheFileComeFirst) {
 
 TEST(Fim, IdsOutsideTheVocabularyAreRefused) {
   TokenizerData data = byte_data({"<a>"});
-  data.fim = {.prefix = 257, .suffix = 256, .middle = 256};
+  data.fim = {.prefix = 300, .suffix = 256, .middle = 256};
   EXPECT_THROW(make(data), Error);
 }
 
