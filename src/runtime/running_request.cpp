@@ -29,11 +29,15 @@ Error no_token(std::int64_t tokens) {
 
 RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
                                double time, KvCache& cache, const RequestLimits& limits,
-                               const Tokenizer* tokenizer)
+                               const Tokenizer* tokenizer,
+                               std::shared_ptr<const SharedSampling> shared)
     : request_(std::move(request)),
       channel_(std::move(channel)),
       sequence_(cache),
       needs_counts_(has_penalty(request_.sampling)),
+      shared_(std::move(shared)),
+      repeats_(shared_->repeats),
+      surprise_max_(2 * static_cast<double>(request_.sampling.mirostat_tau)),
       stop_(request_.stop, stop_end()),
       queued_(time) {
   sequence_.id = id;
@@ -71,21 +75,8 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
     // The text continues the prompt, so its leading space is kept.
     detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
   }
-  prepare_sampling(tokenizer);
+  if (repeats_) repeats_->reserve(sequence_.tokens.capacity());
   replay_history();
-}
-
-/// Prepares what the sampler needs beside the parameters, once per request.
-void RunningRequest::prepare_sampling(const Tokenizer* tokenizer) {
-  SamplingParams& p = request_.sampling;
-  auto& allowed = p.allowed_token_ids;
-  std::sort(allowed.begin(), allowed.end());
-  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
-  if (tokenizer != nullptr) bad_words_ = bad_word_tokens(p.bad_words, *tokenizer);
-  surprise_max_ = 2 * static_cast<double>(p.mirostat_tau);
-  if (p.dry_multiplier == 0) return;
-  repeats_.emplace(p.dry_sequence_breakers, tokenizer);
-  repeats_->reserve(sequence_.tokens.capacity());
 }
 
 /// Feeds the prompt to counts, detokenizer and stop strings. An earlier request drew the prompt's
@@ -98,9 +89,6 @@ void RunningRequest::replay_history() {
       counts_.add_prompt(id);
     }
     for (const std::int32_t id : drawn) counts_.add_generated(id);
-  }
-  if (repeats_) {
-    for (const std::int32_t id : prompt) repeats_->add(id);
   }
   if (!detokenizer_) return;
   std::int64_t tokens = 0;
@@ -187,14 +175,14 @@ void RunningRequest::add_to_digest(std::span<const float> logits) {
 
 SampleRow RunningRequest::row(std::span<float> logits) const {
   std::span<const std::int32_t> drawn;
-  if (!bad_words_.empty()) {
+  if (!shared_->bad_words.empty()) {
     drawn = std::span(sequence_.tokens).last(to_size(request_.continued + generated_));
   }
   return {.logits = logits,
           .params = &request_.sampling,
           .counts = needs_counts_ ? &counts_ : nullptr,
           .repeats = repeats_ ? &*repeats_ : nullptr,
-          .bad_words = bad_words_,
+          .bad_words = shared_->bad_words,
           .drawn = drawn,
           .surprise_max = surprise_max_,
           .index = static_cast<std::uint64_t>(request_.continued + generated_)};
