@@ -17,12 +17,19 @@ bool has_penalty(const SamplingParams& p) {
 }
 
 Error no_token(std::int64_t tokens) {
-  return {
-      ErrorCode::kNotFinite,
-      cat("the logits after ", tokens,
-          " tokens allow no token: they hold NaN or infinities (`check_tensors` tells whether "
-          "the file's weights do), or the request's allowed_token_ids, bad_words and min_tokens "
-          "forbid every token")};
+  return {ErrorCode::kNotFinite,
+          cat("the logits after ", tokens,
+              " tokens allow no token: they hold NaN or infinities (`check_tensors` tells whether "
+              "the file's weights do)")};
+}
+
+/// The masks and biases of a request exclude every token. The message begins with one of them.
+Error all_excluded(std::int64_t tokens, const SamplingParams& p) {
+  const std::string_view first = p.allowed_token_ids.empty() ? "logit_bias" : "allowed_token_ids";
+  return {ErrorCode::kInvalid,
+          cat(first, ": no token is left after ", tokens,
+              " tokens, because logit_bias, min_tokens, bad_words and allowed_token_ids exclude "
+              "all: exclude fewer")};
 }
 
 }  // namespace
@@ -193,7 +200,9 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   count_draw(now);
   Delta delta;
   if (drawn.id < 0) {
-    finish(FinishReason::kError, no_token(sequence_.length()));
+    const std::int64_t tokens = sequence_.length();
+    finish(FinishReason::kError,
+           drawn.excludes_all ? all_excluded(tokens, request_.sampling) : no_token(tokens));
     return -1;
   }
   if (is_end(drawn.id)) {

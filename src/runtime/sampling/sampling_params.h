@@ -14,8 +14,8 @@ struct LogitBias {
   float bias = 0;
 };
 
-/// Sampling parameters of a choice, in the order in which the sampler applies them. The defaults
-/// leave the row unchanged, and the default temperature 0 takes the most likely token.
+/// Sampling parameters of a choice; see Sampler for the order in which it applies them. The
+/// defaults leave the row unchanged, and the default temperature 0 takes the most likely token.
 struct SamplingParams {
   std::vector<LogitBias> logit_bias{};   ///< biases to add, by ascending id, each id once
   float repetition_penalty = 1;          ///< above 0; values above 1 make repeated ids less likely
