@@ -244,6 +244,28 @@ TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {
   requests_.clear();
 }
 
+/// A successor is one request more than the reporter has room for.
+TEST_F(EnginePartsTest, TheReporterKeepsNoMoreCancelledRequestsThanItHasRoomFor) {
+  std::vector<Stream> streams;
+  for (int i = 0; i < 4; ++i) streams.push_back(enqueue(request()));
+  std::vector<Stream> successor = inbox_.submit(request(), 1, QueuePlace::kSuccessor);
+  intake_.enqueue(*inbox_.try_pop(), now_);
+  streams.push_back(std::move(successor.front()));
+  const Step& step = scheduler_.plan();
+  const std::vector<std::int32_t> drawn(static_cast<std::size_t>(step.outputs), -1);
+  for (Stream& stream : streams) stream.cancel();
+  for (auto& [id, running] : requests_) {
+    running->finish(FinishReason::kCancelled);
+    scheduler_.remove(running->sequence());
+    reporter_.ended(*running);
+  }
+  scheduler_.commit(drawn, 1);
+  static_cast<void>(told());
+  reporter_.freed();
+  EXPECT_EQ(told(), "freed 0; freed 0; freed 0; freed 0; ");
+  requests_.clear();
+}
+
 TEST_F(EnginePartsTest, APreemptionDoesNotLowerWhatWasComputed) {
   const Stream stream = enqueue(request());
   RunningRequest& running = *requests_.at(1);
