@@ -9,6 +9,8 @@ namespace ingot::sim {
 
 namespace {
 
+/// The most rows of a prompt that are shared, so that a step of a large machine takes little time.
+constexpr std::int64_t kSharedMax = 4000;
 /// The most truncations of one sequence, so that it ends.
 constexpr std::int32_t kTruncationsMax = 6;
 constexpr std::int64_t kEndTicksMax = 50000;
@@ -73,7 +75,7 @@ void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant, std::int64_t ro
   if (random_.chance(settings_.domains)) r->job.prefix.domain = {1, 1};
   if (random_.chance(settings_.adapters)) r->job.prefix.adapter = 1;
   const std::int64_t shared =
-      rows == 0 && random_.chance(settings_.shared) ? random_.below(pool) : 0;
+      rows == 0 && random_.chance(settings_.shared) ? random_.below(std::min(pool, kSharedMax)) : 0;
   const std::int64_t own = rows > 0 ? rows : random_.between(1, random_.below(2) ? 8 : 60);
   const std::int64_t length = std::min<std::int64_t>(pool - 1, shared + own);
   for (std::int64_t i = 0; i < length; ++i) {

@@ -109,15 +109,15 @@ void draw_stops(Settings& s, Random random) {
 /// and many short ones share its steps. Only a few seeds have it, because its ticks take long.
 void draw_crowd(Settings& s, Random random) {
   random = Random(random.next() ^ 2);
-  if (random.below(32) != 0) return;
+  if (random.below(64) != 0) return;
   s.limits.sequences = s.limits.logits_rows = one_of(random, {24, 80});
   s.limits.rows = s.limits.out_rows = 512;
-  s.blocks = 250 * random.between(1, 8);
+  s.blocks = random.between(500, 1500);
   s.limits.context = std::int64_t{s.blocks} * kBlockTokens;
   s.window = s.window_blocks = 0;
   s.alive_max = s.limits.sequences + 8;
   s.crowd = 0.02 + random.unit() * 0.1;
-  s.shared = 0.5;
+  s.shared = 0.3;
 }
 
 void draw_backlog(Settings& s, Random& random) {
