@@ -102,8 +102,8 @@ typedef struct ingot_prompt {
   /// The prompt's text; null: no text. A text of 0 bytes is valid if the tokenizer adds BOS.
   const char* text;
   size_t text_bytes;
-  /// True (default): adds BOS and EOS as the tokenizer's file says. No EOS ends a prompt to
-  /// continue.
+  /// True (default): adds BOS and EOS as the tokenizer's file says. A prompt that the
+  /// model continues gets no EOS.
   bool add_special;
   bool parse_special;  ///< true: a control token's name in the text becomes that token
   const int32_t* ids;  ///< token ids, if the prompt has no text

@@ -100,7 +100,8 @@ struct ModelInfo {
 
 /// Options of encoding a text to ids.
 struct EncodeOptions {
-  /// True: adds BOS and EOS as the tokenizer's file says. No EOS ends a prompt to continue.
+  /// True: adds BOS and EOS as the tokenizer's file says. A prompt that the model continues
+  /// gets no EOS.
   bool add_special = true;
   bool parse_special = false;  ///< true: a control token's name in the text becomes that token
 };
@@ -137,7 +138,7 @@ struct Sampling {
   std::int32_t dry_penalty_last_n = -1;  ///< DRY: number of last tokens to search; -1: all
   /// DRY: texts that no repetition contains, up to 32 of 1 to 40 bytes.
   std::vector<std::string> dry_sequence_breakers{"\n", ":", "\"", "*"};
-  std::vector<std::string> bad_words{};           ///< texts not to generate, up to 1,024
+  std::vector<std::string> bad_words{};           ///< texts not to generate, up to 256
   std::vector<std::int32_t> allowed_token_ids{};  ///< the only ids to draw; empty: all
   float top_n_sigma = 0;       ///< standard deviations below the largest logit kept; up to 0: all
   std::int32_t mirostat = 0;   ///< 2: Mirostat 2.0, for requests without `continued`; 0: off

@@ -21,13 +21,13 @@ std::vector<std::string> texts_of(const char* name, const char* const* values, s
   return texts;
 }
 
+}  // namespace
+
 std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<const char*> pointers;
   for (const std::string& text : texts) pointers.push_back(text.c_str());
   return pointers;
 }
-
-}  // namespace
 
 std::string text_of(const char* name, const char* text) {
   if (text == nullptr) throw Error(ErrorCode::kInvalid, std::string(name) + ": a null pointer");

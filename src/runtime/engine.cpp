@@ -47,7 +47,7 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
       inbox_({.request = setup.limits,
               .under_way_max = ingot::under_way_max(*steps_, options_),
               .deltas_max = options_.deltas_max},
-             scheduler_, reporter_, bell_, options_.now),
+             scheduler_, reporter_, bell_, options_.now, setup.tokenizer),
       intake_({.cache = steps_->cache(),
                .scheduler = scheduler_,
                .requests = requests_,

@@ -12,6 +12,8 @@
 #include "runtime/intake.h"
 #include "runtime/schedule/scheduler_test_util.h"
 #include "runtime/step_results.h"
+#include "text/tokenizer/tokenizer.h"
+#include "text/tokenizer/tokenizer_test_util.h"
 
 namespace ingot {
 namespace {
@@ -96,7 +98,8 @@ class EnginePartsTest : public ::testing::Test {
                scheduler_,
                reporter_,
                bell_,
-               clock_};
+               clock_,
+               nullptr};
   Intake intake_{{.cache = pool_.cache(),
                   .scheduler = scheduler_,
                   .requests = requests_,
@@ -126,6 +129,30 @@ TEST_F(EnginePartsTest, AFullInboxGivesTheRequestBack) {
   EXPECT_EQ(told(), "2 queue_full; ");
   inbox_.release();
   EXPECT_EQ(inbox_.submit(std::move(another), 2).size(), 2u);
+}
+
+/// The engine's thread takes a submission out. Its choices share what was made before.
+TEST_F(EnginePartsTest, TheSubmittingThreadPreparesSampling) {
+  std::vector<std::string> warnings;
+  const auto tokenizer = make_tokenizer(testing::byte_level_data("gpt-2", {{"t", "h"}}), warnings);
+  Inbox inbox(
+      {.request = {.vocab = 257, .ids = 257, .context = 64}, .under_way_max = 64, .deltas_max = 1},
+      scheduler_, reporter_, bell_, clock_, tokenizer.get());
+  Request with = request();
+  with.prompt = {'a', ':', 'b'};
+  with.sampling.bad_words = {"th", "th"};
+  with.sampling.allowed_token_ids = {9, 3, 9};
+  with.sampling.dry_multiplier = 1;
+  const auto streams = inbox.submit(std::move(with), 2);
+  const auto taken = inbox.try_pop();
+  ASSERT_TRUE(taken && taken->sampling && taken->sampling->repeats);
+  EXPECT_EQ(taken->sampling->bad_words,
+            (std::vector<std::vector<std::int32_t>>{{' ', 256}, {256}}));
+  EXPECT_EQ(taken->request.sampling.allowed_token_ids, (std::vector<std::int32_t>{3, 9}));
+  const auto history = taken->sampling->repeats->last(-1);
+  EXPECT_EQ(std::vector(history.begin(), history.end()),
+            (std::vector<std::int32_t>{'a', kBreakerToken, 'b'}));
+  inbox.close(FinishReason::kCancelled, nullptr);
 }
 
 TEST_F(EnginePartsTest, RequestsThatNeverFitAreInvalid) {
@@ -159,7 +186,7 @@ TEST_F(EnginePartsTest, TheExpectedWaitGrowsWithTheQueue) {
   Scheduler one(small.cache(), {.rows = 8, .sequences = 1});
   Inbox inbox(
       {.request = {.vocab = 10, .ids = 10, .context = 64}, .under_way_max = 64, .deltas_max = 1},
-      one, reporter_, bell_, clock_);
+      one, reporter_, bell_, clock_, nullptr);
   std::vector<std::unique_ptr<Sequence>> sequences;
   for (int i = 0; i < 14; ++i) one.add(*sequences.emplace_back(sequence_of(small, 3)));
   for (int i = 0; i < 10; ++i) {  // a place every two seconds
@@ -214,6 +241,28 @@ TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {
   reporter_.freed();
   reporter_.step(step, {});
   EXPECT_EQ(told(), "freed 3; step 1; ");
+  requests_.clear();
+}
+
+/// A successor is one request more than the reporter has room for.
+TEST_F(EnginePartsTest, TheReporterKeepsNoMoreCancelledRequestsThanItHasRoomFor) {
+  std::vector<Stream> streams;
+  for (int i = 0; i < 4; ++i) streams.push_back(enqueue(request()));
+  std::vector<Stream> successor = inbox_.submit(request(), 1, QueuePlace::kSuccessor);
+  intake_.enqueue(*inbox_.try_pop(), now_);
+  streams.push_back(std::move(successor.front()));
+  const Step& step = scheduler_.plan();
+  const std::vector<std::int32_t> drawn(static_cast<std::size_t>(step.outputs), -1);
+  for (Stream& stream : streams) stream.cancel();
+  for (auto& [id, running] : requests_) {
+    running->finish(FinishReason::kCancelled);
+    scheduler_.remove(running->sequence());
+    reporter_.ended(*running);
+  }
+  scheduler_.commit(drawn, 1);
+  static_cast<void>(told());
+  reporter_.freed();
+  EXPECT_EQ(told(), "freed 0; freed 0; freed 0; freed 0; ");
   requests_.clear();
 }
 

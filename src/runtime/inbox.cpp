@@ -15,11 +15,12 @@
 namespace ingot {
 
 Inbox::Inbox(const InboxLimits& limits, const Scheduler& scheduler, const EngineReporter& reporter,
-             std::shared_ptr<Doorbell> bell, const Clock& now)
+             std::shared_ptr<Doorbell> bell, const Clock& now, const Tokenizer* tokenizer)
     : limits_(limits),
       scheduler_(scheduler),
       reporter_(reporter),
       bell_(std::move(bell)),
+      tokenizer_(tokenizer),
       now_(std::make_shared<const Clock>(now)),
       // `under_way_` bounds the queue.
       queue_(std::numeric_limits<std::size_t>::max()) {
@@ -40,15 +41,24 @@ void Inbox::check(const Request& request, std::int32_t choices) const {
   }
 }
 
+/// Sorts the allowed tokens, and makes what the request's choices share.
+std::shared_ptr<const SharedSampling> Inbox::prepare_sampling(Request& request) const {
+  auto& allowed = request.sampling.allowed_token_ids;
+  std::sort(allowed.begin(), allowed.end());
+  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
+  return std::make_shared<const SharedSampling>(request.sampling, request.prompt, tokenizer_);
+}
+
 std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, QueuePlace place) {
+  Submission submission;
   try {
     check(request, choices);
+    submission.sampling = prepare_sampling(request);
   } catch (const Error&) {
     reporter_.rejected(Rejection::kInvalid, 1);
     throw;
   }
   const auto count = to_size(choices);
-  Submission submission;
   submission.id = last_id_.fetch_add(count) + 1;
   submission.time = (*now_)();
   std::vector<Stream> streams;

@@ -13,6 +13,7 @@
 #include "runtime/doorbell.h"
 #include "runtime/engine_reporter.h"
 #include "runtime/request.h"
+#include "runtime/sampling/shared_sampling.h"
 #include "runtime/schedule/queue_pace.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/stream.h"
@@ -23,6 +24,7 @@ namespace ingot {
 struct Submission {
   std::uint64_t id = 0;  ///< id of the first choice; choice i has the id `id` + i
   Request request;
+  std::shared_ptr<const SharedSampling> sampling;
   std::vector<std::shared_ptr<Channel>> channels;
   std::int64_t prompt_tokens = 0;  ///< length of the prompt, which `request` loses to a choice
   double time = 0;                 ///< time of submission, in seconds of the engine's clock
@@ -50,21 +52,25 @@ struct InboxLimits {
 /// A bounded queue of submitted requests. Any thread adds requests, and one thread removes them.
 class Inbox {
  public:
-  /// `scheduler` and `reporter` must outlive this object. `bell` wakes the engine's thread.
+  /// `scheduler`, `reporter` and `tokenizer`, which may be null, must outlive this object. `bell`
+  /// wakes the engine's thread.
   Inbox(const InboxLimits& limits, const Scheduler& scheduler, const EngineReporter& reporter,
-        std::shared_ptr<Doorbell> bell, const Clock& now);
+        std::shared_ptr<Doorbell> bell, const Clock& now, const Tokenizer* tokenizer);
 
   // Functions for any thread.
 
   /// Queues a request and returns a stream for each choice. Returns no streams and leaves `request`
-  /// unchanged if too many choices are under way, or after `refuse_all`.
+  /// unchanged, except for the order of allowed_token_ids, if too many choices are under way, or
+  /// after `refuse_all`. The calling thread encodes bad words and searches the prompt for sequence
+  /// breakers, so that the engine's thread need not.
   ///
   /// `place`: kSuccessor for a caller that submits one choice for each choice of its own that has
   /// ended. Another request may have taken the free place since, so that the number under way can
   /// exceed its limit by the number of such choices.
   ///
   /// Errors: those of `check_request`; Error{kInvalid} for a number of choices outside
-  /// [1, kChoicesMax] and for a request that does not fit into the KV pool; std::bad_alloc.
+  /// [1, kChoicesMax] and for a request that does not fit into the KV pool; those of
+  /// Tokenizer::encode; std::bad_alloc.
   [[nodiscard]] std::vector<Stream> submit(Request&& request, std::int32_t choices,
                                            QueuePlace place = QueuePlace::kNew);
   /// Refuses all later requests. `reason` is kDraining or kFailed. kFailed replaces an earlier
@@ -104,12 +110,14 @@ class Inbox {
 
  private:
   void check(const Request& request, std::int32_t choices) const;
+  std::shared_ptr<const SharedSampling> prepare_sampling(Request& request) const;
   bool hand_in(Submission&& submission, QueuePlace place);
 
   InboxLimits limits_;
   const Scheduler& scheduler_;
   const EngineReporter& reporter_;
   std::shared_ptr<Doorbell> bell_;
+  const Tokenizer* tokenizer_;
   std::shared_ptr<const Clock> now_;  ///< clock; shared with streams that outlive the inbox
   BoundedQueue<Submission> queue_;
   std::atomic<std::uint64_t> last_id_{0};

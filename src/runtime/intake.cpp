@@ -43,9 +43,9 @@ void Intake::enqueue_choice(Submission& submission, std::size_t choice, double n
   Request request = is_last ? std::move(submission.request) : submission.request;
   request.sampling.choice += static_cast<std::uint32_t>(choice);
   if (choice > 0) request.queue_seconds = kNever;  // the limit is the first choice's alone
-  auto made = std::make_unique<RunningRequest>(id, std::move(request), submission.channels[choice],
-                                               submission.time, to_.cache,
-                                               to_.inbox.limits().request, tokenizer_);
+  auto made = std::make_unique<RunningRequest>(
+      id, std::move(request), submission.channels[choice], submission.time, to_.cache,
+      to_.inbox.limits().request, tokenizer_, submission.sampling);
   RunningRequest& running = *to_.requests.emplace(id, std::move(made)).first->second;
   if (choice == 0) running.set_choices(submission.channels.size());
   Sequence& sequence = running.sequence();

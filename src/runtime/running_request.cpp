@@ -17,23 +17,34 @@ bool has_penalty(const SamplingParams& p) {
 }
 
 Error no_token(std::int64_t tokens) {
-  return {
-      ErrorCode::kNotFinite,
-      cat("the logits after ", tokens,
-          " tokens allow no token: they hold NaN or infinities (`check_tensors` tells whether "
-          "the file's weights do), or the request's allowed_token_ids, bad_words and min_tokens "
-          "forbid every token")};
+  return {ErrorCode::kNotFinite,
+          cat("the logits after ", tokens,
+              " tokens allow no token: they hold NaN or infinities (`check_tensors` tells whether "
+              "the file's weights do)")};
+}
+
+/// The masks and biases of a request exclude every token. The message begins with one of them.
+Error all_excluded(std::int64_t tokens, const SamplingParams& p) {
+  const std::string_view first = p.allowed_token_ids.empty() ? "logit_bias" : "allowed_token_ids";
+  return {ErrorCode::kInvalid,
+          cat(first, ": no token is left after ", tokens,
+              " tokens, because logit_bias, min_tokens, bad_words and allowed_token_ids exclude "
+              "all: exclude fewer")};
 }
 
 }  // namespace
 
 RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
                                double time, KvCache& cache, const RequestLimits& limits,
-                               const Tokenizer* tokenizer)
+                               const Tokenizer* tokenizer,
+                               std::shared_ptr<const SharedSampling> shared)
     : request_(std::move(request)),
       channel_(std::move(channel)),
       sequence_(cache),
       needs_counts_(has_penalty(request_.sampling)),
+      shared_(std::move(shared)),
+      repeats_(shared_->repeats),
+      surprise_max_(2 * static_cast<double>(request_.sampling.mirostat_tau)),
       stop_(request_.stop, stop_end()),
       queued_(time) {
   sequence_.id = id;
@@ -71,21 +82,8 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
     // The text continues the prompt, so its leading space is kept.
     detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
   }
-  prepare_sampling(tokenizer);
+  if (repeats_) repeats_->reserve(sequence_.tokens.capacity());
   replay_history();
-}
-
-/// Prepares what the sampler needs beside the parameters, once per request.
-void RunningRequest::prepare_sampling(const Tokenizer* tokenizer) {
-  SamplingParams& p = request_.sampling;
-  auto& allowed = p.allowed_token_ids;
-  std::sort(allowed.begin(), allowed.end());
-  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
-  if (tokenizer != nullptr) bad_words_ = bad_word_tokens(p.bad_words, *tokenizer);
-  surprise_max_ = 2 * static_cast<double>(p.mirostat_tau);
-  if (p.dry_multiplier == 0) return;
-  repeats_.emplace(p.dry_sequence_breakers, tokenizer);
-  repeats_->reserve(sequence_.tokens.capacity());
 }
 
 /// Feeds the prompt to counts, detokenizer and stop strings. An earlier request drew the prompt's
@@ -98,9 +96,6 @@ void RunningRequest::replay_history() {
       counts_.add_prompt(id);
     }
     for (const std::int32_t id : drawn) counts_.add_generated(id);
-  }
-  if (repeats_) {
-    for (const std::int32_t id : prompt) repeats_->add(id);
   }
   if (!detokenizer_) return;
   std::int64_t tokens = 0;
@@ -187,14 +182,14 @@ void RunningRequest::add_to_digest(std::span<const float> logits) {
 
 SampleRow RunningRequest::row(std::span<float> logits) const {
   std::span<const std::int32_t> drawn;
-  if (!bad_words_.empty()) {
+  if (!shared_->bad_words.empty()) {
     drawn = std::span(sequence_.tokens).last(to_size(request_.continued + generated_));
   }
   return {.logits = logits,
           .params = &request_.sampling,
           .counts = needs_counts_ ? &counts_ : nullptr,
           .repeats = repeats_ ? &*repeats_ : nullptr,
-          .bad_words = bad_words_,
+          .bad_words = shared_->bad_words,
           .drawn = drawn,
           .surprise_max = surprise_max_,
           .index = static_cast<std::uint64_t>(request_.continued + generated_)};
@@ -205,7 +200,9 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   count_draw(now);
   Delta delta;
   if (drawn.id < 0) {
-    finish(FinishReason::kError, no_token(sequence_.length()));
+    const std::int64_t tokens = sequence_.length();
+    finish(FinishReason::kError,
+           drawn.excludes_all ? all_excluded(tokens, request_.sampling) : no_token(tokens));
     return -1;
   }
   if (is_end(drawn.id)) {

@@ -13,10 +13,10 @@
 #include "runtime/executor.h"
 #include "runtime/observe/step_trace.h"
 #include "runtime/request.h"
-#include "runtime/sampling/bad_words.h"
 #include "runtime/sampling/digest.h"
 #include "runtime/sampling/repeats.h"
 #include "runtime/sampling/sampler.h"
+#include "runtime/sampling/shared_sampling.h"
 #include "runtime/sampling/token_counts.h"
 #include "runtime/schedule/sequence.h"
 #include "runtime/stop_text.h"
@@ -29,9 +29,11 @@ namespace ingot {
 class RunningRequest {
  public:
   /// `check_request` must have accepted `request`. The request's end_ids must include the model's
-  /// end tokens. `time` is the time of submission. `tokenizer` may be null.
+  /// end tokens. `time` is the time of submission. `tokenizer` may be null. `shared` is made from
+  /// the request's parameters and prompt.
   RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
-                 KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
+                 KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer,
+                 std::shared_ptr<const SharedSampling> shared);
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
@@ -92,7 +94,6 @@ class RunningRequest {
   std::int64_t tokens_min() const;
   void count_draw(double now);
   bool is_end(std::int32_t id) const;
-  void prepare_sampling(const Tokenizer* tokenizer);
   /// Returns whether min_tokens tokens are drawn, so that a stop string may end the text.
   bool may_stop() const { return request_.continued + generated_ >= request_.sampling.min_tokens; }
   StopEnd stop_end() const;
@@ -115,9 +116,9 @@ class RunningRequest {
   std::int64_t drawn_ = 0;      ///< number of drawn tokens, including an end token
   bool needs_counts_ = false;
   TokenCounts counts_;
+  std::shared_ptr<const SharedSampling> shared_;
   std::optional<RepeatHistory> repeats_;  ///< present if DRY acts
-  std::vector<std::vector<std::int32_t>> bad_words_;
-  double surprise_max_ = 0;  ///< mirostat's limit on a token's surprise, in bits
+  double surprise_max_ = 0;               ///< mirostat's limit on a token's surprise, in bits
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;

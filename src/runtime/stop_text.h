@@ -19,9 +19,9 @@ enum class StopEnd {
 ///
 /// Holds back the longest end of the text that could begin a stop string, and releases all earlier
 /// text. The text ends where its first stop string starts (or ends, with `StopEnd::kBehind`), no
-/// matter where pieces end. If one stop
-/// string is complete but another with an earlier start may still follow, StopText waits for more
-/// bytes or the text's end. If several stop strings start at one byte, the shortest ends the text.
+/// matter where pieces end. If one stop string is complete but another with an earlier start may
+/// still follow, StopText waits for more bytes or the text's end. If several stop strings start at
+/// one byte, the shortest ends the text.
 ///
 /// Time is linear in the text's bytes, memory in the stop strings' bytes (Aho and Corasick, 1975).
 /// If stop strings and pieces consist of whole UTF-8 characters, the released text does too.

@@ -238,6 +238,10 @@ TEST_F(CMatchTest, DefaultsAreThoseOfTheCppApi) {
   EXPECT_EQ(c.sessions, o.sessions);
   EXPECT_EQ(c.threadless, o.threadless);
   EXPECT_EQ(ingot_default_request().max_tokens, Request().max_tokens);
+  const ingot_request r = ingot_default_request();
+  const std::vector<std::string> breakers(r.dry_sequence_breakers,
+                                          r.dry_sequence_breakers + r.dry_sequence_breaker_count);
+  EXPECT_EQ(breakers, Request().sampling.dry_sequence_breakers);
 }
 
 TEST_F(CMatchTest, EveryOptionArrives) {

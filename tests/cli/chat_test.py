@@ -85,6 +85,11 @@ class Pipe(ingot.CliTest):
         warm = self.talk("hello\n", "--seed", "2", "--temperature", "5", *flags, model=path)
         self.assertNotEqual(self.assert_done(warm).out, one)
 
+    def test_mirostat_is_no_setting_of_the_model(self):
+        model = chat_model.chat_model().set("general.sampling.mirostat", 5, 1)
+        path = self.file("mirostat.gguf", model.build())
+        self.assert_done(self.talk("hello\n", "--max-tokens", "4", model=path))
+
     def test_without_a_template(self):
         last = self.assert_error(ingot.run("chat", self.model), ingot.MODEL, "chat template")
         self.assertIn("--template", last)

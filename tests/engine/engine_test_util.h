@@ -135,6 +135,8 @@ inline void randomise_sampling(std::mt19937_64& rng, SamplingParams& params) {
   if (more() % 4 == 0) params.xtc_threshold = 0.02f;
   if (more() % 4 == 0) params.dry_multiplier = 0.8f;
   if (more() % 8 == 0) params.allowed_token_ids = {30, 3, 7, 3, 21, 11};
+  if (more() % 4 == 0) params.mirostat = 2;  // refused if text is continued
+  if (more() % 4 == 0) params.mirostat_tau = 2;
 }
 
 /// A request with random prompt, length and sampling for models of 37 tokens.

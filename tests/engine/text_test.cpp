@@ -161,6 +161,28 @@ TEST_F(TextTest, OnlyAllowedTokensAreGenerated) {
   EXPECT_EQ(result.ids.size(), 40u);
 }
 
+TEST_F(TextTest, FieldsThatExcludeEveryTokenAreTheRequestsError) {
+  const auto message_of = [&](const SamplingParams& sampling) {
+    Request none = request(1);
+    none.sampling = sampling;
+    Stream stream = *runner_->engine().submit(std::move(none));
+    while (runner_->engine().step()) {
+    }
+    while (stream.try_next()) {
+    }
+    const std::optional<Error>& error = stream.outcome().error;
+    if (!error) return std::string("no error");
+    EXPECT_EQ(error->code(), ErrorCode::kInvalid);
+    return error->message();
+  };
+  const std::int64_t ids = runner_->engine().request_limits().ids;
+  SamplingParams sampling{.min_tokens = 1, .end_ids = {5}, .allowed_token_ids = {5}};
+  EXPECT_EQ(message_of(sampling).find("allowed_token_ids: no token is left"), 0u);
+  sampling = {};
+  for (std::int32_t id = 0; id < ids; ++id) sampling.logit_bias.push_back({id, kBan});
+  EXPECT_EQ(message_of(sampling).find("logit_bias: no token is left"), 0u);
+}
+
 TEST_F(TextTest, ABreakerEndsARepetition) {
   const auto with_breakers = [&](std::vector<std::string> breakers) {
     Request r = request(2);

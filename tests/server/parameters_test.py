@@ -237,7 +237,7 @@ class Parameters(server.ServerTest):
 
     def test_q28_masks(self):
         self.each("allowed_token_ids", [], [-1], [5, self.vocab], [1.5], ["5"], 5, {}, [None])
-        self.each("bad_words", "", [""], ["x", ""], [5], 5, {}, [None], ["x" * 1025], ["x"] * 1025)
+        self.each("bad_words", "", [""], ["x", ""], [5], 5, {}, [None], ["x" * 129], ["x"] * 257)
         ids = self.good(self.text(allowed_token_ids=[9, 7, 9], temperature=1, max_tokens=20,
                                   return_token_ids=True))["choices"][0]["token_ids"]
         self.assertEqual(len(ids), 20)

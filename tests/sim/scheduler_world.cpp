@@ -9,6 +9,8 @@ namespace ingot::sim {
 
 namespace {
 
+/// The most rows of a prompt that are shared, so that a step of a large machine takes little time.
+constexpr std::int64_t kSharedMax = 4000;
 /// The most truncations of one sequence, so that it ends.
 constexpr std::int32_t kTruncationsMax = 6;
 constexpr std::int64_t kEndTicksMax = 50000;
@@ -63,7 +65,8 @@ void SchedulerWorld::top_up() {
   }
 }
 
-void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant) {
+/// Adds a sequence. Its prompt has `rows` rows, or for 0 a random number, some of them shared.
+void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant, std::int64_t rows) {
   const std::int64_t pool =
       fairness_ ? settings_.rows_max + 1 : std::int64_t{settings_.blocks} * kBlockTokens;
   auto r = std::make_unique<Runner>(cache_);
@@ -71,9 +74,10 @@ void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant) {
   r->job.choice = static_cast<std::uint32_t>(random_.below(3));
   if (random_.chance(settings_.domains)) r->job.prefix.domain = {1, 1};
   if (random_.chance(settings_.adapters)) r->job.prefix.adapter = 1;
-  const std::int64_t shared = random_.chance(settings_.shared) ? random_.below(pool) : 0;
-  const std::int64_t length =
-      std::min<std::int64_t>(pool - 1, shared + random_.between(1, random_.below(2) ? 8 : 60));
+  const std::int64_t shared =
+      rows == 0 && random_.chance(settings_.shared) ? random_.below(std::min(pool, kSharedMax)) : 0;
+  const std::int64_t own = rows > 0 ? rows : random_.between(1, random_.below(2) ? 8 : 60);
+  const std::int64_t length = std::min<std::int64_t>(pool - 1, shared + own);
   for (std::int64_t i = 0; i < length; ++i) {
     r->job.append(i < shared ? stem_[static_cast<std::size_t>(i)] : random_.below(kVocab));
   }
@@ -141,6 +145,9 @@ void SchedulerWorld::tick() {
   if (!is_calm_) {
     const bool has_room = !fairness_ && std::ssize(alive_) < settings_.alive_max;
     if (has_room && random_.chance(settings_.arrival)) arrive();
+    if (random_.chance(settings_.crowd)) {
+      for (std::int64_t n = 250; std::ssize(alive_) < settings_.alive_max; --n) arrive({}, n);
+    }
     for (auto& r : alive_) disturb(*r);
     if (random_.chance(settings_.flush)) scheduler_.flush_prefixes();
   }

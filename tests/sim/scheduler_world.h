@@ -36,7 +36,7 @@ class SchedulerWorld {
     bool refused = false;
   };
   void tick();
-  void arrive(std::optional<std::uint64_t> tenant = std::nullopt);
+  void arrive(std::optional<std::uint64_t> tenant = std::nullopt, std::int64_t rows = 0);
   void top_up();
   void disturb(Runner& r);
   void truncate(Runner& r);

@@ -40,9 +40,11 @@ void ShareChecker::end_plan(const Step& step) {
   const auto first =
       std::min_element(prompts_.begin(), prompts_.end(),
                        [&](const Prompt& a, const Prompt& b) { return rank(a) < rank(b); });
-  const std::int64_t all = step.rows_max - step.decode_rows;
+  const std::int64_t all = step.rows_max - step.decode_rows, quarter = (all + 3) / 4;
+  const std::int64_t others = std::max<std::int64_t>(1, std::ssize(prompts_) - 1);
+  const std::int64_t other_share = std::min(all / 64, (all - quarter) / others);
   for (auto p = prompts_.begin(); p != prompts_.end(); ++p) {
-    const std::int64_t share = std::min(p->missing, p == first ? (all + 3) / 4 : all / 64);
+    const std::int64_t share = std::min(p->missing, p == first ? quarter : other_share);
     const Sequence& s = *p->sequence;
     const bool has_blocks = s.blocks.reservable() > s.next_row();
     SIM_EXPECT("I20", p->rows >= share || !has_blocks, "sequence ", s.id, " gets ", p->rows, " of ",

@@ -10,9 +10,9 @@ namespace ingot::sim {
 
 /// I20: in each planned step, the prompt of first rank gets a quarter of the prompt rows (rounded
 /// up), and any other prompt 1/64 (rounded down). A prompt with fewer missing rows gets all of
-/// them.
+/// them. If there are more than 49 prompts, the others get equal parts of three quarters instead.
 ///
-/// A prompt is a running sequence that is not paused, and that misses two rows or was just
+/// A prompt is a running sequence that is not paused, and that misses two rows or more or was just
 /// admitted. Leaves out prompts without a block for another row, plans that preempt a sequence, and
 /// plans beside a guaranteed sequence.
 class ShareChecker {

@@ -12,13 +12,14 @@ std::vector<std::vector<std::int32_t>> bad_word_tokens(std::span<const std::stri
   std::vector<std::vector<std::int32_t>> sequences;
   const auto add = [&](std::string_view text) {
     std::vector<std::int32_t> ids = tokenizer.encode(text);
-    const bool is_known = std::find(sequences.begin(), sequences.end(), ids) != sequences.end();
-    if (!ids.empty() && !is_known) sequences.push_back(std::move(ids));
+    if (!ids.empty()) sequences.push_back(std::move(ids));
   };
   for (const std::string& word : words) {
     add(word);
     add(cat(" ", word));
   }
+  std::sort(sequences.begin(), sequences.end());
+  sequences.erase(std::unique(sequences.begin(), sequences.end()), sequences.end());
   return sequences;
 }
 

@@ -11,7 +11,8 @@
 namespace ingot {
 
 /// Returns the token sequences of texts: of each text alone, and behind a space if that differs.
-/// The sampler does not draw the last token of a sequence right after its other tokens.
+/// Sorts the sequences. The sampler does not draw the last token of a sequence right after its
+/// other tokens.
 ///
 /// Errors: those of Tokenizer::encode.
 std::vector<std::vector<std::int32_t>> bad_word_tokens(std::span<const std::string> words,

@@ -53,8 +53,8 @@ TEST(BadWordTokens, AreThoseAloneAndBehindASpace) {
   const auto tokens = [&](const std::vector<std::string>& words) {
     return bad_word_tokens(words, *tokenizer);
   };
-  EXPECT_EQ(tokens({"th"}), (Sequences{{256}, {' ', 256}}));
-  EXPECT_EQ(tokens({"ax", "ax"}), (Sequences{{'a', 'x'}, {' ', 'a', 'x'}}));
+  EXPECT_EQ(tokens({"th"}), (Sequences{{' ', 256}, {256}}));
+  EXPECT_EQ(tokens({"ax", "ax"}), (Sequences{{' ', 'a', 'x'}, {'a', 'x'}}));
   EXPECT_EQ(tokens({}), Sequences{});
 }
 

@@ -8,7 +8,6 @@
 
 #include "base/index.h"
 #include "base/math_double.h"
-#include "runtime/sampling/spread.h"
 
 namespace ingot {
 
@@ -76,7 +75,7 @@ void Candidates::truncate(const ScannedRow& row, const SamplingParams& p, const 
   row_ = row;
   const bool whole = needs_weight(p, row.n);
   if (p.top_n_sigma > 0) {
-    take_near(static_cast<double>(p.top_n_sigma));
+    take_near(static_cast<double>(p.top_n_sigma) * state.deviation);
     if (cuts_top_k(p, size_)) keep_best(p.top_k);
   } else if (cuts_top_k(p, row.n)) {
     take_top_k(p.top_k);
@@ -162,11 +161,9 @@ void Candidates::keep_best(std::int64_t k) {
   keep(logits_now(), find_cut(logits_now(), {}, static_cast<double>(k), places_));
 }
 
-/// Fills the list with the tokens whose logits are at most `sigmas` standard deviations below the
-/// largest.
-void Candidates::take_near(double sigmas) {
-  const double deviation = logit_deviation({row_.logits, to_size(row_.n)});
-  const double bound = static_cast<double>(row_.largest) - sigmas * deviation;
+/// Fills the list with the tokens whose logits are at most `range` below the largest.
+void Candidates::take_near(double range) {
+  const double bound = static_cast<double>(row_.largest) - range;
   auto least = static_cast<float>(std::max(bound, static_cast<double>(kLowest)));
   if (static_cast<double>(least) < bound) least = std::nextafter(least, row_.largest);
   collect(least);

@@ -26,6 +26,7 @@ struct ScannedRow {
 /// What the filters of one draw need beside the parameters.
 struct FilterState {
   bool excludes_top = false;  ///< whether XTC acts in this draw
+  double deviation = 0;       ///< standard deviation of the logits, for top_n_sigma
   double surprise_max = 0;    ///< mirostat's limit on a token's surprise, in bits
 };
 
@@ -68,7 +69,7 @@ class Candidates {
   double weight() const;
   void take_top_k(std::int64_t k);
   void keep_best(std::int64_t k);
-  void take_near(double sigmas);
+  void take_near(double range);
   void take_until(double target, double row_weight, double depth_max);
   void keep_typical(double typical_p);
   void keep_likely(float share);

@@ -10,6 +10,7 @@
 #include "base/index.h"
 #include "base/math_double.h"
 #include "base/philox.h"
+#include "runtime/sampling/spread.h"
 
 namespace ingot {
 
@@ -68,6 +69,7 @@ RowSampler::RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int6
       sums_(tops_ + 16 * spans_of_parts(vocab, ids)),
       candidates_(kernels, ids),
       repeats_(to_size(ids)) {
+  // Biases, penalties and DRY change each token at most once.
   originals_.reserve(to_size(3 * vocab));
 }
 
@@ -79,6 +81,7 @@ std::int64_t RowSampler::bytes(std::int64_t vocab) {
 
 void RowSampler::draw(const SampleRow& row, Drawn& drawn) {
   drawn.id = -1;
+  drawn.excludes_all = false;
   drawn.surprise = 0;
   drawn.logprob = 0;
   drawn.top.clear();
@@ -102,7 +105,10 @@ bool RowSampler::prepare(const SampleRow& row, Drawn& drawn) {
   }
   if (!(rest_largest_ < kInf) || !scan()) return false;
   if (scored_) score(row.params->logprobs, drawn.top);
-  if (modify(row) && !scan()) return false;
+  if (modify(row) && !scan()) {
+    drawn.excludes_all = true;
+    return false;
+  }
   choose_source(row);
   return true;
 }
@@ -144,8 +150,9 @@ float RowSampler::original(std::int32_t id) const {
   return first != originals_.end() ? first->logit : at(logits_, id);
 }
 
-/// Applies biases, penalties and masks. Returns false if no logit changed. Skips ids that
-/// cannot be drawn, because a prompt may contain them.
+/// Applies biases, masks and penalties. Returns false if no logit changed. Skips ids that cannot be
+/// drawn, because a prompt may contain them. Takes the deviation before the penalties: a single
+/// large penalty would raise it so far that top_n_sigma drops no token.
 bool RowSampler::modify(const SampleRow& row) {
   bool changed = false;
   for (const auto& [id, bias] : row.params->logit_bias) {
@@ -153,19 +160,21 @@ bool RowSampler::modify(const SampleRow& row) {
     change(id) += bias;
     changed = true;
   }
+  changed |= mask(row);
+  if (row.params->top_n_sigma > 0) deviation_ = logit_deviation(logits_.first(to_size(ids_)));
   changed |= penalise(*row.params, row.counts);
   changed |= penalise_repeats(*row.params, row.repeats);
-  changed |= mask(row);
   return changed;
 }
 
-/// Sets the logits of tokens that may not be drawn to -Inf. Returns false if no logit changed.
+/// Sets the logits of tokens that may not be drawn to -Inf. Returns false if no logit changed. No
+/// log-probability of these tokens is reported, so their values are not remembered.
 bool RowSampler::mask(const SampleRow& row) {
   bool changed = false;
   if (row.index < static_cast<std::uint64_t>(row.params->min_tokens)) {
     for (const std::int32_t id : row.params->end_ids) {
       if (id >= ids_) continue;
-      change(id) = -kInf;
+      at(logits_, id) = -kInf;
       changed = true;
     }
   }
@@ -249,6 +258,7 @@ void RowSampler::choose_source(const SampleRow& row) {
   }
   row_.scale = std::min(1 / params.temperature, std::numeric_limits<float>::max());
   const FilterState state{.excludes_top = xtc_acts(params, row.index),
+                          .deviation = deviation_,
                           .surprise_max = row.surprise_max};
   const bool truncates = state.excludes_top || Candidates::truncates(params, ids_);
   double weight = 0;

@@ -78,6 +78,7 @@ class RowSampler {
   ScannedRow row_;            ///< the current row's logits [0, ids)
   float rest_largest_ = 0;    ///< largest logit at an index >= `ids_`; -infinity if there is none
   float raw_largest_ = 0;     ///< largest logit of the unchanged row
+  double deviation_ = 0;      ///< with top_n_sigma, standard deviation before the penalties
   double log_sum_ = 0;        ///< log of the sum of exp(logit - raw_largest_) in the unchanged row
   std::int32_t greedy_ = -1;  ///< at temperature 0, the most likely token; otherwise -1
   Source source_;

@@ -64,6 +64,21 @@ TEST(TopNSigma, ExcludedTokensDoNotCount) {
   EXPECT_EQ(ids_of(row), "0 2 ");
 }
 
+TEST(TopNSigma, PenaltiesDoNotChangeTheDeviation) {
+  // The deviation is 2.24, so the range is 4.47.
+  TestRow row{.logits = {4, 2, 0, -2},
+              .params = {.dry_multiplier = 100, .temperature = 1, .top_n_sigma = 2}};
+  for (const std::int32_t id : {0, 1, 2, 0, 1}) row.repeats.add(id);
+  EXPECT_EQ(ids_of(row), "0 1 ") << "2 repeats";
+  row.repeats = RepeatHistory({}, nullptr);
+  for (const std::int32_t id : {1, 2, 0, 1, 2}) row.repeats.add(id);
+  EXPECT_EQ(ids_of(row), "1 2 3 ") << "0 repeats, and 1 is the largest of the others";
+  row.params.dry_multiplier = 0;
+  row.params.presence_penalty = 100;
+  row.counts.add_generated(2);
+  EXPECT_EQ(ids_of(row), "0 1 ");
+}
+
 TEST(TopNSigma, ActsBeforeTheOtherFilters) {
   TestRow row{.logits = {4, 2, 0, -2}, .params = {.temperature = 1, .top_n_sigma = 2, .top_k = 2}};
   EXPECT_EQ(ids_of(row), "0 1 ");
@@ -232,7 +247,11 @@ TEST(BadWords, TheLastTokenIsBannedBehindTheOthers) {
   row.drawn = {3, 0, 0};
   EXPECT_EQ(draw(row).id, 1);
   row.bad_words = {{0}, {1}, {2}, {3}};
-  EXPECT_EQ(draw(row).id, -1) << "no token is left";
+  const Drawn none = draw(row);
+  EXPECT_EQ(none.id, -1);
+  EXPECT_TRUE(none.excludes_all);
+  row.logits = {-kInf, -kInf, -kInf, -kInf};
+  EXPECT_FALSE(draw(row).excludes_all) << "the model allows no token";
 }
 
 TEST(AllowedTokenIds, OtherTokensAreNotDrawn) {

@@ -14,8 +14,8 @@ struct LogitBias {
   float bias = 0;
 };
 
-/// Sampling parameters of a choice, in the order in which the sampler applies them. The defaults
-/// leave the row unchanged, and the default temperature 0 takes the most likely token.
+/// Sampling parameters of a choice; see Sampler for the order in which it applies them. The
+/// defaults leave the row unchanged, and the default temperature 0 takes the most likely token.
 struct SamplingParams {
   std::vector<LogitBias> logit_bias{};   ///< biases to add, by ascending id, each id once
   float repetition_penalty = 1;          ///< above 0; values above 1 make repeated ids less likely
@@ -27,9 +27,10 @@ struct SamplingParams {
   std::int32_t dry_penalty_last_n = -1;  ///< number of last tokens that DRY searches; -1 = all
   /// Texts that DRY's repetitions do not cross.
   std::vector<std::string> dry_sequence_breakers{"\n", ":", "\"", "*"};
-  std::int64_t min_tokens = 0;           ///< number of tokens to draw before `end_ids` are allowed
-  std::vector<std::int32_t> end_ids{};   ///< ids that end the text when drawn
-  std::vector<std::string> bad_words{};  ///< texts whose last token is not drawn
+  std::int64_t min_tokens = 0;          ///< number of tokens to draw before `end_ids` are allowed
+  std::vector<std::int32_t> end_ids{};  ///< ids that end the text when drawn
+  /// Texts not to generate: their last token is banned behind the others.
+  std::vector<std::string> bad_words{};
   /// Only ids to draw; empty = all. A Sampler needs them rising, each once.
   std::vector<std::int32_t> allowed_token_ids{};
   float temperature = 0;   ///< divides the logits; 0 = take the likeliest token
@@ -51,11 +52,11 @@ struct SamplingParams {
 inline constexpr float kLogitBiasMax = 100;  ///< largest absolute value of a bias, except kBan
 /// The bias of a token that is never drawn.
 inline constexpr float kBan = -std::numeric_limits<float>::infinity();
-inline constexpr std::int32_t kLogprobsMax = 20;       ///< limit on `logprobs`
-inline constexpr std::size_t kEndIdsMax = 1024;        ///< limit on the number of `end_ids`
-inline constexpr std::size_t kBadWordsMax = 1024;      ///< limit on the number of `bad_words`
-inline constexpr std::size_t kBadWordBytesMax = 1024;  ///< limit on the bytes of a bad word
-inline constexpr std::size_t kBreakersMax = 32;        ///< limit on the number of sequence breakers
-inline constexpr std::size_t kBreakerBytesMax = 40;    ///< limit on the bytes of a sequence breaker
+inline constexpr std::int32_t kLogprobsMax = 20;      ///< limit on `logprobs`
+inline constexpr std::size_t kEndIdsMax = 1024;       ///< limit on the number of `end_ids`
+inline constexpr std::size_t kBadWordsMax = 256;      ///< limit on the number of `bad_words`
+inline constexpr std::size_t kBadWordBytesMax = 128;  ///< limit on the bytes of a bad word
+inline constexpr std::size_t kBreakersMax = 32;       ///< limit on the number of sequence breakers
+inline constexpr std::size_t kBreakerBytesMax = 40;   ///< limit on the bytes of a sequence breaker
 
 }  // namespace ingot

@@ -22,8 +22,10 @@ struct DeadlineView {
   std::span<Sequence* const> running;
   const WaitingQueue& waiting;
   const StepTimes& times;
-  std::int32_t rows_max = 0;       ///< the scheduler's token budget of a step
-  std::int64_t overtaken_max = 0;  ///< limit on the prompts that a shorter prompt overtakes
+  std::int32_t rows_max = 0;  ///< the scheduler's token budget of a step
+  /// Limit on the prompts that a shorter prompt overtakes: the number of prompts that share a step
+  /// without ending in it. A prompt overtakes only those, because others begin in order.
+  std::int64_t overtaken_max = 0;
   /// Returns how many of the first rows of a waiting sequence are cached.
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };

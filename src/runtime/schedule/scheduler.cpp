@@ -2,7 +2,6 @@
 #include "runtime/schedule/scheduler.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -18,12 +17,14 @@ namespace {
 /// prompts. More lengthens the gaps between tokens, less the time to the first token.
 constexpr double kPromptShare = 0.45;
 /// Limit on the prompts in a step that has too few rows for all of them, without the prompts that
-/// end in it. With more, partly computed prompts hold more blocks. With fewer, a short prompt waits
-/// behind fewer long ones.
+/// end in it. With more, partly computed prompts hold more blocks. With fewer, a short prompt
+/// overtakes fewer long ones.
 constexpr std::int64_t kPromptsMax = 8;
 /// The prompt of first rank gets at least 1 / kFirstPart of a step's prompt rows, any other prompt
 /// at least 1 / kOtherPart. Larger shares delay short prompts; smaller ones delay a long prompt
 /// while short prompts keep arriving. The shares of kPromptsMax prompts add up to less than half.
+/// More prompts than kPromptsMax can run, because paused ones resume. With more than 49, the shares
+/// of the others are smaller, so that all shares add up to at most the rows.
 constexpr std::int32_t kFirstPart = 4;
 constexpr std::int32_t kOtherPart = 64;
 /// Least number of prompt rows that a step has room for, so that prompts continue in slow steps.
@@ -122,8 +123,9 @@ void Scheduler::fill(Step& step) {
   rows_left_ = prompt_rows(decodes);
   step.rows_max = rows_left_ + decodes;
   prompts_.clear();
-  std::copy_if(running_.begin(), running_.end(), std::back_inserter(prompts_),
-               [](Sequence* s) { return s->missing() > 1 && !s->paused && s->pending < s->room; });
+  for (Sequence* const s : running_) {
+    if (s->missing() > 1 && !s->paused && s->pending < s->room) prompts_.push_back({.sequence = s});
+  }
   admit_waiting(step);
   plan_prompts(step);
 }
@@ -156,36 +158,53 @@ void Scheduler::plan_decodes(Step& step) {
 /// Divides the rows that are left among the prompts. Each prompt gets its share. The other rows go
 /// to the prompts in the order of `goes_first`. A preempted prompt leaves its share to the others.
 void Scheduler::plan_prompts(Step& step) {
-  const auto is_before = [this](const Sequence* a, const Sequence* b) {
-    return waiting_.before(*a, *b);
-  };
-  const auto first = std::min_element(prompts_.begin(), prompts_.end(), is_before);
-  if (first == prompts_.end()) return;
-  const std::int32_t first_rows = INGOT_MUTANT(22) ? 0 : (rows_left_ + kFirstPart - 1) / kFirstPart;
-  const std::int32_t other_rows = rows_left_ / kOtherPart;
-  const auto share = [&, first_prompt = *first](const Sequence* s) {
-    return std::min<std::int64_t>(next_rows(*s), s == first_prompt ? first_rows : other_rows);
-  };
-  std::int64_t owed = 0;
-  for (const Sequence* s : prompts_) owed += share(s);
-  std::sort(prompts_.begin(), prompts_.end(),
-            [this](const Sequence* a, const Sequence* b) { return goes_first(*a, *b); });
-  for (Sequence* const s : prompts_) {
-    const std::int64_t own = share(s);
-    owed -= own;
-    if (s->admitted && !s->paused) add_part(step, *s, std::max(own, rows_left_ - owed));
+  std::int64_t owed = set_shares();
+  std::sort(prompts_.begin(), prompts_.end(), [this](const Prompt& a, const Prompt& b) {
+    return goes_first(*a.sequence, *b.sequence);
+  });
+  for (const Prompt& prompt : prompts_) {
+    owed -= prompt.share;
+    Sequence& s = *prompt.sequence;
+    if (s.admitted && !s.paused) add_part(step, s, rows_left_ - owed);
   }
+}
+
+/// Sets the prompts' shares. Returns their sum, which is at most the number of rows left.
+std::int64_t Scheduler::set_shares() {
+  if (prompts_.empty()) return 0;
+  const std::int64_t rows = rows_left_;
+  const std::int64_t first_rows = INGOT_MUTANT(22) ? 0 : (rows + kFirstPart - 1) / kFirstPart;
+  const std::int64_t others = std::max<std::int64_t>(1, std::ssize(prompts_) - 1);
+  const std::int64_t other_rows = std::min(rows / kOtherPart, (rows - first_rows) / others);
+  const Sequence* const first = &first_of_rank();
+  std::int64_t sum = 0;
+  for (Prompt& prompt : prompts_) {
+    const std::int64_t most = prompt.sequence == first ? first_rows : other_rows;
+    prompt.share = std::min(next_rows(*prompt.sequence), most);
+    sum += prompt.share;
+  }
+  return sum;
+}
+
+/// The prompt of first rank among `prompts_`, which must not be empty.
+const Sequence& Scheduler::first_of_rank() const {
+  const auto first =
+      std::min_element(prompts_.begin(), prompts_.end(), [this](const Prompt& a, const Prompt& b) {
+        return waiting_.before(*a.sequence, *b.sequence);
+      });
+  return *first->sequence;
 }
 
 /// Whether prompt `a` gets more rows than its share before prompt `b` does: by priority, then by
 /// the number of missing rows, then by rank.
 bool Scheduler::goes_first(const Sequence& a, const Sequence& b) const {
-  const bool by_priority = limits_.waiting.policy == Policy::kPriority;
-  if (by_priority && a.terms.priority != b.terms.priority) {
-    return a.terms.priority < b.terms.priority;
-  }
+  if (has_priority(a, b) || has_priority(b, a)) return has_priority(a, b);
   const std::int64_t rows_a = a.missing(), rows_b = b.missing();
   return rows_a != rows_b ? rows_a < rows_b : waiting_.before(a, b);
+}
+
+bool Scheduler::has_priority(const Sequence& a, const Sequence& b) const {
+  return limits_.waiting.policy == Policy::kPriority && a.terms.priority < b.terms.priority;
 }
 
 /// Number of prompt rows that a step with `decodes` decode rows has time for. It grows with the
@@ -220,22 +239,34 @@ void Scheduler::admit_waiting(Step& step) {
   }
 }
 
-/// Whether the prompt of `s` may share the planned step. If the other prompts can use all rows, it
-/// may if it ends in this step beside their shares, which are less than half of the rows. Otherwise
-/// they must be few, and none of them may compute rows that it can take from the cache later.
+/// Whether the prompt of `s` may share the planned step. It may if the other prompts leave rows. It
+/// may also if it ends in this step: all prompts that can end in it, and all of higher priority,
+/// have at most half of the rows, and the shares of the others are less than half. Otherwise the
+/// prompts must be few, and none of them may soon compute rows for it.
 bool Scheduler::may_join(const Sequence& s, const PrefixIndex::Match& match) const {
-  const std::int64_t own = s.missing() - match.rows;
-  std::int64_t wanted = 0, shorter = 0;
-  for (const Sequence* prompt : prompts_) {
-    wanted += next_rows(*prompt);
-    shorter += prompt->missing() <= own ? next_rows(*prompt) : 0;
+  const bool shares_prompt = s.fork_of != nullptr && s.fork_of->admitted;
+  const std::int64_t own = s.missing() - (shares_prompt ? s.skippable_rows() : match.rows);
+  const std::int64_t half = rows_left_ / 2;
+  std::int64_t wanted = 0, ending = 0;
+  for (const Prompt& prompt : prompts_) {
+    const Sequence& other = *prompt.sequence;
+    wanted += next_rows(other);
+    if (other.missing() <= half || has_priority(other, s)) ending += other.missing();
   }
-  if (wanted < rows_left_) return true;
-  if (shorter + own <= rows_left_ / 2) return true;
-  return std::ssize(prompts_) < kPromptsMax &&
-         std::none_of(prompts_.begin(), prompts_.end(), [&](const Sequence* prompt) {
-           return rows_to_share(prefixes_ ? &*prefixes_ : nullptr, s, *prompt) > match.rows;
-         });
+  if (wanted < rows_left_ || ending + own <= half) return true;
+  return std::ssize(prompts_) < kPromptsMax && !is_computed_soon(s, match);
+}
+
+/// Whether a running prompt soon computes rows that `s` can then take from the cache. This is the
+/// prompt of first rank or the one that goes first: the others may get 1 / kOtherPart of the rows.
+bool Scheduler::is_computed_soon(const Sequence& s, const PrefixIndex::Match& match) const {
+  const auto computes = [&](const Sequence& prompt) {
+    return rows_to_share(prefixes(), s, prompt) > match.rows;
+  };
+  const auto next = std::min_element(
+      prompts_.begin(), prompts_.end(),
+      [this](const Prompt& a, const Prompt& b) { return goes_first(*a.sequence, *b.sequence); });
+  return computes(first_of_rank()) || computes(*next->sequence);
 }
 
 void Scheduler::admit(Step& step, Sequence& s, const PrefixIndex::Match& match) {
@@ -252,7 +283,7 @@ void Scheduler::admit(Step& step, Sequence& s, const PrefixIndex::Match& match) 
     cached_tokens_ += s.cached;
   }
   guarantees_.withhold(s);
-  prompts_.push_back(&s);
+  prompts_.push_back({.sequence = &s});
 }
 
 std::int64_t Scheduler::queued() const {

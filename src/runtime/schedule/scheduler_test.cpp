@@ -345,6 +345,93 @@ TEST(Scheduler, PromptsOfHigherPriorityGoBeforeShorterOnes) {
   pool.expect_all_free();
 }
 
+/// Each prompt is shorter than those before it, and too long to end in the step beside them.
+TEST(Scheduler, PromptsOfFallingLengthDoNotAllShareAStep) {
+  Pool pool(2000);
+  Steps scheduler(pool, {.rows = 512, .sequences = 128});
+  const auto large = sequence_of(pool, 4000);
+  scheduler->add(*large);
+  scheduler.step();
+  std::vector<std::unique_ptr<Sequence>> others;
+  for (int i = 0; i < 100; ++i) scheduler->add(*others.emplace_back(sequence_of(pool, 250 - i)));
+  for (int i = 0; i < 10; ++i) {
+    const auto parts = scheduler.plan();
+    EXPECT_LE(std::count_if(parts.begin(), parts.end(), [](const auto& p) { return !p.decode; }),
+              8);
+    EXPECT_GE(rows_of(parts, *large), 100);
+    scheduler.commit(parts);
+  }
+  for (const auto& s : others) scheduler->remove(*s);
+  scheduler->remove(*large);
+  pool.expect_all_free();
+}
+
+/// Each step admits some prompts. They pause before they end, and all resume at once.
+TEST(Scheduler, TheFirstPromptAdvancesBesideManyThatResume) {
+  Pool pool(2500);
+  Steps scheduler(pool, {.rows = 512, .sequences = 128});
+  const auto large = sequence_of(pool, 6000);
+  scheduler->add(*large);
+  std::vector<std::unique_ptr<Sequence>> others;
+  for (int i = 0; i < 90; ++i) scheduler->add(*others.emplace_back(sequence_of(pool, 300)));
+  for (int i = 0; i < 14; ++i) {
+    scheduler.step();
+    for (const auto& s : others) s->paused = s->admitted;
+  }
+  std::int64_t prompts = 0;
+  for (const auto& s : others) {
+    prompts += s->admitted && s->missing() > 1 ? 1 : 0;
+    s->paused = false;
+  }
+  ASSERT_GE(prompts, 64) << "1/64 of the rows for each would be all";
+  const auto parts = scheduler.plan();
+  EXPECT_GE(rows_of(parts, *large), 100);
+  scheduler.commit(parts);
+  for (const auto& s : others) scheduler->remove(*s);
+  scheduler->remove(*large);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, AChoiceThatSharesAPromptJoinsWithItsLastRow) {
+  Pool pool(1000);
+  Steps scheduler(pool, {.rows = 64, .sequences = 16});
+  const auto first = sequence_of(pool, 100), choice = sequence_of(pool, 100);
+  for (Sequence* s : {first.get(), choice.get()}) s->reads_cache = false;
+  choice->tokens = first->tokens;
+  scheduler->add(*first);
+  while (first->length() == 100) scheduler.step();
+  std::vector<std::unique_ptr<Sequence>> others;
+  for (int i = 0; i < 8; ++i) scheduler->add(*others.emplace_back(sequence_of(pool, 1000)));
+  scheduler.step();
+  choice->fork_of = first.get();
+  scheduler->add(*choice);
+  scheduler.step();
+  EXPECT_EQ(choice->length(), 101);
+  for (Sequence* s : {first.get(), choice.get()}) scheduler->remove(*s);
+  for (const auto& s : others) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APromptEndsBesideNoneOfHigherPriority) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 64, .sequences = 16, .waiting = {.policy = Policy::kPriority}});
+  std::vector<std::unique_ptr<Sequence>> urgent;
+  for (int i = 0; i < 8; ++i) scheduler->add(*urgent.emplace_back(sequence_of(pool, 1000)));
+  scheduler.step();
+  const auto small = sequence_of(pool, 10), late = sequence_of(pool, 10);
+  late->terms.priority = 1;
+  scheduler->add(*late);
+  scheduler.step();
+  EXPECT_FALSE(late->admitted);
+  scheduler->remove(*late);
+  scheduler->add(*small);
+  scheduler.step();
+  EXPECT_EQ(small->length(), 11);
+  scheduler->remove(*small);
+  for (const auto& s : urgent) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
 TEST(Scheduler, APromptKeepsTheBlocksForItsMissingRows) {
   Pool pool(30);
   Steps scheduler(pool, {.rows = 64, .sequences = 4});
@@ -379,6 +466,26 @@ TEST(Scheduler, APromptWaitsForRowsThatARunningOneComputesForBoth) {
   EXPECT_EQ(other->cached, 96);
   EXPECT_EQ(other->length(), 111);
   for (Sequence* s : {large.get(), other.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APromptDoesNotWaitForRowsOfOneThatHardlyAdvances) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 64, .sequences = 8});
+  const auto first = sequence_of(pool, 4000), next = sequence_of(pool, 400),
+             slow = sequence_of(pool, 1000), other = sequence_of(pool, 500),
+             small = sequence_of(pool, 5);
+  std::copy_n(slow->tokens.begin(), 100, other->tokens.begin());
+  for (Sequence* s : {first.get(), next.get(), slow.get()}) scheduler->add(*s);
+  scheduler.step();
+  EXPECT_EQ(slow->computed, 1);
+  for (Sequence* s : {other.get(), small.get()}) scheduler->add(*s);
+  scheduler.step();
+  EXPECT_TRUE(other->admitted);
+  EXPECT_EQ(small->length(), 6) << "it would wait behind the other";
+  for (Sequence* s : {first.get(), next.get(), slow.get(), other.get(), small.get()}) {
+    scheduler->remove(*s);
+  }
   pool.expect_all_free();
 }
 
