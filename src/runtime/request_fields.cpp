@@ -498,7 +498,6 @@ void set_model_defaults(Request& request, const Config& config, const std::strin
     if (stated == nullptr || stated->is_null()) continue;
     try {
       with_value(field, JsonReader{cat(object, key), *stated, field.range}, request);
-      check_mirostat(cat(object, key), request.sampling);
     } catch (const Error& error) {
       throw model_error(file, "config", 0, error.message());
     }
