@@ -134,7 +134,7 @@ TEST_F(EngineScenario, ARequestMayFillThePoolAndNotMore) {
   RunnerOptions options = EngineRunner::defaults();
   options.sequences = 2;
   options.pool_sequences = 1;  // 96 tokens
-  EngineRunner runner(*checkpoint_, options);
+  EngineRunner runner(*checkpoint_, options, {}, tokenizer_.get());
   const auto request = [](std::int32_t prompt, std::int64_t tokens) {
     Request r{.max_tokens = tokens, .digest = true};
     for (std::int32_t i = 0; i < prompt; ++i) r.prompt.push_back((1 + 5 * i) % 36);

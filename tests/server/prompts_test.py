@@ -184,7 +184,7 @@ class WithFiles(ServerTest):
         files = [{"filename": "a" * 1_000_000, "text": "q"}]
         error = self.refused("/infill", {**BODY, "input_extra": files}, "input_suffix")
         self.assertEqual(error["code"], "context_length_exceeded")
-        self.assertIn("at least", error["message"])
+        self.assertIn("or more", error["message"])
 
 
 class WithoutTokens(ServerTest):
