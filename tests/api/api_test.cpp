@@ -373,7 +373,7 @@ TEST_F(ApiTest, RequestsThatCannotBeAreRefusedByName) {
   says("stop_token_ids[0] is token 320", [](Request& r) { r.stop_token_ids = {320}; });
   says("prompt_logprobs: 21", [](Request& r) { r.prompt_logprobs = 21; });
   EXPECT_EQ(error_of([&] { engine_.hidden_states({.ids = {-1}}); }).substr(0, 13),
-            code(ErrorCode::kInvalid) + "prompt_ids:");
+            code(ErrorCode::kInvalid) + "prompt_ids[");
 }
 
 }  // namespace
