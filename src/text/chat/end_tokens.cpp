@@ -121,15 +121,25 @@ std::optional<std::int32_t> end_behind_reply(const MarkedText& prompt, const Tok
   return is_named ? *std::find_if(ids.rbegin(), ids.rend(), ends) : *first;
 }
 
+/// Returns the token that ends the reply in a trial chat; nothing if the template refuses the chat.
+std::optional<std::int32_t> end_in_chat(const ChatTemplate& chat_template, bool goes_on,
+                                        const Tokenizer& tokenizer) {
+  try {
+    return end_behind_reply(chat_template.render(trial_chat(goes_on)), tokenizer);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 /// Returns the token that the template writes behind an assistant's message. Some templates write
 /// none behind the last message. There, the token that begins the next message is the end.
 std::optional<std::int32_t> end_in_template(const std::string& source, const Tokenizer& tokenizer) {
   try {
-    const ChatTemplate format(source, "trial", tokenizer);
-    const auto id = end_behind_reply(format.render(trial_chat(false)), tokenizer);
-    return id ? id : end_behind_reply(format.render(trial_chat(true)), tokenizer);
+    const ChatTemplate chat_template(source, "trial", tokenizer);
+    const auto id = end_in_chat(chat_template, false, tokenizer);
+    return id ? id : end_in_chat(chat_template, true, tokenizer);
   } catch (const Error&) {
-    return std::nullopt;  // the template refuses such chats
+    return std::nullopt;  // the template does not parse
   }
 }
 

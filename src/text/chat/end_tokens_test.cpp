@@ -210,6 +210,9 @@ TEST(EndTokens, the_first_token_behind_the_reply_counts) {
            {"{% for m in messages %}{{ m.content }} <a>\n<b>{% endfor %}", "<eos> <a>"},
            {"{% for m in messages %}<b>{{ m.content }}{% endfor %}", "<eos> <b>"},
            {"{% for m in messages %}<b>{{ m.content }}{{ eos_token }}{% endfor %}", "<eos>"},
+           {"{% if messages[-1].role == 'assistant' %}{{ raise_exception('no') }}{% endif %}"
+            "{% for m in messages %}{{ m.content }}<b>{% endfor %}",
+            "<eos> <b>"},
            {"{% for m in messages %}{{ m.content }}<a>part<b>{% endfor %}", "<eos> <b>"}}) {
     EXPECT_EQ(set_of(*tokenizer, &chat), set) << chat;
   }
