@@ -4,6 +4,8 @@ import json
 import os
 import tempfile
 
+import unittest
+
 import server
 from server import CHAT, TEXT, Wire, eventually, head, post
 
@@ -610,6 +612,7 @@ class Queues(server.ServerTest):
             self.assertEqual(reply.status, 200, reply)
         self.assert_quiet()
 
+    @unittest.skipIf(server.ingot.SANITIZERS, "sanitizers need memory of their own")
     def test_many_prompts_share_the_other_fields(self):
         """Prompts that wait have no copies of some 100 KB of texts and biases."""
         long = {"prompt": ["x"] * 256, "max_tokens": 1000, "ignore_eos": True, "stream": True,
