@@ -37,8 +37,8 @@ struct CompletionForm {
 /// Log-probabilities in the form of completions: parallel arrays.
 class LogprobLists {
  public:
-  /// A token and its log-probability; none for the first token of a prompt. `shows_control`: if the
-  /// token is a control token, the choice's text has the token's name.
+  /// Adds a token and its log-probability, null for the first token of a prompt. `shows_control`:
+  /// if the token is a control token, the choice's text has the token's name.
   void add(const Service& service, std::int32_t id, const TokenLogprobs* logprobs,
            bool is_first = false, bool shows_control = false) {
     std::string text = token_text(service, id);
