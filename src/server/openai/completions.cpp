@@ -189,7 +189,7 @@ std::string text_of(const ReadPrompt& prompt, const Service& service) {
   return prompt.text != nullptr ? *prompt.text : detokenize(service.tokenizer(), prompt.ids);
 }
 
-/// How to encode the prompts. Texts around a gap are plain text, unless the request says otherwise.
+/// How to encode the prompts. Texts around a gap are plain text, unless `special` is true.
 PromptForm read_prompt_form(Params& params, const Call& call) {
   PromptForm form{.suffix = params.text("suffix", call.http.body.size()).value_or("")};
   const bool special = params.flag("special").value_or(form.suffix.empty());

@@ -78,7 +78,7 @@ class FimNames {
   std::map<std::string_view, std::int32_t> ids_;
 };
 
-/// The ids that the file states. Their texts may tell the family and thus the order.
+/// The format by the ids that the file states. The prefix token's text may tell the family.
 std::optional<FimFormat> stated_format(const TokenizerData& data, const FimNames& names) {
   if (!data.fim.prefix || !data.fim.suffix) return {};
   FimFormat format{
