@@ -140,7 +140,7 @@ struct Sampling {
   std::vector<std::string> dry_sequence_breakers{"\n", ":", "\"", "*"};
   std::vector<std::string> bad_words{};           ///< texts not to generate, up to 256
   std::vector<std::int32_t> allowed_token_ids{};  ///< the only ids to draw; empty: all
-  float top_n_sigma = 0;       ///< standard deviations below the largest logit kept; up to 0: all
+  float top_n_sigma = 0;       ///< keep logits within n deviations of the largest; up to 0: all
   std::int32_t mirostat = 0;   ///< 2: Mirostat 2.0, for requests without `continued`; 0: off
   float mirostat_tau = 5;      ///< Mirostat: bits of surprise to aim at, in [0, 100]
   float mirostat_eta = 0.1f;   ///< Mirostat: how fast it adapts, in [0, 1]
@@ -159,7 +159,7 @@ struct Request {
   /// new tokens.
   std::int64_t continued = 0;
   std::int64_t max_tokens = 256;
-  std::int64_t min_tokens = 0;  ///< number of tokens before any end token or end of a stop string
+  std::int64_t min_tokens = 0;  ///< tokens before an end token or a stop string may end the text
   /// Stop strings: the text ends before the first stop string that appears. The result still has
   /// the ids and log-probabilities of the stop string's tokens.
   std::vector<std::string> stop{};

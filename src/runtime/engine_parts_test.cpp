@@ -131,7 +131,7 @@ TEST_F(EnginePartsTest, AFullInboxGivesTheRequestBack) {
   EXPECT_EQ(inbox_.submit(std::move(another), 2).size(), 2u);
 }
 
-/// The engine's thread takes a submission out. Its choices share what was made before.
+/// The choices of a submission share the sampling data that the submitting thread made.
 TEST_F(EnginePartsTest, TheSubmittingThreadPreparesSampling) {
   std::vector<std::string> warnings;
   const auto tokenizer = make_tokenizer(testing::byte_level_data("gpt-2", {{"t", "h"}}), warnings);

@@ -46,7 +46,7 @@ void EngineReporter::report_token(const RunningRequest& request) {
 void EngineReporter::ended(const RunningRequest& request) {
   if (observer_ == nullptr) return;
   observer_->request(request.record(origin_, from_.now()));
-  // A full list reports no more, because a step must not allocate: see QueuePlace::kSuccessor.
+  // If successors (QueuePlace) fill the list, drops the report: a step must not allocate.
   if (request.cancelled_at() == kNever || freeing_.size() == freeing_.capacity()) return;
   freeing_.push_back({.cancelled_at = request.cancelled_at(), .steps = from_.scheduler.planned()});
 }

@@ -38,8 +38,8 @@ class EngineReporter {
   };
 
   /// `observer` may be null. Times in records are seconds since the reporter was made.
-  /// `requests_max`: limit on the cancelled requests that await `freed` at once; beyond it, `freed`
-  /// leaves requests out.
+  /// `requests_max`: maximum number of cancelled requests that await `freed` at once. Reports leave
+  /// out further ones.
   EngineReporter(EngineObserver* observer, const Sources& sources, std::size_t requests_max);
 
   /// Reports a committed step. Uses only the step's counts, because its parts may be gone.

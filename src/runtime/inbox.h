@@ -64,9 +64,9 @@ class Inbox {
   /// after `refuse_all`. The calling thread encodes bad words and searches the prompt for sequence
   /// breakers, so that the engine's thread need not.
   ///
-  /// `place`: kSuccessor for a caller that submits one choice for each choice of its own that has
-  /// ended. Another request may have taken the free place since, so that the number under way can
-  /// exceed its limit by the number of such choices.
+  /// `place`: kSuccessor is for a caller that replaces its own ended choices, one by one. Meanwhile
+  /// other requests may take the free places. Then the number of choices under way exceeds its
+  /// limit, at most by the number of replaced choices.
   ///
   /// Errors: those of `check_request`; Error{kInvalid} for a number of choices outside
   /// [1, kChoicesMax] and for a request that does not fit into the KV pool; those of

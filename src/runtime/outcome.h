@@ -39,7 +39,7 @@ struct Outcome {
   bool is_first_choice = true;     ///< whether it is the first choice of its prompt
   std::int64_t prompt_tokens = 0;  ///< length of the prompt
   std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
-  /// Prompt tokens that steps computed: the others, or fewer if the choice ended before them.
+  /// Prompt tokens that steps computed: the uncached ones, or fewer if the choice ended early.
   std::int64_t computed_tokens = 0;
   PrefixMiss miss;               ///< where the cached prefix ended, and why; for operators only
   std::int32_t preemptions = 0;  ///< number of preemptions while the reader kept up

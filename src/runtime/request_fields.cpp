@@ -221,7 +221,7 @@ struct JsonReader {
   }
   void operator()(float& out) const { out = static_cast<float>(real(name, value)); }
   void operator()(double& seconds) const { seconds = real(name, value) / 1000; }
-  /// Reads the seed. Null and -1 draw one at all places whose range has -1.
+  /// Reads the seed. Null and -1 draw a seed at each place whose range has -1.
   void operator()(std::uint64_t& seed) const {
     const bool is_random = range.low <= -1 && (value.is_null() || value.number() == -1.0);
     seed = is_random ? random_seed() : whole<std::uint64_t>(name, value, range);

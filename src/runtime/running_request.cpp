@@ -23,7 +23,7 @@ Error no_token(std::int64_t tokens) {
               "the file's weights do)")};
 }
 
-/// The masks and biases of a request exclude every token. The message begins with one of them.
+/// The error if masks and biases exclude every token. Its message begins with a field's name.
 Error all_excluded(std::int64_t tokens, const SamplingParams& p) {
   const std::string_view first = p.allowed_token_ids.empty() ? "logit_bias" : "allowed_token_ids";
   return {ErrorCode::kInvalid,
@@ -229,7 +229,7 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   return -1;
 }
 
-/// Updates what later draws depend on. Mirostat moves its limit against the error of the surprise.
+/// Updates what later draws depend on. Mirostat lowers its limit after a surprise above the target.
 void RunningRequest::add_to_history(const Drawn& drawn) {
   if (needs_counts_) counts_.add_generated(drawn.id);
   if (repeats_) repeats_->add(drawn.id);
@@ -275,7 +275,7 @@ void RunningRequest::release_text(std::string_view more, std::string& text) {
   text += more.substr(known);
 }
 
-/// Delivers the text that was held back, up to its end at a stop string if it contains one.
+/// Delivers the text that was held back. If a stop string ends this text, drops the rest.
 void RunningRequest::flush_text(std::string& text) {
   if (!detokenizer_) return;
   std::string piece;

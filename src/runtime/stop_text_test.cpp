@@ -142,7 +142,7 @@ Found find_stop(const std::string& text, std::size_t fixed, const std::vector<st
   return best;
 }
 
-/// The longest end of the text that begins a stop string or, if it does not count, is one.
+/// The longest end of the text that begins a stop string, or is a stop string without effect.
 std::size_t open_bytes(const std::string& text, const std::vector<std::string>& stops) {
   std::size_t longest = 0;
   for (const std::string& stop : stops) {

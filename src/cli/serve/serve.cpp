@@ -164,7 +164,7 @@ void wait_until_stopped(StopSignal& stop, const Instance& instance) {
 /// Logs the start and the end of a drain.
 class DrainLog {
  public:
-  /// `service` has not begun to drain.
+  /// Logs the start. `service` must not have begun to drain.
   DrainLog(ServerLog& log, Service& service, std::string_view cause, double seconds)
       : log_(log), service_(service), before_(service.counts()) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -174,7 +174,7 @@ class DrainLog {
                             {"waiting", before_.waiting},
                             {"until", std::chrono::duration<double>(now).count() + seconds}}));
   }
-  /// Call it once the engine and the server have stopped, or do not answer.
+  /// Logs the end. Call this when the engine and the server have stopped, or do not answer.
   void end() {
     const EngineCounts now = service_.counts();
     const auto ended = [&](FinishReason reason) {

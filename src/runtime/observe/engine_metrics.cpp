@@ -74,7 +74,7 @@ void EngineMetrics::request(const RequestRecord& r) {
   const std::lock_guard lock(mutex_);
   const FinishReason reason = r.finish.value_or(FinishReason::kError);
   ++at(counts_.finished, reason);
-  // No first_token event counted this prompt: it was cut, or needed no token, or ended at once.
+  // No first_token event counted this request: it had no token, or was cut, or ended at once.
   if (r.generated_tokens == 0 && r.start_seconds) {
     add_prompt(r, r.first_token_seconds.value_or(r.end_seconds));
   }

@@ -7,8 +7,8 @@
 namespace ingot {
 
 /// Returns the object `biases` with token ids for keys. A key of digits, with or without a sign, is
-/// an id and stays. Any other key is a text that must be one token, as the tokenizer encodes the
-/// text alone. Returns `biases` unchanged if it is no object or there is no tokenizer (null).
+/// an id and stays. Any other key is a text, which must be one token if the tokenizer encodes it
+/// alone. Returns `biases` unchanged if this is no object, or if there is no tokenizer (null).
 ///
 /// Errors: Error{kInvalid}: "logit_bias["ab"] is 2 tokens, possible are ids and ...".
 Json with_token_ids(const Json& biases, const Tokenizer* tokenizer);

@@ -220,7 +220,7 @@ void Candidates::keep_expected(double surprise_max) {
 }
 
 /// Drops the tokens with at least this probability, except the least likely of them. If several are
-/// the least likely, the one with the highest id stays.
+/// equally unlikely, the token with the highest id stays.
 void Candidates::drop_top(float threshold) {
   const double least = static_cast<double>(threshold) * weight();
   const auto is_top = [&](std::size_t i) {

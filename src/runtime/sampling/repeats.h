@@ -31,7 +31,7 @@ class RepeatHistory {
   RepeatHistory(std::span<const std::string> breakers, const Tokenizer* tokenizer)
       : breakers_(breakers), tokenizer_(tokenizer) {}
 
-  /// Reserves memory, so that `add` allocates none for that many tokens in all.
+  /// Reserves memory for a total of `tokens` tokens, so that `add` allocates none for them.
   void reserve(std::size_t tokens);
   void add(std::int32_t id);
   /// Returns the last `count` tokens, or all if there are fewer or `count` is -1.
@@ -46,14 +46,14 @@ class RepeatHistory {
   std::string text_;  ///< the last bytes of the sequence, in which a breaker may begin
 };
 
-/// Calls use(id, length) for each earlier place at which the last `length` tokens also stand, where
-/// `id` is the token behind that place. `length` is at least `least` and at most kRepeatMax. No
-/// repetition contains a breaker. Takes linear time, by the Z-algorithm over the reversed tokens.
+/// Calls use(id, length) for each earlier occurrence of the last `length` tokens. `id` is the token
+/// behind the occurrence. `length` is at least `least` and at most kRepeatMax. No repetition
+/// contains a breaker. Takes linear time, by the Z-algorithm over the reversed tokens.
 template <class Use>
 void each_repeat(std::span<const std::int32_t> tokens, std::int64_t least, Use use) {
   const auto count = std::ssize(tokens);
   const auto back = [&](std::int64_t i) { return at(tokens, count - 1 - i); };
-  std::int64_t most = 0;  // the number of last tokens without a breaker
+  std::int64_t most = 0;  // number of tokens behind the last breaker
   while (most < std::min(count, kRepeatMax) && back(most) != kBreakerToken) ++most;
   if (most < least) return;
   std::array<std::int64_t, to_size(kRepeatMax)> lengths{};  // lengths[i]: repetition i tokens back

@@ -150,9 +150,9 @@ float RowSampler::original(std::int32_t id) const {
   return first != originals_.end() ? first->logit : at(logits_, id);
 }
 
-/// Applies biases, masks and penalties. Returns false if no logit changed. Skips ids that cannot be
-/// drawn, because a prompt may contain them. Takes the deviation before the penalties: a single
-/// large penalty would raise it so far that top_n_sigma drops no token.
+/// Applies biases, masks and penalties. Returns false if no logit changed. A prompt may contain ids
+/// that cannot be drawn; such ids are skipped. Computes the deviation before the penalties: one
+/// large penalty would raise the deviation so far that top_n_sigma drops no token.
 bool RowSampler::modify(const SampleRow& row) {
   bool changed = false;
   for (const auto& [id, bias] : row.params->logit_bias) {

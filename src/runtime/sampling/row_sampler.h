@@ -14,7 +14,7 @@ namespace ingot {
 
 /// Returns a uniform random number in [0, 1) with 53 bits, to draw token `index` of a choice.
 double sampling_noise(const SamplingParams& params, std::uint64_t index);
-/// Returns whether XTC acts when token `index` of a choice is drawn, by another random number.
+/// Returns whether XTC acts when token `index` of a choice is drawn. Draws its own random number.
 bool xtc_acts(const SamplingParams& params, std::uint64_t index);
 
 /// Turns a row of logits into a distribution and draws a token. For the arithmetic, see Sampler.

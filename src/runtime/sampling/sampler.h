@@ -50,8 +50,8 @@ class RowSampler;
 /// The logits change in this order: logit_bias; -Inf for end_ids until min_tokens are drawn, for
 /// the last tokens of bad words, and for tokens that are not allowed; repetition_penalty; presence
 /// and frequency penalty; DRY, which subtracts dry_multiplier * dry_base^(length -
-/// dry_allowed_length) from each token that would extend a repetition. The standard deviation for
-/// top_n_sigma is that before the penalties. Temperature 0 takes the token with the largest logit.
+/// dry_allowed_length) from each token that would extend a repetition. top_n_sigma uses the
+/// standard deviation before the penalties. Temperature 0 takes the token with the largest logit.
 /// Otherwise, w = exp((x - largest) * min(1 / temperature, FLT_MAX)) is the weight of a token with
 /// logit x. Then the filters drop tokens, in the order of SamplingParams; each keeps at least one
 /// token. The draw adds the remaining weights by id: each 256 weights as a tree of 16 lane sums,

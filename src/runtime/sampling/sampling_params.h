@@ -25,21 +25,21 @@ struct SamplingParams {
   float dry_base = 1.75f;                ///< factor of DRY's penalty for each further token
   std::int32_t dry_allowed_length = 2;   ///< tokens of the shortest repetition that DRY penalises
   std::int32_t dry_penalty_last_n = -1;  ///< number of last tokens that DRY searches; -1 = all
-  /// Texts that DRY's repetitions do not cross.
+  /// DRY: texts that no repetition contains.
   std::vector<std::string> dry_sequence_breakers{"\n", ":", "\"", "*"};
   std::int64_t min_tokens = 0;          ///< number of tokens to draw before `end_ids` are allowed
   std::vector<std::int32_t> end_ids{};  ///< ids that end the text when drawn
-  /// Texts not to generate: their last token is banned behind the others.
+  /// Texts not to generate: the last token of a text is banned behind the text's other tokens.
   std::vector<std::string> bad_words{};
-  /// Only ids to draw; empty = all. A Sampler needs them rising, each once.
+  /// The only ids to draw; empty = all. A Sampler needs ascending ids, each once.
   std::vector<std::int32_t> allowed_token_ids{};
-  float temperature = 0;   ///< divides the logits; 0 = take the likeliest token
-  float top_n_sigma = 0;   ///< keeps logits this many deviations below the largest; 0 or less = all
-  std::int32_t top_k = 0;  ///< number of likeliest tokens to keep; 0 or -1 = all
-  float typical_p = 1;     ///< total probability of typical tokens to keep, in (0, 1]; 1 = off
-  float top_p = 1;         ///< total probability of likely tokens to keep, in [0, 1]; 1 = off
-  float min_p = 0;         ///< kept tokens' least share of top probability, in [0, 1]; 0 = off
-  std::int32_t mirostat = 0;   ///< 2 = drops tokens of more surprise than a varying limit; 0 = off
+  float temperature = 0;       ///< divides the logits; 0 = take the likeliest token
+  float top_n_sigma = 0;       ///< keeps logits within n deviations of the largest; 0 or less = all
+  std::int32_t top_k = 0;      ///< number of likeliest tokens to keep; 0 or -1 = all
+  float typical_p = 1;         ///< total probability of typical tokens to keep, in (0, 1]; 1 = off
+  float top_p = 1;             ///< total probability of likely tokens to keep, in [0, 1]; 1 = off
+  float min_p = 0;             ///< least probability / top probability to keep, in [0, 1]; 0 = off
+  std::int32_t mirostat = 0;   ///< 2 = drops tokens above a moving limit of surprise; 0 = off
   float mirostat_tau = 5;      ///< bits of surprise per token to aim at
   float mirostat_eta = 0.1f;   ///< how quickly mirostat's limit follows the drawn tokens
   float xtc_probability = 0;   ///< probability of dropping the likeliest tokens in a draw

@@ -12,8 +12,8 @@
 
 namespace ingot {
 
-/// Tokens of bad words, and DRY's history of the prompt. The submitting thread makes this once per
-/// submission, because both can take long and the engine's thread has no time for them.
+/// Tokens of bad words, and DRY's history of the prompt. The submitting thread makes both once per
+/// submission, because the engine's thread has no time for long computations.
 struct SharedSampling {
   /// `tokenizer` may be null, and must outlive this object.
   ///

@@ -46,8 +46,8 @@ std::int64_t missing_rows(std::vector<Prompt>& prompts) {
   return rows;
 }
 
-/// Removes the prompts that may still be computed when `s`, with `rows` missing rows, draws its
-/// first token: the `count` longest of the prompts that are longer or have a lower priority.
+/// Removes prompts that `s`, with `rows` missing rows, may overtake: prompts with more missing rows
+/// or a lower priority. Removes at most `count` prompts, the longest first.
 void remove_overtaken(std::vector<Prompt>& prompts, const Sequence& s, std::int64_t rows,
                       std::int64_t count) {
   const auto others = std::partition(prompts.begin(), prompts.end(), [&](const Prompt& p) {
@@ -58,9 +58,9 @@ void remove_overtaken(std::vector<Prompt>& prompts, const Sequence& s, std::int6
   prompts.erase(prompts.begin(), prompts.begin() + std::min(count, others - prompts.begin()));
 }
 
-/// Calls `visit` with `s` and the sequences that are admitted before it, until `visit` returns
-/// false: running prompts, preempted sequences, and its tenant's sequences ahead of it. Sequences
-/// of other tenants are left out, because their order changes with each step.
+/// Calls `visit` with `s` and each sequence that is admitted before `s`: running prompts, preempted
+/// sequences, and earlier sequences of the tenant of `s`. Ends when `visit` returns false. Leaves
+/// out new sequences of other tenants, because their order changes with each step.
 void visit_before(const DeadlineView& view, const Sequence& s,
                   FunctionRef<bool(const Sequence&)> visit) {
   if (!visit(s)) return;

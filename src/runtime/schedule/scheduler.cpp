@@ -16,15 +16,15 @@ namespace {
 /// Part of the time of a step's decode rows that prompt rows may add, for each of up to kPromptsMax
 /// prompts. More lengthens the gaps between tokens, less the time to the first token.
 constexpr double kPromptShare = 0.45;
-/// Limit on the prompts in a step that has too few rows for all of them, without the prompts that
-/// end in it. With more, partly computed prompts hold more blocks. With fewer, a short prompt
-/// overtakes fewer long ones.
+/// Maximum number of prompts in a step that has too few rows for all prompts. A prompt that ends in
+/// the step may join beyond this limit. With a larger limit, partly computed prompts hold more
+/// blocks. With a smaller one, a short prompt overtakes fewer long prompts.
 constexpr std::int64_t kPromptsMax = 8;
 /// The prompt of first rank gets at least 1 / kFirstPart of a step's prompt rows, any other prompt
-/// at least 1 / kOtherPart. Larger shares delay short prompts; smaller ones delay a long prompt
+/// at least 1 / kOtherPart. Larger shares delay short prompts; smaller shares delay a long prompt
 /// while short prompts keep arriving. The shares of kPromptsMax prompts add up to less than half.
-/// More prompts than kPromptsMax can run, because paused ones resume. With more than 49, the shares
-/// of the others are smaller, so that all shares add up to at most the rows.
+/// Paused prompts resume, so more than kPromptsMax prompts can run. With more than 49 prompts, the
+/// shares of the others shrink, so that the sum of all shares is at most the number of rows.
 constexpr std::int32_t kFirstPart = 4;
 constexpr std::int32_t kOtherPart = 64;
 /// Least number of prompt rows that a step has room for, so that prompts continue in slow steps.
@@ -146,7 +146,7 @@ bool Scheduler::break_deadlock(Step& step) {
   return true;
 }
 
-/// Plans the decoding sequences: one row is missing. Skips sequences that were preempted since
+/// Plans the decoding sequences, which miss one row each. Skips sequences that were preempted since
 /// planning began.
 void Scheduler::plan_decodes(Step& step) {
   for (Sequence* const s : order_) {
@@ -239,10 +239,10 @@ void Scheduler::admit_waiting(Step& step) {
   }
 }
 
-/// Whether the prompt of `s` may share the planned step. It may if the other prompts leave rows. It
-/// may also if it ends in this step: all prompts that can end in it, and all of higher priority,
-/// have at most half of the rows, and the shares of the others are less than half. Otherwise the
-/// prompts must be few, and none of them may soon compute rows for it.
+/// Whether the prompt of `s` may join the planned step. It may if the other prompts leave rows. It
+/// may also if `s` surely ends in the step: `s`, the prompts that can end, and those of higher
+/// priority miss at most half of the rows, and the shares of the others are less than half. Else
+/// the step must have fewer than kPromptsMax prompts, and none may soon compute rows for `s`.
 bool Scheduler::may_join(const Sequence& s, const PrefixIndex::Match& match) const {
   const bool shares_prompt = s.fork_of != nullptr && s.fork_of->admitted;
   const std::int64_t own = s.missing() - (shares_prompt ? s.skippable_rows() : match.rows);
@@ -257,8 +257,8 @@ bool Scheduler::may_join(const Sequence& s, const PrefixIndex::Match& match) con
   return std::ssize(prompts_) < kPromptsMax && !is_computed_soon(s, match);
 }
 
-/// Whether a running prompt soon computes rows that `s` can then take from the cache. This is the
-/// prompt of first rank or the one that goes first: the others may get 1 / kOtherPart of the rows.
+/// Whether a running prompt soon computes rows that `s` can then take from the cache. Checks the
+/// prompt of first rank and the prompt that goes first, because other prompts may get few rows.
 bool Scheduler::is_computed_soon(const Sequence& s, const PrefixIndex::Match& match) const {
   const auto computes = [&](const Sequence& prompt) {
     return rows_to_share(prefixes(), s, prompt) > match.rows;
@@ -322,8 +322,8 @@ std::int64_t Scheduler::running(PausedRoom paused) const {
 }
 
 /// Whether there are blocks for all known rows of `s` and of the running sequences, and one more
-/// for each running sequence. With less, `s` would soon be preempted. If its guarantee is due, all
-/// its future rows need blocks too.
+/// block for each running sequence. With fewer blocks, `s` would soon be preempted. If the
+/// guarantee of `s` is due, all its future rows need blocks too.
 bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
                           PausedRoom paused) const {
   const std::int64_t running = this->running(paused);

@@ -52,8 +52,8 @@ struct Dropped {
 /// Prefill and decode share a step. A step computes missing rows within its token budget and the
 /// free blocks: first one row of each decoding sequence, so that decoding never waits for a long
 /// prompt; then rows of prompts, within the step's time limit. The prompt of first rank gets at
-/// least a quarter of the prompt rows, any other prompt at least 1/64 (with more than 49 prompts,
-/// an equal part of three quarters). The remaining rows go to the prompts with the fewest missing
+/// least a quarter of the prompt rows. Any other prompt gets at least 1/64; with more than 49
+/// prompts, an equal part of three quarters. Other rows go to the prompts with the fewest missing
 /// rows, so that short prompts do not wait for a long one. Waiting sequences are admitted in order.
 /// If blocks run out, the running sequence with the latest rank is preempted. It releases its
 /// blocks, and waits ahead of new sequences. A paused sequence keeps its blocks until another

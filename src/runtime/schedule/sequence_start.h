@@ -13,8 +13,8 @@ namespace ingot {
 /// `prefixes` is null, or if the sequence has embeddings or does not read the cache.
 PrefixIndex::Match find_prefix(PrefixIndex* prefixes, const Sequence& sequence);
 
-/// Returns how many first rows of a waiting sequence the prefix index will have once `other`, which
-/// runs, has computed its rows.
+/// Returns how many leading rows of a waiting sequence will be in the prefix index when the running
+/// sequence `other` has computed its rows.
 std::int64_t rows_to_share(const PrefixIndex* prefixes, const Sequence& sequence,
                            const Sequence& other);
 

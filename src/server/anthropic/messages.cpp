@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kNameBytesMax = 256;
 
-/// Ignores a container of earlier files, which only tools could read. Refuses skills.
+/// Ignores a container, because only tools could read its files. Refuses skills.
 void read_container(Params& params) {
   const Json* container = params.take("container");
   if (container == nullptr) return;
@@ -30,7 +30,7 @@ void read_container(Params& params) {
   params.warn("container", "ignored", "there are no tools that could use it");
 }
 
-/// Reads members that only hint, and refuses demands that the server cannot meet.
+/// Reads members that are only hints. Refuses MCP servers, which the server cannot call.
 void read_hints(Params& params) {
   params.ignore_object("cache_control", "equal beginnings of prompts are cached without it");
   params.ignore_object("context_management", "conversations are used as they are sent");

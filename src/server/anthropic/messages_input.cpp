@@ -15,9 +15,9 @@ namespace ingot {
 
 namespace {
 
-/// Consecutive messages of one role, joined; or one system message.
+/// Joined consecutive messages of one role, or one system message.
 struct ChatTurn {
-  std::string place;  ///< the member from which it comes, such as "messages[3]"
+  std::string place;  ///< the first message's member, such as "messages[3]"
   std::string role;
   std::string text{};
   std::string reasoning{};

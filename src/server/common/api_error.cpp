@@ -19,7 +19,7 @@ constexpr std::size_t kMessageMax = 512;
 std::size_t path_length(std::string_view text) {
   const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
   auto length = to_size(std::find_if_not(text.begin(), text.end(), is_name) - text.begin());
-  // The last end of a key, because the key itself may contain `"]`.
+  // Takes the last `"]` as the key's end, because the key itself may contain `"]`.
   const std::size_t key_end = text.rfind("\"]");
   if (key_end != std::string_view::npos && text.substr(length).starts_with("[\"")) {
     return key_end + 2;

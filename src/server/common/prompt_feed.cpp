@@ -36,7 +36,7 @@ Request PromptFeed::take_request(double now) {
   if (next_ == 0) begin_ = now;
   request.end_seconds -= now - begin_;
   if (next_ == 0) return request;
-  // Only the first prompt has limits on its beginning: the others wait for it, or behind it.
+  // Only the first prompt has limits on its beginning, because later prompts wait for its choices.
   request.queue_seconds = kNever;
   request.first_token_seconds = kNever;
   return request;
@@ -45,10 +45,10 @@ Request PromptFeed::take_request(double now) {
 /// Submits one prompt. Returns no streams if there is no room for it.
 std::vector<Stream> PromptFeed::submit_next(std::size_t under_way) {
   const std::size_t then = under_way + to_size(choices_);
-  // The generation keeps its places. Otherwise a flood of other requests could take them all, and
-  // then no end of its own choices would start the next prompt.
+  // The generation keeps its places. Otherwise other requests could take all places. Then no choice
+  // of the generation would end, and only such an end starts the next prompt.
   const bool is_successor = then <= places_;
-  // A later prompt waits for room: only requests are refused, counted and charged to their key.
+  // A later prompt waits for room. The engine refuses and counts only whole requests.
   const bool has_room = engine_.under_way() + to_size(choices_) <= engine_.under_way_max();
   if (next_ > 0 && !is_successor && !has_room) return {};
   if (!is_successor && !allow_(then)) return {};

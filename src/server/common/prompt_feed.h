@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Submits prompts in order. Some are under way; the next ones follow as choices end.
+/// Submits prompts in order: a few at first, and the next prompts when choices end.
 class PromptFeed {
  public:
   /// Returns whether the generation may have this number of choices under way.

@@ -20,7 +20,7 @@ struct ReadPrompt {
 /// How `read_prompts` makes tokens of texts.
 struct PromptForm {
   TextUse use = TextUse::kPrompt;
-  /// If not empty, each prompt asks for the text between a text of `name` and this suffix.
+  /// If not empty, the model writes the text between each text of `name` and this suffix.
   std::string suffix{};
 };
 

@@ -34,7 +34,7 @@ bool is_json(const std::string* type) {
   return text == "application/json" || text == "application/json;charset=utf-8";
 }
 
-/// The response when there is no room. It is sent in floods, so a body without an id is made once.
+/// The response when there is no room. OpenAI's body has no id, so this function makes it once.
 HttpResponse overload_response(ErrorForm form, const std::string& id) {
   if (form == ErrorForm::kAnthropic) return refusal_response(overloaded(), form, id);
   static const HttpResponse kOpenAi = error_response(overloaded());

@@ -85,7 +85,7 @@ void Service::check_room(std::size_t prompt_tokens, std::string_view param) cons
 void Service::check_text_room(std::size_t bytes, std::string_view param) const {
   const auto bytes_per_token = tokenizer().text_bytes_per_token_max();
   if (!bytes_per_token) return;
-  // A true bound: no token stands for more than `bytes_per_token` bytes.
+  // A lower bound, because no token stands for more than `bytes_per_token` bytes.
   const auto tokens_min = static_cast<std::int64_t>(bytes / *bytes_per_token);
   if (tokens_min <= limits_.context) return;
   throw prompt_too_long(std::string(param), tokens_min, limits_.context, false);
@@ -113,7 +113,7 @@ std::vector<std::int32_t> Service::encode_gap(const FimText& text, std::string_v
   }
   std::size_t bytes = text.prefix.size() + text.suffix.size();
   for (const FimFile& file : text.files) {
-    // Only a model with a token for names sees them.
+    // Without a token for names, the prompt has no names.
     bytes += file.text.size() + (tokenizer().fim()->file ? file.name.size() : 0);
   }
   check_text_room(bytes, param);
@@ -223,9 +223,9 @@ void Service::enter(const std::string& id, std::size_t key, std::size_t choices)
   entries += choices;
 }
 
-/// Returns whether a running request may have this number of choices under way. Counts them against
-/// its API key. A request gets at most twice as many places as run at once, so that the places of
-/// ended choices are filled in time, and at most half of the queue, as an API key.
+/// Returns whether a running request may have this number of choices under way. Counts the choices
+/// against its API key. The limit is half of the queue, as for a key, or twice the number of
+/// choices that run at once, if that is less. Twice the number gives ended choices a successor.
 bool Service::extend(const std::string& id, std::size_t choices) {
   const std::size_t running_max = engine_.under_way_max() - engine_.options().waiting_max;
   const std::size_t most = std::min(2 * running_max, options_.limits.waiting_per_key());

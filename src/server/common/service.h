@@ -124,7 +124,7 @@ class Service {
   /// Encodes a text. Errors: ApiError, also if the tokens leave no room in the context.
   std::vector<std::int32_t> encode(std::string_view text, std::string_view param,
                                    TextUse use) const;
-  /// Returns the prompt for the text between a prefix and a suffix. `suffix` is the suffix's
+  /// Returns the prompt for the text between a prefix and a suffix. `suffix` names the suffix's
   /// member. Errors: ApiError naming `suffix` if the model has no fill-in-the-middle tokens;
   /// ApiError naming `param` if the tokens leave no room in the context.
   std::vector<std::int32_t> encode_gap(const FimText& text, std::string_view param,

@@ -326,8 +326,8 @@ Connection::Awaitable<bool> Connection::fail(RunningGeneration& running, StreamW
   co_return more;
 }
 
-/// Waits until the engine has ended all choices of a cancelled generation, so that the log counts
-/// what they took. A step that never ends holds up only this connection, until `close`.
+/// Waits until the engine has ended all choices of a cancelled generation, so that the log has the
+/// final counts. A step that never ends delays only this connection, until `close`.
 Connection::Awaitable<void> Connection::settle(StreamWriter& writer) {
   while (!writer.drop_rest() && !is_closed_) {
     co_await input_.wait(Clock::now() + parts_.times.ping);

@@ -1,5 +1,5 @@
-// HttpHeadReader: reads the head of an HTTP/1.1 request strictly (RFC 9112). Refuses each head
-// whose end, or whose body's end, two parsers could read differently.
+// HttpHeadReader: reads the head of an HTTP/1.1 request strictly (RFC 9112). Refuses each head for
+// which two parsers could find different ends of the head or of its body.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class HttpHeadReader {
 
   /// Whether the request line has begun: empty lines before it do not count.
   bool has_begun() const { return has_begun_; }
-  /// Returns the part of the request that was read: for the log line of a refused request.
+  /// Returns the part of the request that was read, for the log line of a refused request.
   const HttpRequest& request() const { return head_.request; }
 
  private:

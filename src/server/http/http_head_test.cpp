@@ -126,7 +126,7 @@ TEST(HttpHead, RefusesFields) {
   }
 }
 
-// H03: bytes from 0x80 are part of a value, and never of its meaning.
+// H03: a value may contain bytes from 0x80, which have no meaning.
 TEST(HttpHead, AcceptsBytesThatAreNotAscii) {
   const Read read = read_whole(request("Content-Length: 0\r\nA: \x80\xe9 \xff\xa0\r\n"));
   ASSERT_TRUE(read);
@@ -199,7 +199,7 @@ TEST(HttpHead, SkipsAFewEmptyLines) {
   EXPECT_EQ(status_of("\r" + kGood), 400);
   EXPECT_EQ(status_of("\r\n\n" + kGood), 400);
   EXPECT_EQ(status_of("\r\n " + kGood), 400);
-  // The limit of the request line does not change with its place.
+  // Empty lines do not count towards the limit of the request line.
   const std::string line = cat("GET /", std::string((8 << 10) - 18, 'a'), " HTTP/1.1\r\n");
   EXPECT_EQ(status_of(after(16, line + "Host: a\r\n\r\n")), 200);
   EXPECT_EQ(status_of(after(1, "GET /" + std::string(8 << 10, 'a'))), 414);

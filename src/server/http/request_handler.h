@@ -89,7 +89,7 @@ class RunningGeneration {
   }
 
  private:
-  std::mutex mutex_;  ///< for `is_cancelled_`, and for `streams` between `begin_later` and `cancel`
+  std::mutex mutex_;  ///< guards `is_cancelled_`; and `streams` in `begin_later` and `cancel`
   bool is_cancelled_ = false;
 };
 

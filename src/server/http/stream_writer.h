@@ -30,7 +30,7 @@ class StreamWriter {
         left_(has_ended_.size()) {}
 
   /// Takes the available deltas, up to some 64 KiB of events. Lets later choices begin in the place
-  /// of choices that ended. False: no delta and no end came.
+  /// of choices that ended. Returns false if no delta and no end came.
   bool collect();
   /// For a generation that was cancelled: drops what the engine still delivers, and counts the
   /// choices that have ended. Returns whether all choices that began have ended.

@@ -37,8 +37,8 @@ struct CompletionForm {
 /// Log-probabilities in the form of completions: parallel arrays.
 class LogprobLists {
  public:
-  /// A token and its log-probability; none for the first token of a prompt. `shows_control`: if the
-  /// token is a control token, the choice's text has the token's name.
+  /// Adds a token and its log-probability, null for the first token of a prompt. `shows_control`:
+  /// if the token is a control token, the choice's text has the token's name.
   void add(const Service& service, std::int32_t id, const TokenLogprobs* logprobs,
            bool is_first = false, bool shows_control = false) {
     std::string text = token_text(service, id);
@@ -189,7 +189,7 @@ std::string text_of(const ReadPrompt& prompt, const Service& service) {
   return prompt.text != nullptr ? *prompt.text : detokenize(service.tokenizer(), prompt.ids);
 }
 
-/// How to encode the prompts. Texts around a gap are plain text, unless the request says otherwise.
+/// How to encode the prompts. Texts around a gap are plain text, unless `special` is true.
 PromptForm read_prompt_form(Params& params, const Call& call) {
   PromptForm form{.suffix = params.text("suffix", call.http.body.size()).value_or("")};
   const bool special = params.flag("special").value_or(form.suffix.empty());

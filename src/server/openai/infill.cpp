@@ -137,7 +137,7 @@ Reply infill(const Call& call) {
   read_fields(params, call, request, place::kCompletions);
   read_unsupported(params);
   params.whole("n", 1, 1);
-  // With 0 tokens, the server only computes the prompt: editors fill the prefix cache so.
+  // With 0 tokens, the server only computes the prompt. Editors use this to fill the prefix cache.
   read_max_tokens(params, call, request, place::kChat, 0);
   generation.stream = read_infill_stream(params);
   params.finish();

@@ -15,8 +15,8 @@ namespace ingot {
 
 namespace {
 
-/// Any number of tokens, from `prompt` as in completions, or from `messages` through the chat
-/// template.
+/// Returns the tokens of `prompt`, as in completions, or of `messages`, through the chat template.
+/// Any number of tokens is valid.
 std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
   if (params.has("messages")) {
     if (params.has("prompt")) {

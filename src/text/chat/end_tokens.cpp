@@ -68,8 +68,8 @@ bool is_known_end(std::string_view text) {
   return std::find(std::begin(kKnownEnds), std::end(kKnownEnds), text) != std::end(kKnownEnds);
 }
 
-/// Returns whether a token with a known text ends a text: control tokens do. Old files call some
-/// control tokens user-defined: `<|...|>` ends a text there too.
+/// Returns whether a token with a known text ends a text: a control token, or a user-defined token
+/// `<|...|>`, because old files call some control tokens user-defined.
 bool may_be_end(const Tokenizer& tokenizer, std::int32_t id) {
   const TokenType type = tokenizer.type(id);
   if (type == TokenType::kControl) return true;
@@ -98,9 +98,9 @@ ChatInput trial_chat(bool goes_on) {
   return chat;
 }
 
-/// Returns the control token that ends the reply in a rendered trial chat: the first one behind it.
-/// If plain text follows this token, the token marks a part of the reply by name (Kimi K3:
-/// <|close|> response), and the last token of the message ends it.
+/// Returns the control token that ends the reply in a rendered trial chat: the first behind the
+/// reply. If plain text follows this token, the token marks a part of the reply by name (Kimi K3:
+/// <|close|> response). Then the last control token of the message ends the reply.
 std::optional<std::int32_t> end_behind_reply(const MarkedText& prompt, const Tokenizer& tokenizer) {
   const std::string_view bytes = prompt.bytes;
   std::size_t from = bytes.rfind(kReplied);
@@ -132,7 +132,7 @@ std::optional<std::int32_t> end_in_chat(const ChatTemplate& chat_template, bool 
 }
 
 /// Returns the token that the template writes behind an assistant's message. Some templates write
-/// none behind the last message. There, the token that begins the next message is the end.
+/// none behind the last message. Then the token that begins the next message ends the reply.
 std::optional<std::int32_t> end_in_template(const std::string& source, const Tokenizer& tokenizer) {
   try {
     const ChatTemplate chat_template(source, "trial", tokenizer);

@@ -11,8 +11,8 @@
 
 namespace ingot {
 
-/// Returns the tokens that end a text. Many files name only one of them as their EOS: a base
-/// model's, or a turn's. The set has, in this order:
+/// Returns the tokens that end a text. Many files name a single EOS: that of the base model, or
+/// that of a turn. The set has, in this order:
 ///   1. the tokens in `stated`, the model's configuration;
 ///   2. the tokenizer's EOS, end of turn and end of message;
 ///   3. control tokens whose text is a known end, such as <|im_end|>, also the tokens of

@@ -35,7 +35,7 @@ std::vector<std::string> words(std::string_view text) {
 }
 
 /// Makes a tokenizer for all bytes, with <bos> and the control tokens of a list of words. The first
-/// of them is the EOS.
+/// word is the EOS.
 std::unique_ptr<Tokenizer> with_controls(std::string_view controls) {
   std::vector<TestPiece> added = {{"<bos>", TokenType::kControl}};
   for (const std::string& text : words(controls)) added.push_back({text, TokenType::kControl});

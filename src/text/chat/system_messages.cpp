@@ -79,7 +79,7 @@ void merge_front(Json& messages, std::size_t count) {
 /// A text of fewer bytes can occur in a prompt by chance: other messages may contain it.
 constexpr std::size_t kDistinctBytes = 32;
 
-/// Whether all system messages stand in front, and the prompt surely has their texts as they are.
+/// Whether all system messages stand in front, and the prompt surely has their texts unchanged.
 /// White space around a text may be missing, because many templates trim it.
 bool has_system_texts(const Json::Array& all, std::string_view prompt) {
   std::size_t at = 0;
@@ -100,8 +100,8 @@ bool has_system_texts(const Json::Array& all, std::string_view prompt) {
   return true;
 }
 
-/// Renders the chat with other texts in its system messages, which templates neither contain nor
-/// change. Errors: Error{kInvalid} if the prompt lacks one of these texts, or has it too early.
+/// Renders the chat with trial texts in its system messages. Templates neither contain nor change
+/// trial texts. Errors: Error{kInvalid} if the prompt lacks a trial text, or has one too early.
 void require_system_texts(const ChatTemplate& chat_template, ChatInput input, MessageName name_of) {
   const Json::Array all = *input.messages.as_array();
   const auto trial_text = [](std::size_t i) { return cat("qjsystem", i, "qj"); };
@@ -120,14 +120,14 @@ void require_system_texts(const ChatTemplate& chat_template, ChatInput input, Me
   }
 }
 
-/// How the messages in front become one: the number of messages that are merged.
+/// The change to the messages in front: `merged` messages become one.
 struct FrontChange {
   std::size_t merged = 1;
   std::string_view change{};
   std::string_view detail{};
 };
 
-/// Decides about the first `front` messages, all of them system messages.
+/// Returns the change to the first `front` messages, which are all system messages.
 FrontChange change_front(const SystemRule& rule, const Json::Array& all, std::size_t front,
                          MessageName name_of) {
   if (front > 0 && !rule.one) {

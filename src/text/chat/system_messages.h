@@ -24,8 +24,8 @@ struct FittedPrompt {
 ///
 /// The template's SystemRule decides. Messages of the role "developer" become system messages if
 /// the template has no such role. Several system messages in front become one, with blank lines
-/// between their texts, if the template writes one only. If it writes none, their text goes in
-/// front of the first user message.
+/// between their texts, if the template writes only one. If the template writes none, their text
+/// begins the user message behind them.
 ///
 /// Errors:  Error{kInvalid}: "messages[3]: ..." for a system message that the template would drop
 ///          or put elsewhere; those of ChatTemplate::render.

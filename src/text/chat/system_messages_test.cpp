@@ -199,7 +199,7 @@ TEST(SystemMessages, LaterOnesStandWhereTheyAreOrAreRefused) {
   for (const char* source : {kFirstOnly, kRaises, kLastOne, kAllInFront, kNone, kAsReply}) {
     EXPECT_EQ(fitted(source, chat), "messages[3]") << source;
   }
-  // A place of which the trials at load know nothing.
+  // The trials at load do not cover this place.
   EXPECT_EQ(fitted(kNextUser, "user:U system:C"), "messages[1]");
   EXPECT_EQ(fitted(kNextUser, "system:A system:B user:U system:C"), "messages[3]");
 }

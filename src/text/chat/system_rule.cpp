@@ -60,7 +60,7 @@ bool has_all(const std::optional<std::string>& prompt, const TrialChat& chat) {
   return true;
 }
 
-/// Whether the template writes all messages in order, and message `number` not as the assistant's.
+/// Whether the template writes all messages in order, and not `number` as the assistant's.
 bool writes(const ChatTemplate& chat_template, TrialChat chat, std::size_t number) {
   const auto prompt = trial_prompt(chat_template, chat);
   if (!has_all(prompt, chat)) return false;

@@ -78,7 +78,7 @@ class FimNames {
   std::map<std::string_view, std::int32_t> ids_;
 };
 
-/// The ids that the file states. Their texts may tell the family and thus the order.
+/// The format by the ids that the file states. The prefix token's text may tell the family.
 std::optional<FimFormat> stated_format(const TokenizerData& data, const FimNames& names) {
   if (!data.fim.prefix || !data.fim.suffix) return {};
   FimFormat format{
@@ -118,9 +118,9 @@ class FimPrompt {
         encode_{.parse_special = parse_special},
         ids_(tokenizer.encode("", {.add_begin = true})) {}
 
-  /// Adds files in the form of llama.cpp's server, whose clients rely on it. That form follows
-  /// Qwen2.5-Coder: repository's name, and before each file its name. A model without tokens for
-  /// names gets lines that separate the files.
+  /// Adds files in the form of llama.cpp's server, because its clients rely on this form. As in
+  /// Qwen2.5-Coder, the repository's name comes first, and each file's name stands before the file.
+  /// If the model has no tokens for names, lines separate the files.
   void add_files(std::span<const FimFile> files) {
     if (files.empty()) return;
     if (format_.repository) add_name(format_.repository, "myproject");
@@ -138,7 +138,7 @@ class FimPrompt {
     ids_.push_back(format_.prefix);
     add_text(text);
   }
-  /// Adds the suffix without the space that SentencePiece puts before a text: it continues a text.
+  /// Adds the suffix. It continues a text, so it lacks the space that SentencePiece adds in front.
   /// Source:  CodeLlama, llama/tokenizer.py, encode_infilling.
   void add_suffix(std::string_view text) {
     constexpr std::string_view kMark = "☺";

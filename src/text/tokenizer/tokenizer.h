@@ -72,7 +72,7 @@ class Tokenizer {
   std::optional<std::int32_t> eom() const { return eom_; }
   std::optional<std::int32_t> unknown() const { return unknown_; }
   std::optional<std::int32_t> padding() const { return padding_; }
-  /// Returns whether `add_begin` adds a BOS (for adds_eos: whether `add_end` adds an EOS).
+  /// Return whether `add_begin` adds a BOS, and whether `add_end` adds an EOS.
   bool adds_bos() const;
   bool adds_eos() const;
   /// Returns how the model fills in the middle of a text; nothing if its vocabulary cannot.
