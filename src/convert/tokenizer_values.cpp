@@ -151,8 +151,9 @@ void TokenizerWriter::write_ids() {
   set("padding_token_id", data_.padding);
   set("eom_token_id", ends.size() > 1 ? std::optional(ends[1]) : data_.eom);
   if (ends.size() > 2) {
-    warnings_.push_back(cat("GGUF has room for three tokens that end a text: token ", ends[2],
-                            ends.size() > 3 ? " and others do" : " does", " not any more"));
+    warnings_.push_back(cat("GGUF has room for three end tokens: token ", ends[2],
+                            ends.size() > 3 ? " and others no longer end" : " no longer ends",
+                            " a text"));
   }
   const auto frames = [&](const std::vector<std::int32_t>& frame, std::optional<std::int32_t> id) {
     if (frame.empty()) return false;

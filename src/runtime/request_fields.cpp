@@ -112,7 +112,7 @@ constexpr RequestField kFields[] = {
      FieldRange{-1, 1000},
      "Leave out logits more than this many standard deviations below the largest; up to 0: off"},
     {"mirostat", InSampling<std::int32_t>{&S::mirostat, &A::mirostat, &C::mirostat}, kSetting,
-     FieldRange{0, 2}, "2: Mirostat 2.0 holds the surprise of tokens; 0: off"},
+     FieldRange{0, 2}, "2: Mirostat 2.0 keeps the surprise near mirostat_tau; 0: off"},
     {"mirostat_tau", Real{&S::mirostat_tau, &A::mirostat_tau, &C::mirostat_tau}, kSetting,
      FieldRange{0, 100}, "Mirostat: bits of surprise to aim at"},
     {"mirostat_eta", Real{&S::mirostat_eta, &A::mirostat_eta, &C::mirostat_eta}, kSetting, kShare,
@@ -122,7 +122,7 @@ constexpr RequestField kFields[] = {
      "xtc_probability"},
     {"xtc_threshold", Real{&S::xtc_threshold, &A::xtc_threshold, &C::xtc_threshold},
      kSetting | kModel, kShare,
-     "XTC: drop tokens with this probability or more, but the least likely of them; above 0.5: off",
+     "XTC: drop tokens with this probability or more, except the least likely; above 0.5: off",
      "xtc_threshold"},
     {"seed", InSampling<std::uint64_t>{&S::seed, &A::seed, &C::seed}, kSetting,
      FieldRange{0, kMost<std::uint64_t>}, "Equal seeds give equal text; -1: random", "", kSeedAt},
@@ -484,7 +484,7 @@ void set_named_field(Request& request, const RequestField& field, Places where,
       copy_field(field, request, given);
       set_by = name;
     } else if (field_text(field, given) != field_text(field, request)) {
-      refuse(name, cat(" is another value than that of ", set_by, ", its other name"));
+      refuse(name, cat(" differs from ", set_by, ", its other name"));
     }
   }
 }

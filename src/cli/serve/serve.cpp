@@ -51,7 +51,7 @@ void check_model_names(const std::vector<std::string>& names) {
   for (auto name = names.begin(); name != names.end(); ++name) {
     if (name->empty()) throw bad_option("--model-name", *name, "expected a name");
     if (std::find(names.begin(), name, *name) != name) {
-      throw bad_option("--model-name", *name, "the name comes twice");
+      throw bad_option("--model-name", *name, "the name is given twice");
     }
   }
 }

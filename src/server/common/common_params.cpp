@@ -60,7 +60,7 @@ std::vector<std::string> read_stops(Params& params, std::string_view name) {
   } else {
     has_void = !add_stop(std::string(name), *value, stops);
   }
-  if (has_void) params.warn(name, "ignored", "empty strings and nulls stop nothing");
+  if (has_void) params.warn(name, "ignored", "empty strings and nulls have no effect");
   return stops;
 }
 
@@ -164,9 +164,9 @@ void read_tool_list(Params& params, bool is_none_chosen) {
   const Json* tools = params.array("tools");
   if (tools == nullptr) return;
   if (!tools->as_array()->empty() && !is_none_chosen) {
-    throw invalid_request("tools", "tools: calls of tools are not supported yet");
+    throw invalid_request("tools", "tools: tool calls are not supported yet");
   }
-  params.warn("tools", "ignored", "calls of tools are not supported yet");
+  params.warn("tools", "ignored", "tool calls are not supported yet");
 }
 
 void read_tools(Params& params) {
@@ -177,7 +177,7 @@ void read_tools(Params& params) {
     if (!is_none_chosen && (text == nullptr || *text != "auto")) {
       throw invalid_request("tool_choice", "tool_choice: there are no tools to choose from");
     }
-    params.warn("tool_choice", "ignored", "calls of tools are not supported yet");
+    params.warn("tool_choice", "ignored", "tool calls are not supported yet");
   }
   read_tool_list(params, is_none_chosen);
   params.ignore("parallel_tool_calls", "there are no tools");

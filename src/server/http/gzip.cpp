@@ -60,7 +60,7 @@ class GzipReader {
   void end_member() {
     has_ended_ = stream_.avail_in == 0;
     if (has_ended_) return;
-    if (*stream_.next_in != kMagic) error_ = "has other bytes behind its end";
+    if (*stream_.next_in != kMagic) error_ = "has extra bytes behind its end";
     inflateReset(&stream_);
   }
 
@@ -77,7 +77,7 @@ std::optional<HttpRefusal> read_gzip(std::string& body, std::size_t bytes_max, B
   GzipReader reader(body);
   for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) {
     if (piece.size() > bytes_max - data.size()) {
-      return HttpRefusal{413, cat("the body, decompressed, may have ", bytes_max, " bytes")};
+      return HttpRefusal{413, cat("the decompressed body may have ", bytes_max, " bytes")};
     }
     if (!share.hold_body(body.size() + data.size() + piece.size())) return kNoRoomForBodies;
     data += piece;

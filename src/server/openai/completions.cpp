@@ -214,7 +214,7 @@ Reply completions(const Call& call) {
   read_unsupported(params);
   form.echo = params.flag("echo").value_or(false);
   if (form.echo && !prompt_form.suffix.empty()) {
-    throw invalid_request("echo", "echo: there is a suffix too");
+    throw invalid_request("echo", "echo cannot be combined with suffix");
   }
   form.token_ids = params.flag("return_token_ids").value_or(false);
   form.logprobs = static_cast<std::int32_t>(params.whole("logprobs", 0, kLogprobsMax).value_or(-1));

@@ -133,7 +133,7 @@ FrontChange change_front(const SystemRule& rule, const Json::Array& all, std::si
   if (front > 0 && !rule.one) {
     if (front < all.size() && has_role(all[front], "user")) {
       return {front + 1, "moved",
-              "the chat template has no system message: the text begins the user's message"};
+              "the chat template writes no system message: the user message begins with its text"};
     }
     throw Error(ErrorCode::kInvalid, cat(name_of(0),
                                          ": the model's chat template has no system message: put "
@@ -141,7 +141,7 @@ FrontChange change_front(const SystemRule& rule, const Json::Array& all, std::si
   }
   if (front < 2 || rule.several) return {};
   return {front, "joined",
-          "the chat template has one system message: it got the texts of all in front"};
+          "the chat template writes one system message: it has the texts of all in front"};
 }
 
 }  // namespace
