@@ -180,6 +180,17 @@ TEST_F(EnginePartsTest, AClosedInboxEndsWhatItHolds) {
   EXPECT_EQ(inbox_.under_way(), 0u);
 }
 
+TEST_F(EnginePartsTest, OnlyAFailureRefusesASuccessor) {
+  const auto submit = [this] { return inbox_.submit(request(), 1, QueuePlace::kSuccessor).size(); };
+  inbox_.refuse_all(Rejection::kDraining);
+  EXPECT_FALSE(inbox_.has_room(1));
+  EXPECT_EQ(submit(), 1u);
+  inbox_.refuse_all(Rejection::kFailed);
+  EXPECT_EQ(submit(), 0u);
+  EXPECT_EQ(told(), "") << "only requests are counted";
+  inbox_.close(FinishReason::kCancelled, nullptr);
+}
+
 TEST_F(EnginePartsTest, TheExpectedWaitGrowsWithTheQueue) {
   EXPECT_EQ(inbox_.expected_wait(5), 0) << "no sequence waits";
   Pool small(4);

@@ -23,7 +23,8 @@ Inbox::Inbox(const InboxLimits& limits, const Scheduler& scheduler, const Engine
       tokenizer_(tokenizer),
       now_(std::make_shared<const Clock>(now)),
       // `under_way_` bounds the queue.
-      queue_(std::numeric_limits<std::size_t>::max()) {
+      queue_(std::numeric_limits<std::size_t>::max()),
+      expecting_(std::make_shared<std::atomic<std::size_t>>(0)) {
   INGOT_CHECK(limits.deltas_max > 0, "streams without room");
 }
 
@@ -71,11 +72,20 @@ std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, Queue
   submission.request = std::move(request);
   if (!hand_in(std::move(submission), place)) {
     request = std::move(submission.request);  // NOLINT(bugprone-use-after-move): not handed in
-    reporter_.rejected(refusal_.load(), count);
+    if (place == QueuePlace::kNew) reporter_.rejected(refusal_.load(), count);
     return {};
   }
   bell_->ring();
   return streams;
+}
+
+std::shared_ptr<void> Inbox::expect_successors() {
+  expecting_->fetch_add(1);
+  // The engine's thread may have put off the end of the drain.
+  return {nullptr, [expecting = expecting_, bell = bell_](void*) {
+            expecting->fetch_sub(1);
+            bell->ring();
+          }};
 }
 
 /// Queues a submission. If it is refused, returns false and leaves `submission` unchanged.
@@ -88,10 +98,12 @@ bool Inbox::hand_in(Submission&& submission, QueuePlace place) {
   };
   const std::size_t before = under_way_.fetch_add(count);
   try {
+    const Rejection refusal = refusal_.load();
     const bool has_room =
-        place == QueuePlace::kSuccessor || before + count <= limits_.under_way_max;
-    if (refusal_.load() == Rejection::kFull && has_room && queue_.try_push(std::move(submission)))
-      return true;
+        place == QueuePlace::kSuccessor
+            ? refusal != Rejection::kFailed
+            : refusal == Rejection::kFull && before + count <= limits_.under_way_max;
+    if (has_room && queue_.try_push(std::move(submission))) return true;
   } catch (const std::bad_alloc&) {
     take_back();
     throw;

@@ -38,8 +38,8 @@ struct EngineLoad {
 
 /// Whether a submission needs a free place.
 enum class QueuePlace {
-  kNew,        ///< refused if too many choices are under way
-  kSuccessor,  ///< takes the place of choices that have ended; a full queue does not refuse it
+  kNew,        ///< refused if too many choices are under way, or during a drain
+  kSuccessor,  ///< takes the place of choices that have ended; only a failure or the end refuses it
 };
 
 /// Limits on the requests that an inbox accepts.
@@ -61,8 +61,9 @@ class Inbox {
 
   /// Queues a request and returns a stream for each choice. Returns no streams and leaves `request`
   /// unchanged, except for the order of allowed_token_ids, if too many choices are under way, or
-  /// after `refuse_all`. The calling thread encodes bad words and searches the prompt for sequence
-  /// breakers, so that the engine's thread need not.
+  /// after `refuse_all` or `close`; see QueuePlace. Only a new request counts as refused. The
+  /// calling thread encodes bad words and searches the prompt for sequence breakers, so that the
+  /// engine's thread need not.
   ///
   /// `place`: kSuccessor for a caller that submits one choice for each choice of its own that has
   /// ended. Another request may have taken the free place since, so that the number under way can
@@ -73,7 +74,15 @@ class Inbox {
   /// Tokenizer::encode; std::bad_alloc.
   [[nodiscard]] std::vector<Stream> submit(Request&& request, std::int32_t choices,
                                            QueuePlace place = QueuePlace::kNew);
-  /// Refuses all later requests. `reason` is kDraining or kFailed. kFailed replaces an earlier
+  /// Returns whether `submit` would accept a new request for this number of choices now.
+  bool has_room(std::size_t choices) const {
+    return refusal_.load() == Rejection::kFull && under_way() + choices <= limits_.under_way_max;
+  }
+  /// Announces successors: until the returned object is destroyed, a drain lasts to its time limit.
+  /// Destroy it after the last successor was submitted. Errors: std::bad_alloc.
+  [[nodiscard]] std::shared_ptr<void> expect_successors();
+  bool expects_successors() const { return expecting_->load() > 0; }
+  /// Refuses all later new requests. `reason` is kDraining or kFailed. kFailed replaces an earlier
   /// kDraining, but kDraining does not replace an earlier kFailed.
   void refuse_all(Rejection reason);
   bool is_draining() const { return refusal_.load() == Rejection::kDraining; }
@@ -122,6 +131,8 @@ class Inbox {
   BoundedQueue<Submission> queue_;
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
+  /// Number of objects of `expect_successors`, which may outlive the inbox.
+  std::shared_ptr<std::atomic<std::size_t>> expecting_;
   std::atomic<std::size_t> running_{0};  ///< see `publish_running`
   /// Why the inbox refuses requests. kFull: refuses them only while too many choices are under way.
   std::atomic<Rejection> refusal_{Rejection::kFull};

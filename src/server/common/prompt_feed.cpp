@@ -13,7 +13,9 @@ PromptFeed::PromptFeed(Engine& engine, Generation& generation, Allow allow)
       common_(std::move(generation.request)),
       prompts_(std::move(generation.prompts)),
       choices_(generation.choices),
-      allow_(std::move(allow)) {}
+      allow_(std::move(allow)) {
+  if (prompts_.size() > 1) drain_hold_ = engine.expect_successors();
+}
 
 std::vector<Stream> PromptFeed::submit(std::size_t under_way) {
   std::vector<Stream> all;
@@ -49,8 +51,7 @@ std::vector<Stream> PromptFeed::submit_next(std::size_t under_way) {
   // then no end of its own choices would start the next prompt.
   const bool is_successor = then <= places_;
   // A later prompt waits for room: only requests are refused, counted and charged to their key.
-  const bool has_room = engine_.under_way() + to_size(choices_) <= engine_.under_way_max();
-  if (next_ > 0 && !is_successor && !has_room) return {};
+  if (next_ > 0 && !is_successor && !engine_.has_room(to_size(choices_))) return {};
   if (!is_successor && !allow_(then)) return {};
   Request request = take_request(engine_.options().now());
   auto streams = engine_.submit_choices(std::move(request), choices_,
@@ -61,7 +62,7 @@ std::vector<Stream> PromptFeed::submit_next(std::size_t under_way) {
     return {};
   }
   places_ = std::max(places_, then);
-  ++next_;
+  if (++next_ == prompts_.size()) drain_hold_.reset();
   return streams;
 }
 
