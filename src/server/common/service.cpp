@@ -225,10 +225,11 @@ void Service::enter(const std::string& id, std::size_t key, std::size_t choices)
 
 /// Returns whether a running request may have this number of choices under way. Counts them against
 /// its API key. A request gets at most twice as many places as run at once, so that the places of
-/// ended choices are filled in time, and at most half of the queue, as an API key.
+/// ended choices are filled in time, and at most half of its key's places: a list of prompts leaves
+/// room for the key's other requests.
 bool Service::extend(const std::string& id, std::size_t choices) {
   const std::size_t running_max = engine_.under_way_max() - engine_.options().waiting_max;
-  const std::size_t most = std::min(2 * running_max, options_.limits.waiting_per_key());
+  const std::size_t most = std::min(2 * running_max, options_.limits.waiting_per_key() / 2);
   const std::lock_guard lock(mutex_);
   const auto at = running_.find(id);
   if (at == running_.end()) return false;
