@@ -53,6 +53,8 @@ class Engine {
     return inbox_.submit(std::move(request), choices, place);
   }
 
+  /// Prepares a request whose copies are to share its lists: see Inbox::prepare.
+  void prepare_sampling(Request& request) const { inbox_.prepare(request); }
   /// Makes a drain wait for successors: see Inbox::expect_successors.
   [[nodiscard]] std::shared_ptr<void> expect_successors() { return inbox_.expect_successors(); }
 

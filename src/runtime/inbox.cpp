@@ -42,24 +42,36 @@ void Inbox::check(const Request& request, std::int32_t choices) const {
   }
 }
 
-/// Sorts the allowed tokens, and makes what the request's choices share.
-std::shared_ptr<const SharedSampling> Inbox::prepare_sampling(Request& request) const {
-  auto& allowed = request.sampling.allowed_token_ids;
-  std::sort(allowed.begin(), allowed.end());
-  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
-  return std::make_shared<const SharedSampling>(request.sampling, request.prompt, tokenizer_);
-}
-
-std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, QueuePlace place) {
-  Submission submission;
+/// Runs `body`. Counts a refused request if `body` throws Error.
+void Inbox::count_invalid(FunctionRef<void()> body) const {
   try {
-    check(request, choices);
-    submission.sampling = prepare_sampling(request);
+    body();
   } catch (const Error&) {
     reporter_.rejected(Rejection::kInvalid, 1);
     throw;
   }
+}
+
+void Inbox::prepare(Request& request) const {
+  if (request.shared != nullptr) return;
+  count_invalid([&] {
+    check_sampling(request, limits_.request);
+    request.shared = std::make_shared<const SharedSampling>(request.sampling, tokenizer_);
+  });
+}
+
+std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, QueuePlace place) {
+  count_invalid([&] { check(request, choices); });
   const auto count = to_size(choices);
+  // A flood of requests without room must cost little. `hand_in` decides.
+  if (place == QueuePlace::kNew && under_way() + count > limits_.under_way_max) {
+    reporter_.rejected(refusal_.load(), count);
+    return {};
+  }
+  prepare(request);
+  Submission submission;
+  submission.repeats =
+      prompt_repeats(request.sampling, *request.shared, request.prompt, tokenizer_);
   submission.id = last_id_.fetch_add(count) + 1;
   submission.time = (*now_)();
   std::vector<Stream> streams;

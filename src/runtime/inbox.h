@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bounded_queue.h"
+#include "base/function_ref.h"
 #include "base/index.h"
 #include "runtime/doorbell.h"
 #include "runtime/engine_reporter.h"
@@ -24,7 +25,7 @@ namespace ingot {
 struct Submission {
   std::uint64_t id = 0;  ///< id of the first choice; choice i has the id `id` + i
   Request request;
-  std::shared_ptr<const SharedSampling> sampling;
+  std::optional<RepeatHistory> repeats;  ///< history of the prompt; present if DRY acts
   std::vector<std::shared_ptr<Channel>> channels;
   std::int64_t prompt_tokens = 0;  ///< length of the prompt, which `request` loses to a choice
   double time = 0;                 ///< time of submission, in seconds of the engine's clock
@@ -59,11 +60,15 @@ class Inbox {
 
   // Functions for any thread.
 
-  /// Queues a request and returns a stream for each choice. Returns no streams and leaves `request`
-  /// unchanged, except for the order of allowed_token_ids, if too many choices are under way, or
-  /// after `refuse_all` or `close`; see QueuePlace. Only a new request counts as refused. The
-  /// calling thread encodes bad words and searches the prompt for sequence breakers, so that the
-  /// engine's thread need not.
+  /// Prepares sampling: encodes and sorts the lists of `request.sampling` and moves them to
+  /// `request.shared`, which all copies of the request share. Does nothing if `shared` is there.
+  ///
+  /// Errors: those of `check_sampling` and Tokenizer::encode; std::bad_alloc.
+  void prepare(Request& request) const;
+  /// Queues a request and returns a stream for each choice. Returns no streams if too many choices
+  /// are under way, or after `refuse_all` or `close`: see QueuePlace. Then `request` is unchanged,
+  /// but may be prepared. Only a new request counts as refused. The calling thread prepares
+  /// sampling and searches the prompt for sequence breakers, so that the engine's thread need not.
   ///
   /// `place`: kSuccessor for a caller that submits one choice for each choice of its own that has
   /// ended. Another request may have taken the free place since, so that the number under way can
@@ -119,7 +124,7 @@ class Inbox {
 
  private:
   void check(const Request& request, std::int32_t choices) const;
-  std::shared_ptr<const SharedSampling> prepare_sampling(Request& request) const;
+  void count_invalid(FunctionRef<void()> body) const;
   bool hand_in(Submission&& submission, QueuePlace place);
 
   InboxLimits limits_;

@@ -45,7 +45,7 @@ void Intake::enqueue_choice(Submission& submission, std::size_t choice, double n
   if (choice > 0) request.queue_seconds = kNever;  // the limit is the first choice's alone
   auto made = std::make_unique<RunningRequest>(
       id, std::move(request), submission.channels[choice], submission.time, to_.cache,
-      to_.inbox.limits().request, tokenizer_, submission.sampling);
+      to_.inbox.limits().request, tokenizer_, submission.repeats);
   RunningRequest& running = *to_.requests.emplace(id, std::move(made)).first->second;
   if (choice == 0) running.set_choices(submission.channels.size());
   Sequence& sequence = running.sequence();

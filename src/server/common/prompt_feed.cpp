@@ -53,6 +53,9 @@ std::vector<Stream> PromptFeed::submit_next(std::size_t under_way) {
   // A later prompt waits for room: only requests are refused, counted and charged to their key.
   if (next_ > 0 && !is_successor && !engine_.has_room(to_size(choices_))) return {};
   if (!is_successor && !allow_(then)) return {};
+  // All prompts share the lists. Later prompts begin in a thread of connections, which must not
+  // prepare them.
+  if (next_ == 0 && engine_.has_room(to_size(choices_))) engine_.prepare_sampling(common_);
   Request request = take_request(engine_.options().now());
   auto streams = engine_.submit_choices(std::move(request), choices_,
                                         is_successor ? QueuePlace::kSuccessor : QueuePlace::kNew);
