@@ -262,6 +262,18 @@ TEST_F(EnginePartsTest, TheIntakeRefusesWhatSurelyComesTooLate) {
   EXPECT_EQ(streams[0].outcome().error->code(), ErrorCode::kUnavailable);
 }
 
+/// A later prompt of a list begins when a part of the list's time has passed.
+TEST_F(EnginePartsTest, AMissedLimitIsNamedAsTheClientGaveIt) {
+  Request late = request();
+  late.end_seconds = 5;
+  late.elapsed_seconds = 6;
+  const auto streams = inbox_.submit(std::move(late), 1);
+  intake_.enqueue(*inbox_.try_pop(), now_);
+  const std::string& message = streams[0].outcome().error->message();
+  EXPECT_EQ(message.find("deadline_ms: 5000 ms cannot be kept"), 0u) << message;
+  EXPECT_NE(message.find("it takes 6"), std::string::npos) << message;
+}
+
 TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {
   Stream stream = enqueue(request());
   RunningRequest& running = *requests_.at(1);

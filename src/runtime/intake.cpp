@@ -66,7 +66,8 @@ void Intake::require_in_time(const RunningRequest& request, double now) {
                    waited + needed.first_token);
   }
   if (now + needed.end > terms.end_by) {
-    throw too_late(request.end_limit(), terms.end_by - terms.arrival, waited + needed.end);
+    throw too_late(request.end_limit(), request.end_seconds(),
+                   request.elapsed_seconds() + waited + needed.end);
   }
 }
 

@@ -47,6 +47,7 @@ struct Request {
   std::int32_t priority = 0;            ///< smaller values come first; only for Policy::kPriority
   double first_token_seconds = kNever;  ///< limit on seconds from submission to the first token
   double end_seconds = kNever;          ///< limit on seconds from submission to the end
+  double elapsed_seconds = 0;           ///< seconds of `end_seconds` that passed before submission
   std::string_view end_limit = "deadline_ms";  ///< name of `end_seconds` in errors
   double queue_seconds = kNever;               ///< limit on seconds from submission to admission
   /// The domain, made of API key and salt. Requests of different domains share no cached prefixes.

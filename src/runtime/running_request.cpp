@@ -72,7 +72,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
                      .arrival = time,
                      .begin_by = time + request_.queue_seconds,
                      .first_token_by = time + request_.first_token_seconds,
-                     .end_by = time + request_.end_seconds,
+                     .end_by = time + request_.end_seconds - request_.elapsed_seconds,
                      .tokens_min = tokens_min()};
   if (request_.prompt_logprobs >= 0) {
     sequence_.score_end = sequence_.length() - 1;

@@ -47,6 +47,9 @@ class RunningRequest {
   double paused_since() const { return paused_since_; }
   /// Returns the name of the parameter that limits the time to the request's end, for errors.
   std::string_view end_limit() const { return request_.end_limit; }
+  /// Returns the limit on the time to the end, and the time that had passed before the submission.
+  double end_seconds() const { return request_.end_seconds; }
+  double elapsed_seconds() const { return request_.elapsed_seconds; }
   /// Returns whether the request draws no tokens and already has all its scores and hidden states.
   bool is_done() const {
     return limit_ == 0 && sequence_.score_next >= sequence_.score_end &&

@@ -36,7 +36,7 @@ Request PromptFeed::take_request(double now) {
   request.ignore_eos = prompt.ignore_eos;
   // The limit counts from the first prompt's submission.
   if (next_ == 0) begin_ = now;
-  request.end_seconds -= now - begin_;
+  request.elapsed_seconds = now - begin_;
   if (next_ == 0) return request;
   // Only the first prompt has limits on its beginning: the others wait for it, or behind it.
   request.queue_seconds = kNever;
