@@ -31,7 +31,8 @@ class RepeatHistory {
   RepeatHistory(std::span<const std::string> breakers, const Tokenizer* tokenizer)
       : breakers_(breakers), tokenizer_(tokenizer) {}
 
-  /// Reserves memory, so that `add` allocates none for that many tokens in all.
+  /// Reserves memory, so that `add` allocates none for that many tokens in all. A copy has less
+  /// memory: call this for the copy.
   void reserve(std::size_t tokens);
   void add(std::int32_t id);
   /// Returns the last `count` tokens, or all if there are fewer or `count` is -1.
