@@ -38,8 +38,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Submits a request, from any thread. Returns an empty optional and leaves `request` unchanged
-  /// if the queue is full, or if the engine is draining, has stopped or has failed.
+  /// Submits a request, from any thread. Returns an empty optional if the queue is full, or if the
+  /// engine is draining, has stopped or has failed. Then `request` may be submitted again.
   ///
   /// Errors: those of Inbox::submit.
   [[nodiscard]] std::optional<Stream> submit(Request&& request);

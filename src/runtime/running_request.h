@@ -47,7 +47,7 @@ class RunningRequest {
   double paused_since() const { return paused_since_; }
   /// Returns the name of the parameter that limits the time to the request's end, for errors.
   std::string_view end_limit() const { return request_.end_limit; }
-  /// Returns the limit on the time to the end, and the time that had passed before the submission.
+  /// Returns that limit, and how much of it had passed before the submission.
   double end_seconds() const { return request_.end_seconds; }
   double elapsed_seconds() const { return request_.elapsed_seconds; }
   /// Returns whether the request draws no tokens and already has all its scores and hidden states.
