@@ -121,7 +121,8 @@ bool Engine::watch() {
 
 /// The time of the next event that rings no bell.
 double Engine::next_event() const {
-  double next = requests_.empty() ? kNever : drain_by_.load();
+  const bool is_awaited = inbox_.expects_successors() && !was_forced_.load();
+  double next = requests_.empty() && !is_awaited ? kNever : drain_by_.load();
   for (const auto& [id, request] : requests_) {
     const SchedulingTerms& terms = request->sequence().terms;
     next = std::min({next, request->paused_since() + options_.stall_seconds, terms.begin_by,
@@ -238,12 +239,15 @@ bool Engine::run_tick() {
 void Engine::drain(double now) {
   errands_.run();
   const bool is_over = now >= drain_by_.load() && !INGOT_MUTANT(17);
-  if (is_over && (!requests_.empty() || !inbox_.is_empty())) was_forced_.store(true);
+  const bool awaits_more = inbox_.expects_successors();
+  if (is_over && (awaits_more || !requests_.empty() || !inbox_.is_empty())) was_forced_.store(true);
   while (auto submission = inbox_.try_pop()) intake_.enqueue(std::move(*submission), now);
   is_idle_ = is_idle_ && requests_.empty();
   for (auto& [id, request] : requests_) poll_reader(*request, is_over, now);
   if (some_ended_) drop_ended();
-  if (inbox_.is_draining() && under_way() == 0) drained_.ring();
+  // `awaits_more` was read before `under_way`, which counts a successor first.
+  const bool may_end = is_over || !awaits_more;
+  if (inbox_.is_draining() && may_end && under_way() == 0) drained_.ring();
 }
 
 /// Pauses or resumes a request, depending on its reader's queue. Ends it if its reader cancelled it

@@ -145,14 +145,41 @@ TEST_F(EnginePartsTest, TheSubmittingThreadPreparesSampling) {
   with.sampling.dry_multiplier = 1;
   const auto streams = inbox.submit(std::move(with), 2);
   const auto taken = inbox.try_pop();
-  ASSERT_TRUE(taken && taken->sampling && taken->sampling->repeats);
-  EXPECT_EQ(taken->sampling->bad_words,
+  ASSERT_TRUE(taken && taken->request.shared && taken->repeats);
+  EXPECT_EQ(taken->request.shared->bad_words,
             (std::vector<std::vector<std::int32_t>>{{' ', 256}, {256}}));
-  EXPECT_EQ(taken->request.sampling.allowed_token_ids, (std::vector<std::int32_t>{3, 9}));
-  const auto history = taken->sampling->repeats->last(-1);
+  EXPECT_EQ(taken->request.shared->allowed, (std::vector<std::int32_t>{3, 9}));
+  EXPECT_TRUE(taken->request.sampling.allowed_token_ids.empty()) << "each choice copies these";
+  EXPECT_TRUE(taken->request.sampling.bad_words.empty());
+  EXPECT_TRUE(taken->request.sampling.dry_sequence_breakers.empty());
+  const auto history = taken->repeats->last(-1);
   EXPECT_EQ(std::vector(history.begin(), history.end()),
             (std::vector<std::int32_t>{'a', kBreakerToken, 'b'}));
   inbox.close(FinishReason::kCancelled, nullptr);
+}
+
+TEST_F(EnginePartsTest, CopiesOfAPreparedRequestShareItsLists) {
+  Request common = request();
+  common.sampling.allowed_token_ids = {9, 3};
+  inbox_.prepare(common);
+  const auto shared = common.shared;
+  const auto first = inbox_.submit(Request(common), 1);
+  const auto second = inbox_.submit(std::move(common), 1);
+  EXPECT_EQ(inbox_.try_pop()->request.shared, shared);
+  EXPECT_EQ(inbox_.try_pop()->request.shared, shared);
+  Request wrong = request();
+  wrong.sampling.bad_words = {"x"};
+  EXPECT_THROW(inbox_.prepare(wrong), Error) << "without a tokenizer";
+  EXPECT_EQ(told(), "1 invalid; ");
+}
+
+TEST_F(EnginePartsTest, AFullInboxPreparesNothing) {
+  const auto streams = inbox_.submit(request(), 4);
+  Request another = request();
+  another.sampling.allowed_token_ids = {9, 3};
+  EXPECT_TRUE(inbox_.submit(std::move(another), 1).empty());
+  EXPECT_EQ(another.shared, nullptr);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(told(), "1 queue_full; ");
 }
 
 TEST_F(EnginePartsTest, RequestsThatNeverFitAreInvalid) {
@@ -178,6 +205,17 @@ TEST_F(EnginePartsTest, AClosedInboxEndsWhatItHolds) {
   ASSERT_TRUE(streams[0].finished());
   EXPECT_EQ(streams[0].outcome().error->message(), "broken");
   EXPECT_EQ(inbox_.under_way(), 0u);
+}
+
+TEST_F(EnginePartsTest, OnlyAFailureRefusesASuccessor) {
+  const auto submit = [this] { return inbox_.submit(request(), 1, QueuePlace::kSuccessor).size(); };
+  inbox_.refuse_all(Rejection::kDraining);
+  EXPECT_FALSE(inbox_.has_room(1));
+  EXPECT_EQ(submit(), 1u);
+  inbox_.refuse_all(Rejection::kFailed);
+  EXPECT_EQ(submit(), 0u);
+  EXPECT_EQ(told(), "") << "only requests are counted";
+  inbox_.close(FinishReason::kCancelled, nullptr);
 }
 
 TEST_F(EnginePartsTest, TheExpectedWaitGrowsWithTheQueue) {
@@ -222,6 +260,18 @@ TEST_F(EnginePartsTest, TheIntakeRefusesWhatSurelyComesTooLate) {
   EXPECT_EQ(scheduler_.waiting(), 0);
   EXPECT_EQ(inbox_.under_way(), 0u);
   EXPECT_EQ(streams[0].outcome().error->code(), ErrorCode::kUnavailable);
+}
+
+/// A later prompt of a list begins when a part of the list's time has passed.
+TEST_F(EnginePartsTest, AMissedLimitIsNamedAsTheClientGaveIt) {
+  Request late = request();
+  late.end_seconds = 5;
+  late.elapsed_seconds = 6;
+  const auto streams = inbox_.submit(std::move(late), 1);
+  intake_.enqueue(*inbox_.try_pop(), now_);
+  const std::string& message = streams[0].outcome().error->message();
+  EXPECT_EQ(message.find("deadline_ms: 5000 ms cannot be kept"), 0u) << message;
+  EXPECT_NE(message.find("it takes 6"), std::string::npos) << message;
 }
 
 TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {

@@ -23,7 +23,8 @@ Inbox::Inbox(const InboxLimits& limits, const Scheduler& scheduler, const Engine
       tokenizer_(tokenizer),
       now_(std::make_shared<const Clock>(now)),
       // `under_way_` bounds the queue.
-      queue_(std::numeric_limits<std::size_t>::max()) {
+      queue_(std::numeric_limits<std::size_t>::max()),
+      expecting_(std::make_shared<std::atomic<std::size_t>>(0)) {
   INGOT_CHECK(limits.deltas_max > 0, "streams without room");
 }
 
@@ -41,24 +42,36 @@ void Inbox::check(const Request& request, std::int32_t choices) const {
   }
 }
 
-/// Sorts the allowed tokens, and makes what the request's choices share.
-std::shared_ptr<const SharedSampling> Inbox::prepare_sampling(Request& request) const {
-  auto& allowed = request.sampling.allowed_token_ids;
-  std::sort(allowed.begin(), allowed.end());
-  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
-  return std::make_shared<const SharedSampling>(request.sampling, request.prompt, tokenizer_);
-}
-
-std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, QueuePlace place) {
-  Submission submission;
+/// Runs `body`. Counts a refused request if `body` throws Error.
+void Inbox::count_invalid(FunctionRef<void()> body) const {
   try {
-    check(request, choices);
-    submission.sampling = prepare_sampling(request);
+    body();
   } catch (const Error&) {
     reporter_.rejected(Rejection::kInvalid, 1);
     throw;
   }
+}
+
+void Inbox::prepare(Request& request) const {
+  if (request.shared != nullptr) return;
+  count_invalid([&] {
+    check_sampling(request, limits_.request);
+    request.shared = std::make_shared<const SharedSampling>(request.sampling, tokenizer_);
+  });
+}
+
+std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, QueuePlace place) {
+  count_invalid([&] { check(request, choices); });
   const auto count = to_size(choices);
+  // A flood of requests without room must cost little. `hand_in` decides.
+  if (place == QueuePlace::kNew && under_way() + count > limits_.under_way_max) {
+    reporter_.rejected(refusal_.load(), count);
+    return {};
+  }
+  prepare(request);
+  Submission submission;
+  submission.repeats =
+      prompt_repeats(request.sampling, *request.shared, request.prompt, tokenizer_);
   submission.id = last_id_.fetch_add(count) + 1;
   submission.time = (*now_)();
   std::vector<Stream> streams;
@@ -71,11 +84,20 @@ std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, Queue
   submission.request = std::move(request);
   if (!hand_in(std::move(submission), place)) {
     request = std::move(submission.request);  // NOLINT(bugprone-use-after-move): not handed in
-    reporter_.rejected(refusal_.load(), count);
+    if (place == QueuePlace::kNew) reporter_.rejected(refusal_.load(), count);
     return {};
   }
   bell_->ring();
   return streams;
+}
+
+std::shared_ptr<void> Inbox::expect_successors() {
+  expecting_->fetch_add(1);
+  // The engine's thread may have put off the end of the drain.
+  return {nullptr, [expecting = expecting_, bell = bell_](void*) {
+            expecting->fetch_sub(1);
+            bell->ring();
+          }};
 }
 
 /// Queues a submission. If it is refused, returns false and leaves `submission` unchanged.
@@ -88,10 +110,12 @@ bool Inbox::hand_in(Submission&& submission, QueuePlace place) {
   };
   const std::size_t before = under_way_.fetch_add(count);
   try {
+    const Rejection refusal = refusal_.load();
     const bool has_room =
-        place == QueuePlace::kSuccessor || before + count <= limits_.under_way_max;
-    if (refusal_.load() == Rejection::kFull && has_room && queue_.try_push(std::move(submission)))
-      return true;
+        place == QueuePlace::kSuccessor
+            ? refusal != Rejection::kFailed
+            : refusal == Rejection::kFull && before + count <= limits_.under_way_max;
+    if (has_room && queue_.try_push(std::move(submission))) return true;
   } catch (const std::bad_alloc&) {
     take_back();
     throw;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bounded_queue.h"
+#include "base/function_ref.h"
 #include "base/index.h"
 #include "runtime/doorbell.h"
 #include "runtime/engine_reporter.h"
@@ -24,7 +25,7 @@ namespace ingot {
 struct Submission {
   std::uint64_t id = 0;  ///< id of the first choice; choice i has the id `id` + i
   Request request;
-  std::shared_ptr<const SharedSampling> sampling;
+  std::optional<RepeatHistory> repeats;  ///< history of the prompt; present if DRY acts
   std::vector<std::shared_ptr<Channel>> channels;
   std::int64_t prompt_tokens = 0;  ///< length of the prompt, which `request` loses to a choice
   double time = 0;                 ///< time of submission, in seconds of the engine's clock
@@ -38,8 +39,8 @@ struct EngineLoad {
 
 /// Whether a submission needs a free place.
 enum class QueuePlace {
-  kNew,        ///< refused if too many choices are under way
-  kSuccessor,  ///< takes the place of choices that have ended; a full queue does not refuse it
+  kNew,        ///< refused if too many choices are under way, or during a drain
+  kSuccessor,  ///< takes the place of choices that have ended; only a failure or the end refuses it
 };
 
 /// Limits on the requests that an inbox accepts.
@@ -59,10 +60,15 @@ class Inbox {
 
   // Functions for any thread.
 
-  /// Queues a request and returns a stream for each choice. Returns no streams and leaves `request`
-  /// unchanged, except for the order of allowed_token_ids, if too many choices are under way, or
-  /// after `refuse_all`. The calling thread encodes bad words and searches the prompt for sequence
-  /// breakers, so that the engine's thread need not.
+  /// Prepares sampling: encodes and sorts the lists of `request.sampling` and moves them to
+  /// `request.shared`, which all copies of the request share. Does nothing if `shared` is there.
+  ///
+  /// Errors: those of `check_sampling` and Tokenizer::encode; std::bad_alloc.
+  void prepare(Request& request) const;
+  /// Queues a request and returns a stream for each choice. Returns no streams if too many choices
+  /// are under way, or after `refuse_all` or `close`: see QueuePlace. Then `request` is unchanged,
+  /// but may be prepared. Only a new request counts as refused. The calling thread prepares
+  /// sampling and searches the prompt for sequence breakers, so that the engine's thread need not.
   ///
   /// `place`: kSuccessor is for a caller that replaces its own ended choices, one by one. Meanwhile
   /// other requests may take the free places. Then the number of choices under way exceeds its
@@ -73,7 +79,15 @@ class Inbox {
   /// Tokenizer::encode; std::bad_alloc.
   [[nodiscard]] std::vector<Stream> submit(Request&& request, std::int32_t choices,
                                            QueuePlace place = QueuePlace::kNew);
-  /// Refuses all later requests. `reason` is kDraining or kFailed. kFailed replaces an earlier
+  /// Returns whether `submit` would accept a new request for this number of choices now.
+  bool has_room(std::size_t choices) const {
+    return refusal_.load() == Rejection::kFull && under_way() + choices <= limits_.under_way_max;
+  }
+  /// Announces successors: until the returned object is destroyed, a drain lasts to its time limit.
+  /// Destroy it after the last successor was submitted. Errors: std::bad_alloc.
+  [[nodiscard]] std::shared_ptr<void> expect_successors();
+  bool expects_successors() const { return expecting_->load() > 0; }
+  /// Refuses all later new requests. `reason` is kDraining or kFailed. kFailed replaces an earlier
   /// kDraining, but kDraining does not replace an earlier kFailed.
   void refuse_all(Rejection reason);
   bool is_draining() const { return refusal_.load() == Rejection::kDraining; }
@@ -110,7 +124,7 @@ class Inbox {
 
  private:
   void check(const Request& request, std::int32_t choices) const;
-  std::shared_ptr<const SharedSampling> prepare_sampling(Request& request) const;
+  void count_invalid(FunctionRef<void()> body) const;
   bool hand_in(Submission&& submission, QueuePlace place);
 
   InboxLimits limits_;
@@ -122,6 +136,8 @@ class Inbox {
   BoundedQueue<Submission> queue_;
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
+  /// Number of objects of `expect_successors`, which may outlive the inbox.
+  std::shared_ptr<std::atomic<std::size_t>> expecting_;
   std::atomic<std::size_t> running_{0};  ///< see `publish_running`
   /// Why the inbox refuses requests. kFull: refuses them only while too many choices are under way.
   std::atomic<Rejection> refusal_{Rejection::kFull};

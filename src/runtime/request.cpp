@@ -88,13 +88,17 @@ void check_stop(const Request& r, const RequestLimits& limits) {
 
 }  // namespace
 
+void check_sampling(const Request& request, const RequestLimits& limits) {
+  check_sampling(request.sampling, limits.ids);
+  check_history(request, limits);
+}
+
 void check_request(const Request& request, const RequestLimits& limits) {
   check_length(check_prompt(request, limits), request, limits);
   check_continued(request);
   check_hidden(request, limits);
   check_stop(request, limits);
-  check_sampling(request.sampling, limits.ids);
-  check_history(request, limits);
+  check_sampling(request, limits);
   const std::int32_t scores = request.prompt_logprobs;
   if (scores < -1 || scores > limits.prompt_logprobs) {
     refuse(limits.prompt_logprobs < 0

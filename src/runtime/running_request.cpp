@@ -24,8 +24,11 @@ Error no_token(std::int64_t tokens) {
 }
 
 /// The error if masks and biases exclude every token. Its message begins with a field's name.
-Error all_excluded(std::int64_t tokens, const SamplingParams& p) {
-  const std::string_view first = p.allowed_token_ids.empty() ? "logit_bias" : "allowed_token_ids";
+Error all_excluded(std::int64_t tokens, const Request& r) {
+  const std::string_view first = !r.shared->allowed.empty()       ? "allowed_token_ids"
+                                 : !r.sampling.logit_bias.empty() ? "logit_bias"
+                                 : !r.shared->bad_words.empty()   ? "bad_words"
+                                                                  : "min_tokens";
   return {ErrorCode::kInvalid,
           cat(first, ": no token is left after ", tokens,
               " tokens, because logit_bias, min_tokens, bad_words and allowed_token_ids exclude "
@@ -37,13 +40,12 @@ Error all_excluded(std::int64_t tokens, const SamplingParams& p) {
 RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
                                double time, KvCache& cache, const RequestLimits& limits,
                                const Tokenizer* tokenizer,
-                               std::shared_ptr<const SharedSampling> shared)
+                               const std::optional<RepeatHistory>& repeats)
     : request_(std::move(request)),
       channel_(std::move(channel)),
       sequence_(cache),
       needs_counts_(has_penalty(request_.sampling)),
-      shared_(std::move(shared)),
-      repeats_(shared_->repeats),
+      repeats_(repeats),
       surprise_max_(2 * static_cast<double>(request_.sampling.mirostat_tau)),
       stop_(request_.stop, stop_end()),
       queued_(time) {
@@ -70,7 +72,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
                      .arrival = time,
                      .begin_by = time + request_.queue_seconds,
                      .first_token_by = time + request_.first_token_seconds,
-                     .end_by = time + request_.end_seconds,
+                     .end_by = time + request_.end_seconds - request_.elapsed_seconds,
                      .tokens_min = tokens_min()};
   if (request_.prompt_logprobs >= 0) {
     sequence_.score_end = sequence_.length() - 1;
@@ -182,14 +184,15 @@ void RunningRequest::add_to_digest(std::span<const float> logits) {
 
 SampleRow RunningRequest::row(std::span<float> logits) const {
   std::span<const std::int32_t> drawn;
-  if (!shared_->bad_words.empty()) {
+  if (!request_.shared->bad_words.empty()) {
     drawn = std::span(sequence_.tokens).last(to_size(request_.continued + generated_));
   }
   return {.logits = logits,
           .params = &request_.sampling,
           .counts = needs_counts_ ? &counts_ : nullptr,
           .repeats = repeats_ ? &*repeats_ : nullptr,
-          .bad_words = shared_->bad_words,
+          .bad_words = request_.shared->bad_words,
+          .allowed = request_.shared->allowed,
           .drawn = drawn,
           .surprise_max = surprise_max_,
           .index = static_cast<std::uint64_t>(request_.continued + generated_)};
@@ -202,7 +205,7 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   if (drawn.id < 0) {
     const std::int64_t tokens = sequence_.length();
     finish(FinishReason::kError,
-           drawn.excludes_all ? all_excluded(tokens, request_.sampling) : no_token(tokens));
+           drawn.excludes_all ? all_excluded(tokens, request_) : no_token(tokens));
     return -1;
   }
   if (is_end(drawn.id)) {

@@ -29,11 +29,11 @@ namespace ingot {
 class RunningRequest {
  public:
   /// `check_request` must have accepted `request`. The request's end_ids must include the model's
-  /// end tokens. `time` is the time of submission. `tokenizer` may be null. `shared` is made from
-  /// the request's parameters and prompt.
+  /// end tokens, and `request.shared` must be there. `time` is the time of submission. `tokenizer`
+  /// may be null. `repeats` is DRY's history of the prompt.
   RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
                  KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer,
-                 std::shared_ptr<const SharedSampling> shared);
+                 const std::optional<RepeatHistory>& repeats);
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
@@ -47,6 +47,9 @@ class RunningRequest {
   double paused_since() const { return paused_since_; }
   /// Returns the name of the parameter that limits the time to the request's end, for errors.
   std::string_view end_limit() const { return request_.end_limit; }
+  /// Returns that limit, and how much of it had passed before the submission.
+  double end_seconds() const { return request_.end_seconds; }
+  double elapsed_seconds() const { return request_.elapsed_seconds; }
   /// Returns whether the request draws no tokens and already has all its scores and hidden states.
   bool is_done() const {
     return limit_ == 0 && sequence_.score_next >= sequence_.score_end &&
@@ -116,7 +119,6 @@ class RunningRequest {
   std::int64_t drawn_ = 0;      ///< number of drawn tokens, including an end token
   bool needs_counts_ = false;
   TokenCounts counts_;
-  std::shared_ptr<const SharedSampling> shared_;
   std::optional<RepeatHistory> repeats_;  ///< present if DRY acts
   double surprise_max_ = 0;               ///< mirostat's limit on a token's surprise, in bits
   std::optional<Digest> digest_;

@@ -121,7 +121,7 @@ TEST_F(EngineTest, ASuccessorNeedsNoFreePlace) {
     while (s.try_next()) continue;
     EXPECT_TRUE(s.finished());
   }
-  engine.begin_drain(0);
+  engine.stop();
   EXPECT_TRUE(engine.submit_choices(plain_request(3, 2), 1, QueuePlace::kSuccessor).empty());
 }
 

@@ -183,6 +183,9 @@ TEST_F(TextTest, FieldsThatExcludeEveryTokenAreTheRequestsError) {
     if (id != 5) sampling.logit_bias.push_back({id, kBan});
   }
   EXPECT_EQ(message_of(sampling).find("logit_bias: no token is left"), 0u);
+  sampling = {.min_tokens = 1};
+  for (std::int32_t id = 0; id < ids; ++id) sampling.end_ids.push_back(id);
+  EXPECT_EQ(message_of(sampling).find("min_tokens: no token is left"), 0u);
 }
 
 TEST_F(TextTest, ABreakerEndsARepetition) {

@@ -222,6 +222,23 @@ class KeyWeights(KeyTest):
             self.assertIn("--key-weight", done.err.splitlines()[-1])
 
 
+class KeyPlaces(KeyTest):
+    @classmethod
+    def setUpClass(cls):
+        path = cls.key_file(f"alice:{cls.KEY}\nbob:{'b' * 20}\n")
+        cls.args = ("--api-key-file", path, "--queue", "8", "--sequences", "4")
+        server.ServerTest.setUpClass.__func__(cls)
+
+    def test_a_list_of_prompts_leaves_room_for_other_requests_of_its_key(self):
+        """The key has four places, and the list gets two of them."""
+        prompts = {"prompt": ["x"] * 64, "max_tokens": 1000, "ignore_eos": True, "stream": True}
+        with server.Wire(self.server, narrow=True) as wire:
+            wire.send(post(server.TEXT, prompts, self.auth)).until(b"data: ")
+            one = {"prompt": "x", "max_tokens": 1}
+            reply = self.server.post(server.TEXT, one, self.auth)
+            self.assertEqual(reply.status, 200, reply)
+
+
 class Failures(KeyTest):
     """Wrong keys are limited by address."""
 

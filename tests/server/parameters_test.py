@@ -602,7 +602,7 @@ class Queues(server.ServerTest):
         self.assert_quiet()
 
     def test_many_prompts_leave_room_for_others(self):
-        """At most half of the queue is theirs; when their client leaves, all of them end."""
+        """At most a quarter of the queue is theirs; when their client leaves, all of them end."""
         long = {"prompt": ["x"] * 256, "max_tokens": 1000, "ignore_eos": True, "stream": True}
         with server.Wire(self.server, narrow=True) as wire:
             wire.send(post(TEXT, long)).until(b"data: ")

@@ -290,6 +290,15 @@ class Stopping(ProcessTest):
         held.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
         self.assertEqual(served.wait(), DRAINED)
 
+    def test_p9_a_list_of_prompts_is_drained_to_its_end(self):
+        served = self.serve("--ctx", "8192", "--sequences", "1", "--drain-timeout", "120")
+        held = self.held_stream(served, prompt=["x"] * 5, max_tokens=1000)
+        served.signal(signal.SIGTERM)
+        eventually("it drains", lambda: self.is_draining(served))
+        content = held.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+        self.assertEqual(content.count(b'"finish_reason":"length"'), 5)
+        self.assertEqual(served.wait(), DRAINED)
+
     def test_p9_forced(self):
         served = self.serve("--ctx", "8192", "--drain-timeout", "0")
         streams = [self.wire(served, post(TEXT, LONG)) for _ in range(4)]

@@ -165,9 +165,13 @@ class Infill(ServerTest):
     def test_too_long(self):
         error = self.refused(TEXT, {"prompt": ["a" * 100_000], "suffix": "ba"}, "prompt")
         self.assertEqual((error["code"], error["param"]), ("context_length_exceeded", "prompt[0]"))
-        status, found = self.server.post("/infill", {**BODY, "input_suffix": "a" * 100_000})
-        self.assertEqual((status, found["error"]["code"]), (400, "context_length_exceeded"))
-
+        error = self.refused(TEXT, {"prompt": "ab", "suffix": "a" * 100_000}, "suffix")
+        self.assertEqual(error["code"], "context_length_exceeded")
+        parts = {name: "a" * 100_000 for name in ("input_prefix", "prompt", "input_suffix")}
+        parts["input_extra"] = [{"filename": "a.h", "text": "a" * 100_000}]
+        for name, value in parts.items():
+            error = self.refused("/infill", {**BODY, name: value}, name)
+            self.assertEqual(error["code"], "context_length_exceeded")
 
     def test_names_of_files_that_the_model_does_not_see(self):
         files = [{"filename": "a" * 1_000_000, "text": "q"}]
@@ -182,7 +186,7 @@ class WithFiles(ServerTest):
 
     def test_long_names_are_refused_before_they_are_encoded(self):
         files = [{"filename": "a" * 1_000_000, "text": "q"}]
-        error = self.refused("/infill", {**BODY, "input_extra": files}, "input_suffix")
+        error = self.refused("/infill", {**BODY, "input_extra": files}, "input_extra")
         self.assertEqual(error["code"], "context_length_exceeded")
         self.assertIn("or more", error["message"])
 

@@ -6,7 +6,10 @@
 
 namespace ingot {
 
-void RepeatHistory::reserve(std::size_t tokens) { tokens_.reserve(tokens); }
+void RepeatHistory::reserve(std::size_t tokens) {
+  tokens_.reserve(tokens);
+  if (tokenizer_ != nullptr) text_.reserve(kBreakerBytesMax + tokenizer_->piece_bytes_max());
+}
 
 void RepeatHistory::add(std::int32_t id) {
   tokens_.push_back(ends_breaker(id) ? kBreakerToken : id);

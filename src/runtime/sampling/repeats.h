@@ -31,7 +31,8 @@ class RepeatHistory {
   RepeatHistory(std::span<const std::string> breakers, const Tokenizer* tokenizer)
       : breakers_(breakers), tokenizer_(tokenizer) {}
 
-  /// Reserves memory for a total of `tokens` tokens, so that `add` allocates none for them.
+  /// Reserves memory for a total of `tokens` tokens, so that `add` allocates none for them. A copy
+  /// has no reserved memory.
   void reserve(std::size_t tokens);
   void add(std::int32_t id);
   /// Returns the last `count` tokens, or all if there are fewer or `count` is -1.

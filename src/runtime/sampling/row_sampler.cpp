@@ -184,10 +184,9 @@ bool RowSampler::mask(const SampleRow& row) {
     at(logits_, word.back()) = -kInf;
     changed = true;
   }
-  const auto& allowed = row.params->allowed_token_ids;
-  if (allowed.empty()) return changed;
+  if (row.allowed.empty()) return changed;
   std::int32_t next = 0;
-  for (const std::int32_t id : allowed) {
+  for (const std::int32_t id : row.allowed) {
     std::fill(logits_.begin() + next, logits_.begin() + id, -kInf);
     next = id + 1;
   }

@@ -23,9 +23,10 @@ struct SampleRow {
   const TokenCounts* counts = nullptr;  ///< history for penalties; null if there are no penalties
   const RepeatHistory* repeats = nullptr;                  ///< history for DRY; null without DRY
   std::span<const std::vector<std::int32_t>> bad_words{};  ///< tokens of `bad_words`
-  std::span<const std::int32_t> drawn{};  ///< the choice's earlier tokens, for `bad_words`
-  double surprise_max = 0;                ///< mirostat's limit on a token's surprise, in bits
-  std::uint64_t index = 0;                ///< index of the token in its choice, from 0
+  std::span<const std::int32_t> allowed{};  ///< ids of `allowed_token_ids`, rising, each once
+  std::span<const std::int32_t> drawn{};    ///< the choice's earlier tokens, for `bad_words`
+  double surprise_max = 0;                  ///< mirostat's limit on a token's surprise, in bits
+  std::uint64_t index = 0;                  ///< index of the token in its choice, from 0
 };
 
 /// A token drawn from a row.

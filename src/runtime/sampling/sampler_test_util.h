@@ -32,6 +32,7 @@ struct TestRow {
             .counts = &counts,
             .repeats = &repeats,
             .bad_words = bad_words,
+            .allowed = params.allowed_token_ids,
             .drawn = drawn,
             .surprise_max = surprise_max,
             .index = index};

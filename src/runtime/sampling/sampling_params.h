@@ -14,8 +14,9 @@ struct LogitBias {
   float bias = 0;
 };
 
-/// Sampling parameters of a choice; see Sampler for the order in which it applies them. The
-/// defaults leave the row unchanged, and the default temperature 0 takes the most likely token.
+/// Sampling parameters of a choice; see Sampler for the order in which it applies them. A Sampler
+/// takes the ids of `bad_words` and `allowed_token_ids` from its SampleRow. The defaults leave the
+/// row unchanged, and the default temperature 0 takes the most likely token.
 struct SamplingParams {
   std::vector<LogitBias> logit_bias{};   ///< biases to add, by ascending id, each id once
   float repetition_penalty = 1;          ///< above 0; values above 1 make repeated ids less likely
@@ -31,8 +32,7 @@ struct SamplingParams {
   std::vector<std::int32_t> end_ids{};  ///< ids that end the text when drawn
   /// Texts not to generate: the last token of a text is banned behind the text's other tokens.
   std::vector<std::string> bad_words{};
-  /// The only ids to draw; empty = all. A Sampler needs ascending ids, each once.
-  std::vector<std::int32_t> allowed_token_ids{};
+  std::vector<std::int32_t> allowed_token_ids{};  ///< only ids to draw; empty = all
   float temperature = 0;       ///< divides the logits; 0 = take the likeliest token
   float top_n_sigma = 0;       ///< keeps logits within n deviations of the largest; 0 or less = all
   std::int32_t top_k = 0;      ///< number of likeliest tokens to keep; 0 or -1 = all

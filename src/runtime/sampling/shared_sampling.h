@@ -1,4 +1,4 @@
-// SharedSampling: what the choices of a submission share beside their sampling parameters.
+// SharedSampling: sampling parameters that can be large, prepared once for all prompts and choices.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,25 @@
 
 namespace ingot {
 
-/// Tokens of bad words, and DRY's history of the prompt. The submitting thread makes both once per
-/// submission, because the engine's thread has no time for long computations.
+/// The lists of a request that all its prompts and choices share. The submitting thread makes them,
+/// because the threads of the engine and of connections have no time to encode and sort.
 struct SharedSampling {
-  /// `tokenizer` may be null, and must outlive this object.
+  /// Takes `bad_words`, `allowed_token_ids` and `dry_sequence_breakers` out of `params`.
+  /// `tokenizer` may be null; then no text is encoded.
   ///
-  /// Errors: those of Tokenizer::encode; std::bad_alloc.
-  SharedSampling(const SamplingParams& params, std::span<const std::int32_t> prompt,
-                 const Tokenizer* tokenizer);
-  SharedSampling(const SharedSampling&) = delete;
-  SharedSampling& operator=(const SharedSampling&) = delete;
+  /// Errors: those of Tokenizer::encode; std::bad_alloc. They leave `params` unchanged.
+  SharedSampling(SamplingParams& params, const Tokenizer* tokenizer);
 
-  std::vector<std::vector<std::int32_t>> bad_words;
-  std::vector<std::string> breakers;     ///< DRY's sequence breakers, to which `repeats` refers
-  std::optional<RepeatHistory> repeats;  ///< history of the prompt; present if DRY acts
+  std::vector<std::vector<std::int32_t>> bad_words;  ///< tokens of the bad words
+  std::vector<std::int32_t> allowed;                 ///< the only ids to draw, rising; empty = all
+  std::vector<std::string> breakers;                 ///< DRY's sequence breakers
 };
+
+/// Returns DRY's history of a prompt; nullopt if DRY does not act. `shared` and `tokenizer`, which
+/// may be null, must outlive the history. Errors: std::bad_alloc.
+std::optional<RepeatHistory> prompt_repeats(const SamplingParams& params,
+                                            const SharedSampling& shared,
+                                            std::span<const std::int32_t> prompt,
+                                            const Tokenizer* tokenizer);
 
 }  // namespace ingot

@@ -156,7 +156,8 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
   if (has_null) fallback = kNoLimit;
   request.max_tokens = std::min(wanted.value_or(fallback), room);
   if (wanted && *wanted != kNoLimit && *wanted > room) {
-    params.warn(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));
+    // A list of prompts calls this for each of them.
+    params.warn_once(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));
   }
 }
 

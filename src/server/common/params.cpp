@@ -148,6 +148,10 @@ void Params::warn(std::string_view param, std::string_view code, std::string_vie
   warnings_.push(std::move(warning));
 }
 
+void Params::warn_once(std::string_view param, std::string_view code, std::string_view detail) {
+  if (warned_.insert(cat(param, " ", code)).second) warn(param, code, detail);
+}
+
 void Params::finish() {
   std::size_t unknown = 0;
   for (const auto& [name, value] : *object_.as_object()) {

@@ -55,6 +55,8 @@ class Params {
   void refuse(std::string_view name, std::string_view why);
   /// Adds a warning to the response.
   void warn(std::string_view param, std::string_view code, std::string_view detail);
+  /// Adds a warning, unless this function has added one with this param and code.
+  void warn_once(std::string_view param, std::string_view code, std::string_view detail);
 
   /// Warns about the members that were not read. Call it last.
   void finish();
@@ -69,6 +71,7 @@ class Params {
   const Json& object_;
   std::string prefix_;
   std::set<std::string_view> known_;
+  std::set<std::string> warned_;  ///< warnings of `warn_once`
   Json warnings_;
 };
 

@@ -116,6 +116,16 @@ TEST(Params, ReportsWhatIsNotUsed) {
             R"({"param":"unknown","code":"unknown","detail":"the server does not know it"}])");
 }
 
+TEST(Params, WarnsOnceOfWhatManyPromptsShare) {
+  const Json value = json("{}");
+  Params params(value);
+  for (int i = 0; i < 3; ++i) params.warn_once("n", "clamped", cat("room for ", i));
+  params.warn_once("n", "ignored", "it changes nothing");
+  EXPECT_EQ(params.warnings().dump(),
+            R"([{"param":"n","code":"clamped","detail":"room for 0"},)"
+            R"({"param":"n","code":"ignored","detail":"it changes nothing"}])");
+}
+
 TEST(Params, SaysALittleOfManyUnknownMembers) {
   std::string text = "{\"\\u001b[2J\":0";
   for (int i = 0; i < 1000; ++i) text += cat(",\"p", i, "\":0");

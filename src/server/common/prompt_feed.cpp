@@ -13,7 +13,9 @@ PromptFeed::PromptFeed(Engine& engine, Generation& generation, Allow allow)
       common_(std::move(generation.request)),
       prompts_(std::move(generation.prompts)),
       choices_(generation.choices),
-      allow_(std::move(allow)) {}
+      allow_(std::move(allow)) {
+  if (prompts_.size() > 1) drain_hold_ = engine.expect_successors();
+}
 
 std::vector<Stream> PromptFeed::submit(std::size_t under_way) {
   std::vector<Stream> all;
@@ -34,7 +36,7 @@ Request PromptFeed::take_request(double now) {
   request.ignore_eos = prompt.ignore_eos;
   // The limit counts from the first prompt's submission.
   if (next_ == 0) begin_ = now;
-  request.end_seconds -= now - begin_;
+  request.elapsed_seconds = now - begin_;
   if (next_ == 0) return request;
   // Only the first prompt has limits on its beginning, because later prompts wait for its choices.
   request.queue_seconds = kNever;
@@ -49,9 +51,11 @@ std::vector<Stream> PromptFeed::submit_next(std::size_t under_way) {
   // of the generation would end, and only such an end starts the next prompt.
   const bool is_successor = then <= places_;
   // A later prompt waits for room. The engine refuses and counts only whole requests.
-  const bool has_room = engine_.under_way() + to_size(choices_) <= engine_.under_way_max();
-  if (next_ > 0 && !is_successor && !has_room) return {};
+  if (next_ > 0 && !is_successor && !engine_.has_room(to_size(choices_))) return {};
   if (!is_successor && !allow_(then)) return {};
+  // All prompts share the lists. Later prompts begin in a thread of connections, which must not
+  // prepare them.
+  if (next_ == 0 && engine_.has_room(to_size(choices_))) engine_.prepare_sampling(common_);
   Request request = take_request(engine_.options().now());
   auto streams = engine_.submit_choices(std::move(request), choices_,
                                         is_successor ? QueuePlace::kSuccessor : QueuePlace::kNew);
@@ -61,7 +65,7 @@ std::vector<Stream> PromptFeed::submit_next(std::size_t under_way) {
     return {};
   }
   places_ = std::max(places_, then);
-  ++next_;
+  if (++next_ == prompts_.size()) drain_hold_.reset();
   return streams;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "runtime/engine.h"
@@ -22,7 +23,8 @@ class PromptFeed {
   /// object.
   PromptFeed(Engine& engine, Generation& generation, Allow allow);
 
-  /// Submits prompts while there is room. Returns the streams of their choices. `under_way`: number
+  /// Submits prompts while there is room. During a drain, only choices that end make room. Returns
+  /// the streams of their choices. `under_way`: number
   /// of the generation's choices that were submitted and have not ended. If it is 0, submits at
   /// least one prompt, unless the engine refuses requests or the first prompt finds a full queue.
   ///
@@ -38,9 +40,10 @@ class PromptFeed {
   std::vector<GenerationPrompt> prompts_;
   std::int32_t choices_;  ///< number of choices of each prompt
   Allow allow_;
-  std::size_t next_ = 0;    ///< index of the next prompt to submit
-  std::size_t places_ = 0;  ///< most choices that were under way at once
-  double begin_ = 0;        ///< time of the first submission, in seconds of the engine's clock
+  std::shared_ptr<void> drain_hold_;  ///< makes a drain wait for prompts that were not submitted
+  std::size_t next_ = 0;              ///< index of the next prompt to submit
+  std::size_t places_ = 0;            ///< most choices that were under way at once
+  double begin_ = 0;  ///< time of the first submission, in seconds of the engine's clock
 };
 
 }  // namespace ingot

@@ -12,9 +12,11 @@ namespace {
 std::vector<std::int32_t> read_text(const std::string& text, const std::string& place,
                                     const Service& service, const PromptForm& form) {
   if (form.suffix.empty()) return service.encode(text, place, form.use);
+  const std::string_view longer =
+      form.suffix.size() > text.size() ? std::string_view("suffix") : std::string_view(place);
   return service.encode_gap(
-      {.prefix = text, .suffix = form.suffix, .parse_special = form.use == TextUse::kPrompt}, place,
-      "suffix");
+      {.prefix = text, .suffix = form.suffix, .parse_special = form.use == TextUse::kPrompt},
+      longer, "suffix");
 }
 
 /// Reads a prompt at a place of the body, such as "prompt" or "prompt[4]".

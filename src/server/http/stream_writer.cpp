@@ -51,6 +51,10 @@ bool StreamWriter::collect() {
 void StreamWriter::begin_later() {
   try {
     running_.begin_later(left_ - running_.later_choices);
+    // The engine is stopping or has failed, and the generation has no choice under way.
+    if (left_ == running_.later_choices) {
+      throw Error(ErrorCode::kUnavailable, "the server is being stopped");
+    }
   } catch (const Error& error) {
     never_begun_.finish = FinishReason::kError;
     never_begun_.error = error;
@@ -60,8 +64,6 @@ void StreamWriter::begin_later() {
     never_begun_.error = Error(ErrorCode::kDoesNotFit, "there is not enough memory");
     failed_ = &never_begun_;
   }
-  // The engine is being stopped, and the generation has no choice under way.
-  if (failed_ == nullptr && left_ == running_.later_choices) failed_ = &never_begun_;
 }
 
 StreamWriter::Taken StreamWriter::take_deltas(std::size_t choice) {

@@ -241,7 +241,7 @@ TEST_F(StreamWriterTest, AFailureOfALaterChoiceEndsTheGeneration) {
   EXPECT_EQ(writer.failed()->error->message(), "max_tokens: too many");
 }
 
-TEST_F(StreamWriterTest, LaterChoicesOfAStoppingEngineAreCancelled) {
+TEST_F(StreamWriterTest, LaterChoicesOfAStoppingEngineAreUnavailable) {
   running_.later_choices = 1;
   running_.submit_later = [](std::size_t) { return std::vector<Stream>(); };
   StreamWriter writer = begin(2, true);
@@ -251,7 +251,8 @@ TEST_F(StreamWriterTest, LaterChoicesOfAStoppingEngineAreCancelled) {
   end(1, FinishReason::kStop);
   EXPECT_TRUE(writer.collect());
   ASSERT_NE(writer.failed(), nullptr);
-  EXPECT_EQ(writer.failed()->finish, FinishReason::kCancelled);
+  EXPECT_EQ(writer.failed()->finish, FinishReason::kError);
+  EXPECT_EQ(writer.failed()->error->code(), ErrorCode::kUnavailable);
 }
 
 TEST_F(StreamWriterTest, ABodyIsWrittenAtTheEnd) {

@@ -22,6 +22,8 @@ namespace {
 /// Maximum inputs of one request. OpenAI's clients send up to 2,048 inputs. The engine gets a few
 /// of them at once.
 constexpr std::int32_t kInputsMax = kResponseChoicesMax;
+/// Maximum floats in a response: about 200 MB of text, at 12 bytes each.
+constexpr std::int64_t kEmbeddingFloatsMax = std::int64_t{1} << 24;
 
 static_assert(std::endian::native == std::endian::little, "base64 holds little-endian floats");
 
@@ -74,10 +76,16 @@ class EmbeddingWriter final : public ResponseWriter {
   }
 
   void finish(std::string& out) override {
+    constexpr std::size_t kFrameBytes = 64;  // beside each embedding
+    std::size_t bytes = kFrameBytes;
+    for (const std::string& embedding : embeddings_) bytes += embedding.size() + kFrameBytes;
+    out.reserve(bytes);
     out = "{\"object\":\"list\",\"data\":[";
     for (std::size_t i = 0; i < embeddings_.size(); ++i) {
-      out += cat(i > 0 ? "," : "", "{\"object\":\"embedding\",\"index\":", i,
-                 ",\"embedding\":", embeddings_[i], "}");
+      out += cat(i > 0 ? "," : "", "{\"object\":\"embedding\",\"index\":", i, ",\"embedding\":");
+      // Freed at once: a large response must not be in memory twice.
+      out += std::exchange(embeddings_[i], {});
+      out += '}';
     }
     out +=
         cat("],\"model\":", json_string(model_), ",\"usage\":{\"prompt_tokens\":", prompt_tokens_,
@@ -111,6 +119,13 @@ void check_dimensions(Params& params, std::int64_t size) {
 
 }  // namespace
 
+void check_embeddings_size(std::size_t inputs, std::int64_t hidden) {
+  const std::int64_t inputs_max = kEmbeddingFloatsMax / hidden;
+  if (static_cast<std::int64_t>(inputs) <= inputs_max) return;
+  throw invalid_request("input", cat("input has ", inputs, " entries, possible are ", inputs_max,
+                                     " embeddings of ", hidden, " floats"));
+}
+
 Reply embeddings(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
@@ -123,7 +138,9 @@ Reply embeddings(const Call& call) {
   check_dimensions(params, service.limits().hidden);
   params.ignore_text("user", 256, "it changes nothing here");
   const PromptForm form{.use = TextUse::kInput};
-  for (ReadPrompt& read : read_prompts(params, "input", kInputsMax, service, form)) {
+  std::vector<ReadPrompt> inputs = read_prompts(params, "input", kInputsMax, service, form);
+  check_embeddings_size(inputs.size(), service.limits().hidden);
+  for (ReadPrompt& read : inputs) {
     generation.request.prompt = std::move(read.ids);
     generation.add_prompt();
   }

@@ -1,6 +1,9 @@
 // HTTP endpoints of OpenAI's API, and endpoints that tokenize and render text.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "server/common/endpoint.h"
 
 namespace ingot {
@@ -17,6 +20,9 @@ Reply responses(const Call& call);
 Reply count_response_tokens(const Call& call);
 /// POST /v1/embeddings: returns each input's last hidden state, scaled to length 1.
 Reply embeddings(const Call& call);
+/// Checks that a response can hold this number of embeddings of `hidden` floats each.
+/// Errors: ApiError naming `input`.
+void check_embeddings_size(std::size_t inputs, std::int64_t hidden);
 /// POST /tokenize: returns the tokens of a text or of messages.
 Reply tokenize(const Call& call);
 /// POST /detokenize: returns the text of tokens.

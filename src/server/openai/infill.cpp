@@ -1,6 +1,8 @@
 // POST /infill: the text between a prefix and a suffix, in the form of llama.cpp's server.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -104,17 +106,30 @@ std::vector<FimFile> read_files(Params& params) {
   return files;
 }
 
+/// The name of the longest part of a gap's prompt, for errors about the prompt's length. The last
+/// `prompt_bytes` bytes of the prefix are the member `prompt`.
+std::string_view longest_part(const FimText& text, std::size_t prompt_bytes) {
+  std::size_t extra = 0;
+  for (const FimFile& file : text.files) extra += file.name.size() + file.text.size();
+  using Part = std::pair<std::size_t, std::string_view>;
+  return std::max({Part{text.prefix.size() - prompt_bytes, "input_prefix"},
+                   Part{prompt_bytes, "prompt"}, Part{text.suffix.size(), "input_suffix"},
+                   Part{extra, "input_extra"}})
+      .second;
+}
+
 std::vector<std::int32_t> read_gap(Params& params, const Call& call) {
   const std::size_t bytes_max = call.http.body.size();
   std::string prefix = need_text(params, "input_prefix", bytes_max);
   const std::string suffix = need_text(params, "input_suffix", bytes_max);
-  prefix += params.text("prompt", bytes_max).value_or("");
+  const std::string prompt = params.text("prompt", bytes_max).value_or("");
+  prefix += prompt;
   const std::vector<FimFile> files = read_files(params);
-  return call.service.encode_gap({.prefix = prefix,
-                                  .suffix = suffix,
-                                  .files = files,
-                                  .parse_special = params.flag("special").value_or(false)},
-                                 "input_suffix", "input_suffix");
+  const FimText text{.prefix = prefix,
+                     .suffix = suffix,
+                     .files = files,
+                     .parse_special = params.flag("special").value_or(false)};
+  return call.service.encode_gap(text, longest_part(text, prompt.size()), "input_suffix");
 }
 
 bool read_infill_stream(Params& params) {

@@ -82,6 +82,9 @@ class Tokenizer {
   /// text of more than n times this size has more than n tokens, so a caller can refuse it early.
   std::optional<std::size_t> text_bytes_per_token_max() const;
 
+  /// Returns the most bytes that a token's `piece` has.
+  std::size_t piece_bytes_max() const { return longest_piece_; }
+
   /// Returns the prefix (a space) that decoding removes from a text.
   std::string_view stripped_prefix() const { return decoded_.strip; }
   /// Returns the most times that decoding removes `stripped_prefix()` from a text.
