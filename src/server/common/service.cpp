@@ -224,8 +224,8 @@ void Service::enter(const std::string& id, std::size_t key, std::size_t choices)
 }
 
 /// Returns whether a running request may have this number of choices under way. Counts the choices
-/// against its API key. The limit is half of the key's places, which leaves room for the key's other
-/// requests, or twice the number of choices that run at once, if that is less. Twice the number
+/// against its API key. The limit is half of the key's places, so that the key's other requests
+/// have room, or twice the number of choices that run at once, if that is less. Twice the number
 /// gives ended choices a successor.
 bool Service::extend(const std::string& id, std::size_t choices) {
   const std::size_t running_max = engine_.under_way_max() - engine_.options().waiting_max;
