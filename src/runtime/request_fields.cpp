@@ -484,7 +484,7 @@ void set_named_field(Request& request, const RequestField& field, Places where,
       copy_field(field, request, given);
       set_by = name;
     } else if (field_text(field, given) != field_text(field, request)) {
-      refuse(name, cat(" differs from ", set_by, ", its other name"));
+      refuse(name, cat(" is unequal to ", set_by, ", its other name"));
     }
   }
 }

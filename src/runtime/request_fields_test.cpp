@@ -313,7 +313,7 @@ TEST(SetNamedField, TakesEachNameAndRefusesContradictions) {
   EXPECT_EQ(repetition(R"({"repeat_penalty": 1.5})"), "1.5");
   EXPECT_EQ(repetition(R"({"repeat_penalty": 2, "repetition_penalty": 2.0})"), "2");
   EXPECT_EQ(repetition(R"({"repeat_penalty": 2, "repetition_penalty": 1})"),
-            "repeat_penalty differs from repetition_penalty, its other name");
+            "repeat_penalty is unequal to repetition_penalty, its other name");
   EXPECT_EQ(repetition(R"({"repeat_penalty": 0})"),
             "repeat_penalty is 0, possible are values from 0.01 to 100");
 }
