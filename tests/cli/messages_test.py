@@ -39,7 +39,7 @@ class MessagesTest(CliTest):
         said = [{"role": role, "content": text}
                 for role, text in (("system", "a"), ("developer", "b"), ("user", "c"))]
         result = self.assert_done(self.messages({"messages": said}, *flags))
-        self.assertIn("warning: messages: the chat template has one system message", result.err)
+        self.assertIn("warning: messages: the chat template writes one system message", result.err)
         text = run("run", self.model, "-p", "a\n\nb|c|", "--max-tokens", "2", "--json")
         self.assertEqual(json.loads(result.out)["prompt_ids"], json.loads(text.out)["prompt_ids"])
         later = {"messages": [said[0], said[2], said[1]]}
