@@ -31,8 +31,8 @@ std::string_view stop_type(const Outcome& outcome) {
 class InfillWriter final : public ResponseWriter {
  public:
   /// `once`: the warnings, for the whole response or for a stream's first event.
-  InfillWriter(std::string model, const Json& seed, std::vector<std::string> stop, std::string once,
-               bool stream)
+  InfillWriter(const std::string& model, const Json& seed, std::vector<std::string> stop,
+               std::string once, bool stream)
       : names_(cat(",\"model\":", json_string(model), ",\"seed\":", seed.dump())),
         stop_(std::move(stop)),
         once_(std::move(once)),
@@ -145,7 +145,7 @@ bool read_infill_stream(Params& params) {
 Reply infill(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  std::string model = call.service.read_model(params);
+  const std::string model = call.service.read_model(params);
   Generation generation;
   Request& request = generation.request;
   request.prompt = read_gap(params, call);
