@@ -102,7 +102,9 @@ typedef struct ingot_prompt {
   /// The prompt's text; null: no text. A text of 0 bytes is valid if the tokenizer adds BOS.
   const char* text;
   size_t text_bytes;
-  bool add_special;    ///< true (default): adds BOS and EOS as the tokenizer's file says
+  /// True (default): adds BOS and EOS as the tokenizer's file says. A prompt that the
+  /// model continues gets no EOS.
+  bool add_special;
   bool parse_special;  ///< true: a control token's name in the text becomes that token
   const int32_t* ids;  ///< token ids, if the prompt has no text
   size_t id_count;
@@ -110,7 +112,7 @@ typedef struct ingot_prompt {
   size_t embedding_values;  ///< number of floats in `embeddings`: n * H
 } ingot_prompt;
 
-/// A bias that sampling adds to one token's logit.
+/// A bias that sampling adds to one token's logit, in [-100, 100]; -infinity bans the token.
 typedef struct ingot_logit_bias {
   int32_t id;
   float bias;
@@ -129,6 +131,22 @@ typedef struct ingot_request {
   float frequency_penalty;
   const ingot_logit_bias* logit_bias;
   size_t logit_bias_count;
+  float dry_multiplier;
+  float dry_base;
+  int32_t dry_allowed_length;
+  int32_t dry_penalty_last_n;
+  const char* const* dry_sequence_breakers;  ///< each ends in NUL
+  size_t dry_sequence_breaker_count;
+  const char* const* bad_words;  ///< each ends in NUL
+  size_t bad_word_count;
+  const int32_t* allowed_token_ids;
+  size_t allowed_token_count;
+  float top_n_sigma;
+  int32_t mirostat;
+  float mirostat_tau;
+  float mirostat_eta;
+  float xtc_probability;
+  float xtc_threshold;
   uint64_t seed;
   uint32_t choice;
   int64_t continued;

@@ -100,7 +100,9 @@ struct ModelInfo {
 
 /// Options of encoding a text to ids.
 struct EncodeOptions {
-  bool add_special = true;     ///< true: adds BOS and EOS as the tokenizer's file says
+  /// True: adds BOS and EOS as the tokenizer's file says. A prompt that the model continues
+  /// gets no EOS.
+  bool add_special = true;
   bool parse_special = false;  ///< true: a control token's name in the text becomes that token
 };
 
@@ -116,7 +118,7 @@ struct Prompt {
 /// A bias that sampling adds to one token's logit.
 struct LogitBias {
   std::int32_t id = 0;
-  float bias = 0;  ///< number to add to the logit, in [-100, 100]
+  float bias = 0;  ///< number to add to the logit, in [-100, 100]; -infinity bans the token
 };
 
 /// How a request draws tokens. By default it takes the most likely token; other options are off.
@@ -130,8 +132,22 @@ struct Sampling {
   float presence_penalty = 0;           ///< logit penalty for tokens in the result, in [-2, 2]
   float frequency_penalty = 0;          ///< logit penalty per occurrence in the result, in [-2, 2]
   std::vector<LogitBias> logit_bias{};  ///< biases of tokens; each id at most once
-  std::uint64_t seed = 0;               ///< equal seeds draw equal tokens in any batch
-  std::uint32_t choice = 0;             ///< number of this choice, if a prompt has several choices
+  float dry_multiplier = 0;             ///< DRY: penalty for repetitions, in [0, 100]; 0: off
+  float dry_base = 1.75f;               ///< DRY: factor for each further token, in [1, 10]
+  std::int32_t dry_allowed_length = 2;  ///< DRY: tokens of the shortest repetition, in [0, 50]
+  std::int32_t dry_penalty_last_n = -1;  ///< DRY: number of last tokens to search; -1: all
+  /// DRY: texts that no repetition contains, up to 32 of 1 to 40 bytes.
+  std::vector<std::string> dry_sequence_breakers{"\n", ":", "\"", "*"};
+  std::vector<std::string> bad_words{};           ///< texts not to generate, up to 256
+  std::vector<std::int32_t> allowed_token_ids{};  ///< the only ids to draw; empty: all
+  float top_n_sigma = 0;       ///< keep logits within n deviations of the largest; up to 0: all
+  std::int32_t mirostat = 0;   ///< 2: Mirostat 2.0, for requests without `continued`; 0: off
+  float mirostat_tau = 5;      ///< Mirostat: bits of surprise to aim at, in [0, 100]
+  float mirostat_eta = 0.1f;   ///< Mirostat: how fast it adapts, in [0, 1]
+  float xtc_probability = 0;   ///< XTC: probability of dropping likely tokens, in [0, 1]; 0: off
+  float xtc_threshold = 0.1f;  ///< XTC: least probability of likely tokens, in [0, 1]; > 0.5: off
+  std::uint64_t seed = 0;      ///< equal seeds draw equal tokens in any batch
+  std::uint32_t choice = 0;    ///< number of this choice, if a prompt has several choices
 };
 
 /// A prompt and how to continue it.
@@ -143,7 +159,7 @@ struct Request {
   /// new tokens.
   std::int64_t continued = 0;
   std::int64_t max_tokens = 256;
-  std::int64_t min_tokens = 0;  ///< number of tokens to draw before any end token
+  std::int64_t min_tokens = 0;  ///< tokens before an end token or a stop string may end the text
   /// Stop strings: the text ends before the first stop string that appears. The result still has
   /// the ids and log-probabilities of the stop string's tokens.
   std::vector<std::string> stop{};

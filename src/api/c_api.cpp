@@ -97,6 +97,10 @@ ingot_request ingot_default_request(void) {
   ingot_request request{};
   request.prompt.add_special = r.prompt.encode.add_special;
   ingot::each_public_field([&](const auto& at) { request.*at.c = r.sampling.*at.cpp; });
+  static const std::vector<std::string> kBreakers = Request{}.sampling.dry_sequence_breakers;
+  static const std::vector<const char*> kPointers = pointers_to(kBreakers);
+  request.dry_sequence_breakers = kPointers.data();
+  request.dry_sequence_breaker_count = kPointers.size();
   request.max_tokens = r.max_tokens;
   request.logprobs = r.logprobs;
   request.prompt_logprobs = r.prompt_logprobs;

@@ -15,7 +15,20 @@ std::vector<T> list_of(const char* name, const T* values, std::size_t count) {
   return {span.begin(), span.end()};
 }
 
+std::vector<std::string> texts_of(const char* name, const char* const* values, std::size_t count) {
+  std::vector<std::string> texts;
+  for (const char* text : span_of(name, values, count)) texts.push_back(text_of(name, text));
+  return texts;
+}
+
 }  // namespace
+
+std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<const char*> pointers;
+  pointers.reserve(texts.size());
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  return pointers;
+}
 
 std::string text_of(const char* name, const char* text) {
   if (text == nullptr) throw Error(ErrorCode::kInvalid, std::string(name) + ": a null pointer");
@@ -70,12 +83,14 @@ Request from_c(const ingot_request& r) {
   for (const auto& b : span_of("logit_bias", r.logit_bias, r.logit_bias_count)) {
     s.logit_bias.push_back({.id = b.id, .bias = b.bias});
   }
+  s.dry_sequence_breakers =
+      texts_of("dry_sequence_breakers", r.dry_sequence_breakers, r.dry_sequence_breaker_count);
+  s.bad_words = texts_of("bad_words", r.bad_words, r.bad_word_count);
+  s.allowed_token_ids = list_of("allowed_token_ids", r.allowed_token_ids, r.allowed_token_count);
   request.continued = r.continued;
   request.max_tokens = r.max_tokens;
   request.min_tokens = r.min_tokens;
-  for (const char* stop : span_of("stop", r.stop, r.stop_count)) {
-    request.stop.push_back(text_of("stop", stop));
-  }
+  request.stop = texts_of("stop", r.stop, r.stop_count);
   request.stop_token_ids = list_of("stop_token_ids", r.stop_token_ids, r.stop_token_count);
   request.ignore_eos = r.ignore_eos;
   request.logprobs = r.logprobs;
@@ -100,13 +115,21 @@ CSession::CSession(Session&& session) : ingot_session{}, owned(std::move(session
   const Request& r = owned.request;
   const Sampling& s = r.sampling;
   for (const LogitBias& b : s.logit_bias) logit_bias.push_back({.id = b.id, .bias = b.bias});
-  for (const std::string& text : r.stop) stop.push_back(text.c_str());
+  stop = pointers_to(r.stop);
+  breakers = pointers_to(s.dry_sequence_breakers);
+  bad_words = pointers_to(s.bad_words);
   request = ingot_default_request();
   request.prompt.ids = r.prompt.ids.data();
   request.prompt.id_count = r.prompt.ids.size();
   each_public_field([&](const auto& at) { request.*at.c = s.*at.cpp; });
   request.logit_bias = logit_bias.data();
   request.logit_bias_count = logit_bias.size();
+  request.dry_sequence_breakers = breakers.data();
+  request.dry_sequence_breaker_count = breakers.size();
+  request.bad_words = bad_words.data();
+  request.bad_word_count = bad_words.size();
+  request.allowed_token_ids = s.allowed_token_ids.data();
+  request.allowed_token_count = s.allowed_token_ids.size();
   request.continued = r.continued;
   request.min_tokens = r.min_tokens;
   request.stop = stop.data();

@@ -22,6 +22,8 @@ std::span<const T> span_of(const char* name, const T* values, std::size_t count)
 
 /// Copies a C string. Errors: Error{kInvalid} naming `name` if `text` is null.
 std::string text_of(const char* name, const char* text);
+/// Returns the texts as C strings, which are valid as long as `texts` is.
+std::vector<const char*> pointers_to(const std::vector<std::string>& texts);
 
 /// Converts a C struct to the C++ type. Errors: Error{kInvalid} if a required pointer is null.
 OpenOptions from_c(const ingot_open_options& options);
@@ -83,6 +85,8 @@ struct CSession : ingot_session {
   Session owned;
   std::vector<ingot_logit_bias> logit_bias{};
   std::vector<const char*> stop{};
+  std::vector<const char*> breakers{};
+  std::vector<const char*> bad_words{};
 };
 
 }  // namespace ingot::api

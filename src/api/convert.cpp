@@ -91,6 +91,9 @@ SamplingParams sampling_params(const Request& r) {
   each_public_field([&](const auto& at) { p.*at.member = r.sampling.*at.cpp; });
   for (const LogitBias& b : r.sampling.logit_bias) p.logit_bias.push_back({b.id, b.bias});
   sort_biases(p.logit_bias, "logit_bias");
+  p.dry_sequence_breakers = r.sampling.dry_sequence_breakers;
+  p.bad_words = r.sampling.bad_words;
+  p.allowed_token_ids = r.sampling.allowed_token_ids;
   p.min_tokens = r.min_tokens;
   p.end_ids = r.stop_token_ids;
   p.logprobs = r.logprobs;
@@ -156,17 +159,23 @@ const Tokenizer& require_tokenizer(const Instance& instance) {
 }
 
 ingot::EncodeOptions encode_options(const EncodeOptions& options) {
-  return {.add_special = options.add_special, .parse_special = options.parse_special};
+  return {.add_begin = options.add_special,
+          .add_end = options.add_special,
+          .parse_special = options.parse_special};
 }
 
-ingot::Request to_request(const Prompt& prompt, const Instance& instance) {
+ingot::Request to_request(const Prompt& prompt, const Instance& instance, PromptEnd end) {
   if (prompt.text && !prompt.ids.empty()) refuse("prompt: it has both text and ids");
   ingot::Request request;
   request.prompt = prompt.ids;
   if (prompt.text) {
-    ingot::EncodeOptions encode = encode_options(prompt.encode);
+    const Tokenizer& tokenizer = require_tokenizer(instance);
+    EncodeOptions encode = prompt.encode;
     encode.add_special = encode.add_special && prompt.embeddings.empty();
-    request.prompt = require_tokenizer(instance).encode(*prompt.text, encode);
+    request.prompt =
+        end == PromptEnd::kWhole
+            ? tokenizer.encode(*prompt.text, encode_options(encode))
+            : tokenizer.encode_prompt(*prompt.text, encode.parse_special, encode.add_special);
   }
   // A length that is not a whole number of rows is refused with the rest of the request.
   const auto hidden = to_size(instance.spec().hidden);
@@ -177,7 +186,7 @@ ingot::Request to_request(const Prompt& prompt, const Instance& instance) {
 }
 
 ingot::Request to_request(const Request& r, const Instance& instance) {
-  ingot::Request request = to_request(r.prompt, instance);
+  ingot::Request request = to_request(r.prompt, instance, PromptEnd::kOpen);
   request.continued = r.continued;
   request.sampling = sampling_params(r);
   request.max_tokens = r.max_tokens;
@@ -207,6 +216,9 @@ Request to_request(const ingot::Session& session) {
   r.continued = session.generated;
   each_public_field([&](const auto& at) { r.sampling.*at.cpp = p.*at.member; });
   for (const ingot::LogitBias& b : p.logit_bias) r.sampling.logit_bias.push_back({b.id, b.bias});
+  r.sampling.dry_sequence_breakers = p.dry_sequence_breakers;
+  r.sampling.bad_words = p.bad_words;
+  r.sampling.allowed_token_ids = p.allowed_token_ids;
   r.min_tokens = p.min_tokens;
   r.stop = session.stop;
   r.stop_token_ids = p.end_ids;

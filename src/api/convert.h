@@ -41,8 +41,14 @@ inline std::array<std::uint64_t, 2> domain_of(std::uint64_t domain) { return {do
 const Tokenizer& require_tokenizer(const Instance& instance);
 ingot::EncodeOptions encode_options(const EncodeOptions& options);
 
+/// Whether the model continues a prompt's text.
+enum class PromptEnd {
+  kOpen,   ///< the model continues the text: no EOS ends it
+  kWhole,  ///< the model only reads the text: EOS ends it, as the tokenizer's file says
+};
+
 /// Makes an engine's request with only a prompt. Errors: ingot::Error{kInvalid}.
-ingot::Request to_request(const Prompt& prompt, const Instance& instance);
+ingot::Request to_request(const Prompt& prompt, const Instance& instance, PromptEnd end);
 /// Makes an engine's request with all parameters. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Request& request, const Instance& instance);
 

@@ -117,7 +117,7 @@ Result Engine::generate(const Request& request, const Callback& callback) {
 
 HiddenStates Engine::hidden_states(const Prompt& prompt, const HiddenOptions& options) {
   return guarded([&] {
-    ingot::Request request = to_request(prompt, impl_->instance);
+    ingot::Request request = to_request(prompt, impl_->instance, PromptEnd::kWhole);
     request.hidden = options.all_rows ? HiddenRows::kAll : HiddenRows::kLast;
     request.final_norm = options.final_norm;
     Stream::Impl stream{.stream = std::move(impl_->submit(std::move(request), 1).front())};

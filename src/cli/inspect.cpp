@@ -7,6 +7,7 @@
 #include "cli/options/options.h"
 #include "cli/output.h"
 #include "load/json.h"
+#include "text/chat/end_tokens.h"
 
 namespace ingot {
 
@@ -48,7 +49,8 @@ std::int64_t parameters(const Checkpoint& checkpoint) {
   return count;
 }
 
-std::string as_json(const Checkpoint& checkpoint, const MemoryPlan& plan) {
+std::string as_json(const Instance& instance, const MemoryPlan& plan) {
+  const Checkpoint& checkpoint = instance.checkpoint();
   Json tensors = Json::array();
   for (const TensorInfo& t : checkpoint.tensors()) {
     Json entry = Json::object();
@@ -65,17 +67,30 @@ std::string as_json(const Checkpoint& checkpoint, const MemoryPlan& plan) {
   j.set("parameters", parameters(checkpoint));
   j.set("tensors", std::move(tensors));
   j.set("metadata", std::move(metadata));
+  j.set("end_tokens", end_tokens_json(instance.end_tokens(), instance.tokenizer()));
   j.set("plan", plan_json(plan));
   return j.dump() + "\n";
 }
 
-std::string as_text(const Checkpoint& checkpoint, const Spec& spec, const MemoryPlan& plan) {
+std::string end_tokens_text(const Instance& instance) {
+  std::string out;
+  for (const EndToken& end : instance.end_tokens()) {
+    const std::string_view text =
+        instance.tokenizer() == nullptr ? "" : instance.tokenizer()->piece(end.id);
+    out += cat("  ", end.id, "  ", printable(text, 64), "  ", end.source, "\n");
+  }
+  return out.empty() ? "  none\n" : out;
+}
+
+std::string as_text(const Instance& instance, const MemoryPlan& plan) {
+  const Checkpoint& checkpoint = instance.checkpoint();
   std::string out = cat("architecture  ", checkpoint.config().architecture, "\nparameters    ",
                         parameters(checkpoint), "\n\nmetadata\n");
   for (const auto& [key, value] : checkpoint.metadata()) {
     out += cat("  ", printable(key, 256), " = ", printable(value.dump(), 200), "\n");
   }
-  out += "\nspec\n" + to_string(spec) + "\ntensors\n";
+  out += cat("\nend tokens\n", end_tokens_text(instance), "\nspec\n", to_string(instance.spec()),
+             "\ntensors\n");
   for (const TensorInfo& t : checkpoint.tensors()) {
     out += cat("  ", printable(t.name, 256), "  ", t.type_name, "  ", shape_json(t).dump(), "  ",
                t.bytes, " bytes\n");
@@ -103,8 +118,7 @@ void inspect(const InspectValues& values) {
   if (values.model.check_tensors) {
     for (const TensorInfo& t : checkpoint.tensors()) require_finite(checkpoint, t);
   }
-  const std::string text =
-      values.json ? as_json(checkpoint, plan) : as_text(checkpoint, instance.spec(), plan);
+  const std::string text = values.json ? as_json(instance, plan) : as_text(instance, plan);
   checkpoint.expect_unchanged();
   write_stdout(text);
 }

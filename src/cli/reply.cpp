@@ -57,6 +57,7 @@ Json reply_json(std::span<const std::int32_t> prompt, const Reply& reply, const 
   j.set("text", fields.text ? Json(reply.text) : Json());
   j.set("finish_reason", to_string(outcome.finish));
   j.set("digest", outcome.digest_text());
+  j.set("seed", fields.seed);
   if (fields.prompt_logprobs) {
     Json list = Json::array();
     list.push(Json());  // the first token has no log-probability

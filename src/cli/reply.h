@@ -29,11 +29,12 @@ inline double per_second(std::int64_t count, double seconds) {
 /// Returns the ids as one line: "1,2,3".
 std::string ids_line(std::span<const std::int32_t> ids);
 
-/// The optional members of a reply's JSON object.
+/// The optional members of a reply's JSON object, and the seed.
 struct ReplyFields {
   bool text = true;  ///< false: the model has no tokenizer, and the text is null
   bool logprobs = false;
   bool prompt_logprobs = false;
+  std::uint64_t seed = 0;
 };
 
 /// Makes a reply's object for `run --jsonl`. `run --json` adds speeds to it. `prompt`: prompt ids.

@@ -29,6 +29,9 @@ void check_input(const RunValues& v) {
                 v.session ? "--session takes one of -p and --tokens at most"
                           : "expected exactly one of -p, --tokens, --messages and --jsonl");
   }
+  if (v.suffix && (!v.prompt || v.session)) {
+    throw Error(ErrorCode::kInvalid, "--suffix needs -p, and excludes --session");
+  }
   if (v.chat_template && !v.messages && !v.jsonl) {
     throw Error(ErrorCode::kInvalid, "--template needs --messages or --jsonl");
   }
@@ -37,6 +40,9 @@ void check_input(const RunValues& v) {
     throw Error(ErrorCode::kInvalid,
                 "--logprobs and --prompt-logprobs show in JSON alone: give --json or --jsonl");
   }
+  if (v.save_session && v.request.sampling.mirostat != 0) {
+    throw Error(ErrorCode::kInvalid, "--save-session cannot store the state of --mirostat");
+  }
 }
 
 std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instance) {
@@ -44,19 +50,21 @@ std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instan
   if (v.messages) {
     const Json chat = read_json_file(*v.messages, "messages", kContextLimits);
     expect_chat_members(chat);
-    return chat_template(instance, v.chat_template).encode(parse_chat(chat, local_time()));
+    return encode_messages(chat_template(instance, v.chat_template),
+                           parse_chat(chat, local_time()));
   }
-  auto ids = encode_prompt(instance, *v.prompt);
+  auto ids = encode_prompt(instance, *v.prompt, prompt_options(v));
   if (ids.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
   return ids;
 }
 
-std::string as_json(const RunValues& v, std::span<const std::int32_t> prompt, const Reply& reply,
+std::string as_json(const RunValues& v, const Request& request, const Reply& reply,
                     const Outcome& outcome, bool text) {
-  Json j = reply_json(prompt, reply, outcome,
+  Json j = reply_json(request.prompt, reply, outcome,
                       {.text = text,
                        .logprobs = v.request.sampling.logprobs >= 0,
-                       .prompt_logprobs = v.request.prompt_logprobs >= 0});
+                       .prompt_logprobs = v.request.prompt_logprobs >= 0,
+                       .seed = request.sampling.seed});
   j.set("prefill_tok_s", per_second(outcome.prompt_tokens, outcome.prefill_seconds));
   j.set("decode_tok_s", per_second(outcome.decode_steps, outcome.decode_seconds));
   return j.dump() + "\n";
@@ -114,7 +122,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
     const std::string text = collect(replies, reply);
     if (stream) write_model_text(text);
   }
-  if (stream) write_model_text("\n");
+  if (stream) write_model_text(v.suffix.value_or("") + "\n");
   interruption_point();
   const Outcome& outcome = replies.outcome();
   if (outcome.error) throw Error(*outcome.error);
@@ -122,7 +130,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
     log_warning(cat("stopped at the context of ", context, " tokens: --ctx raises it"));
   }
   session.save(*engine, request, reply.ids);
-  if (v.json) write_stdout(as_json(v, prompt, reply, outcome, has_text));
+  if (v.json) write_stdout(as_json(v, request, reply, outcome, has_text));
   if (v.print_ids) write_stdout(ids_line(reply.ids));
 }
 
@@ -154,14 +162,20 @@ std::string line_fields() {
 
 void add_input(CLI::App& app, RunValues& values) {
   add_text(app, values.prompt, "-p,--prompt",
-           "Text to continue; the tokenizer's BOS is put in front, nothing else");
+           "Text to continue, with the tokenizer's BOS in front; names of special tokens become "
+           "these tokens");
+  add_text(app, values.suffix, "--suffix",
+           "Text behind the gap that the model fills, for models with fill-in-the-middle tokens; "
+           "names of special tokens stay text here and in -p");
+  add_switch(app, values.plain_text, "--no-special",
+             "Names of special tokens in prompts stay text");
   add_text(app, values.tokens, "--tokens", "Token ids to continue: 1,2,3");
   add_switch(
       app, values.jsonl, "--jsonl",
       cat("Continue each line of stdin, all as one batch, and print one JSON object for each "
           "in order. A line is an object {\"prompt\"}, {\"prompt_ids\"} or {\"messages\"} (as for "
           "--messages), and may set for itself ",
-          line_fields(),
+          line_fields(), ", special (true or false, as --no-special), suffix",
           ". A bad line gives {\"error\"} in its place, and exit code 1 in the end"));
   add_text(app, values.messages, "--messages",
            "A JSON file with a chat to continue, through the model's chat template: an object with "

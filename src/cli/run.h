@@ -17,6 +17,8 @@ struct RunValues {
   Request request = default_request(place::kRun);
   TraceValues trace;
   std::optional<std::string> prompt;
+  std::optional<std::string> suffix;  ///< text behind the gap that the model fills; absent: no gap
+  bool plain_text = false;            ///< true: names of special tokens in prompts stay text
   std::optional<std::string> tokens;
   std::optional<std::string> messages;
   std::optional<std::string> chat_template;
@@ -29,6 +31,12 @@ struct RunValues {
   std::int32_t sequences = 64;
   std::int32_t step_rows = 512;
 };
+
+/// Returns how the prompts of `ingot run` become tokens.
+inline PromptOptions prompt_options(const RunValues& v) {
+  return {.special = v.plain_text ? std::optional(false) : std::nullopt,
+          .suffix = v.suffix.value_or("")};
+}
 
 /// Runs each line of stdin as a request. One engine runs all requests. Also writes the trace.
 /// Returns kCheckFailed if a line gave an error, otherwise kDone.

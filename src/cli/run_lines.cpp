@@ -15,6 +15,8 @@
 #include "cli/reply.h"
 #include "cli/run.h"
 #include "runtime/request_fields.h"
+#include "runtime/sampling/bias_texts.h"
+#include "runtime/sampling/random_seed.h"
 
 namespace ingot {
 
@@ -38,6 +40,13 @@ struct Line {
   throw Error(ErrorCode::kInvalid, message);
 }
 
+const std::string& text_member(std::string_view name, const Json& value) {
+  if (value.as_string() == nullptr) {
+    refuse_line(cat(name, ": is ", value.kind(), ", expected a string"));
+  }
+  return *value.as_string();
+}
+
 /// Reads lines as requests.
 struct LineReader {
   const RunValues& values;
@@ -45,10 +54,10 @@ struct LineReader {
   const std::tm now;
   std::optional<ChatTemplate> chat;  ///< present once a line has messages
 
-  std::vector<std::int32_t> encode_messages(const Json& line) {
-    const ChatInput input = parse_chat(line, now);
+  std::vector<std::int32_t> encode_chat(const Json& line) {
+    ChatInput input = parse_chat(line, now);
     if (!chat) chat.emplace(chat_template(instance, values.chat_template));
-    return chat->encode(input);
+    return encode_messages(*chat, std::move(input));
   }
 
   /// Parses a line. Errors: Error{kInvalid} or Error{kModel} with the reason.
@@ -60,19 +69,44 @@ struct LineReader {
     const int inputs =
         int{prompt != nullptr} + int{j.find("prompt_ids") != nullptr} + int{has_messages};
     if (inputs != 1) refuse_line("expected exactly one of prompt, prompt_ids and messages");
-    for (const auto& [name, value] : *j.as_object()) {
-      if (name == "prompt" || (has_messages && is_chat_member(name))) continue;
-      const RequestField* field = find_field(name, place::kLine);
-      if (field == nullptr) refuse_line(cat("unknown member ", printable(name)));
-      set_field(request, *field, value, place::kLine);
+    // Each line draws a seed of its own.
+    if (is_given_as(*values.app, "--seed", "-1")) request.sampling.seed = random_seed();
+    for (const auto& [name, unused] : *j.as_object()) {
+      const bool is_text = name == "prompt" || name == "special" || name == "suffix";
+      if (is_text || (has_messages && is_chat_member(name))) continue;
+      if (find_field(name, place::kLine) == nullptr) {
+        refuse_line(cat("unknown member ", printable(name)));
+      }
     }
-    if (has_messages) request.prompt = encode_messages(j);
+    const Json* biases = j.find("logit_bias");
+    const Json biases_by_id =
+        biases == nullptr ? Json() : with_token_ids(*biases, instance.tokenizer());
+    for (const RequestField& field : request_fields()) {
+      if ((field.places & place::kLine) == 0) continue;
+      set_named_field(request, field, place::kLine, [&](std::string_view name) {
+        const Json* value = j.find(name);
+        return value == biases && value != nullptr ? &biases_by_id : value;
+      });
+    }
+    if (has_messages) request.prompt = encode_chat(j);
     if (prompt != nullptr) {
-      if (prompt->as_string() == nullptr)
-        refuse_line(cat("prompt: is ", prompt->kind(), ", expected a string"));
-      request.prompt = encode_prompt(instance, *prompt->as_string());
+      request.prompt = encode_prompt(instance, text_member("prompt", *prompt), read_options(j));
+    } else if (j.find("special") != nullptr || j.find("suffix") != nullptr) {
+      refuse_line("special and suffix need a prompt");
     }
     return request;
+  }
+
+  PromptOptions read_options(const Json& line) const {
+    PromptOptions options = prompt_options(values);
+    if (const Json* special = line.find("special")) {
+      if (special->as_bool() == nullptr) {
+        refuse_line(cat("special: is ", special->kind(), ", expected true or false"));
+      }
+      options.special = *special->as_bool();
+    }
+    if (const Json* suffix = line.find("suffix")) options.suffix = text_member("suffix", *suffix);
+    return options;
   }
 };
 
@@ -120,7 +154,8 @@ class Lines {
       line.prompt = request.prompt;
       line.fields = {.text = instance_.tokenizer() != nullptr,
                      .logprobs = request.sampling.logprobs >= 0,
-                     .prompt_logprobs = request.prompt_logprobs >= 0};
+                     .prompt_logprobs = request.prompt_logprobs >= 0,
+                     .seed = request.sampling.seed};
       line.request = std::move(request);
     } catch (const Error& error) {
       line.error = error.message();

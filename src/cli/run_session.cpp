@@ -23,7 +23,8 @@ RunSession::RunSession(const RunValues& values, const Instance& instance)
 std::vector<std::int32_t> RunSession::added_tokens() const {
   if (values_.tokens) return parse_tokens(*values_.tokens, instance_.spec().vocab);
   if (!values_.prompt) return {};
-  return require_tokenizer(instance_, kUseTokens).encode(*values_.prompt);
+  return require_tokenizer(instance_, kUseTokens)
+      .encode_prompt(*values_.prompt, !values_.plain_text, false);
 }
 
 Request RunSession::request(const Request& flags) const {

@@ -62,6 +62,13 @@ bool StopSignal::wait_for(double seconds) {
                            [this] { return was_asked_ || has_failed_; });
 }
 
+std::string_view StopSignal::cause() {
+  const std::lock_guard lock(mutex_);
+  if (signal_ == SIGINT) return "SIGINT";
+  if (signal_ == SIGHUP) return "SIGHUP";
+  return signal_ == SIGTERM ? "SIGTERM" : "request";
+}
+
 bool StopSignal::has_failed() {
   const std::lock_guard lock(mutex_);
   return has_failed_ && !was_asked_;
@@ -90,6 +97,7 @@ void StopSignal::watch() {
     if (!has_begun_) end_now(128 + signal);
     if (was_asked_ || has_failed_) end_now(forced_exit_code_);
     was_asked_ = true;
+    signal_ = signal;
     changed_.notify_all();
   }
 }

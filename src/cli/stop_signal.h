@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 namespace ingot {
@@ -21,6 +22,8 @@ class StopSignal {
   void begin();
   /// Waits for the first signal, or a call of `ask` or `fail`. Returns false after `seconds`.
   bool wait_for(double seconds);
+  /// Returns the name of the first signal, such as "SIGTERM"; "request" after a call of `ask`.
+  std::string_view cause();
   /// Returns true if `fail` was called, but no signal came and `ask` was not called.
   bool has_failed();
   /// Wakes `wait_for`, as the first signal does. Thread-safe.
@@ -38,6 +41,7 @@ class StopSignal {
   bool has_failed_ = false;
   bool is_over_ = false;
   bool was_asked_ = false;
+  int signal_ = 0;  ///< the first signal; 0 before it
   std::thread thread_;
 };
 

@@ -39,6 +39,7 @@ struct TokenizeValues {
   std::vector<std::string> paths;
   std::optional<std::string> prompt, file, ids;
   EncodeOptions encode;
+  bool add_special = false;
   bool jsonl = false;
 };
 
@@ -58,7 +59,8 @@ Json encode_line(const Tokenizer& tokenizer, const Json& line) {
   if (text == nullptr) refuse(cat("text: is ", line.find("text")->kind(), ", expected a string"));
   Json ids = Json::array();
   for (const std::int32_t id :
-       tokenizer.encode(*text, {.add_special = flag(line, "add_special"),
+       tokenizer.encode(*text, {.add_begin = flag(line, "add_special"),
+                               .add_end = flag(line, "add_special"),
                                .parse_special = flag(line, "special"),
                                .parse_user_defined = flag(line, "user_defined")})) {
     ids.push(id);
@@ -135,7 +137,9 @@ int tokenize(const TokenizeValues& v) {
     return kDone;
   }
   const std::string text = v.file ? File(*v.file).read_all(kFileBytesMax) : *v.prompt;
-  write_stdout(ids_line(tokenizer->encode(text, v.encode)));
+  EncodeOptions options = v.encode;
+  options.add_begin = options.add_end = v.add_special;
+  write_stdout(ids_line(tokenizer->encode(text, options)));
   return kDone;
 }
 
@@ -156,7 +160,7 @@ Command add_tokenize_command(CLI::App& app) {
              "Special and added tokens in the text become tokens");
   add_switch(sub, values->encode.parse_user_defined, "--user-defined",
              "Only the added tokens that are not special do");
-  add_switch(sub, values->encode.add_special, "--add-special",
+  add_switch(sub, values->add_special, "--add-special",
              "Add BOS, EOS, CLS, SEP as the tokenizer says");
   add_switch(
       sub, values->jsonl, "--jsonl",

@@ -139,7 +139,7 @@ void TokenizerWriter::write_ids() {
   const auto set = [&](std::string_view name, std::optional<std::int32_t> id) {
     if (id) out_.set_uint32(cat("tokenizer.ggml.", name), static_cast<std::uint32_t>(*id));
   };
-  std::vector<std::int32_t> ends = config_.eos_ids;
+  std::vector<std::int32_t> ends = ids_of(config_.ends);
   const auto eos = data_.eos      ? data_.eos
                    : ends.empty() ? std::nullopt
                                   : std::optional(ends.front());
@@ -149,9 +149,11 @@ void TokenizerWriter::write_ids() {
   set("eot_token_id", ends.empty() ? data_.eot : ends.front());
   set("unknown_token_id", data_.unknown);
   set("padding_token_id", data_.padding);
-  if (ends.size() > 1) {
-    warnings_.push_back(cat("GGUF has room for two tokens that end a text: token ", ends[1],
-                            ends.size() > 2 ? " and others do" : " does", " not any more"));
+  set("eom_token_id", ends.size() > 1 ? std::optional(ends[1]) : data_.eom);
+  if (ends.size() > 2) {
+    warnings_.push_back(cat("GGUF has room for three end tokens: token ", ends[2],
+                            ends.size() > 3 ? " and others no longer end" : " no longer ends",
+                            " a text"));
   }
   const auto frames = [&](const std::vector<std::int32_t>& frame, std::optional<std::int32_t> id) {
     if (frame.empty()) return false;

@@ -122,11 +122,24 @@ void check_experts(const Config& c, const Checks& check) {
 
 void check_tokens(const Config& c, const Checks& check) {
   const std::int64_t ids = c.vocab > 0 ? c.vocab : kVocabMax;
-  for (const std::int64_t id : c.eos_ids) check.within("an eos token id", id, 0, ids - 1);
+  for (const EndToken& end : c.ends) {
+    check.within("an eos token id", std::int64_t{end.id}, 0, ids - 1);
+  }
   if (c.bos_id) check.within("the bos token id", std::int64_t{*c.bos_id}, 0, ids - 1);
 }
 
 }  // namespace
+
+void add_end(std::vector<EndToken>& ends, std::int32_t id, std::string_view source) {
+  const auto has_id = [id](const EndToken& end) { return end.id == id; };
+  if (std::none_of(ends.begin(), ends.end(), has_id)) ends.push_back({id, std::string(source)});
+}
+
+std::vector<std::int32_t> ids_of(std::span<const EndToken> ends) {
+  std::vector<std::int32_t> ids;
+  for (const EndToken& end : ends) ids.push_back(end.id);
+  return ids;
+}
 
 void validate_config(const Config& config, const std::string& file) {
   const Checks check(file);

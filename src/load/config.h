@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "load/json.h"
@@ -38,6 +40,19 @@ struct RopeScaling {
 
 /// The activation function of the feed-forward layers.
 enum class Activation { kSilu, kGeluTanh, kGeluErf };
+
+/// A token that ends a text.
+struct EndToken {
+  std::int32_t id = 0;
+  std::string source;  ///< what names the token, for users: "generation_config.json"
+
+  bool operator==(const EndToken&) const = default;
+};
+
+/// Adds a token to `ends`, unless `ends` has its id.
+void add_end(std::vector<EndToken>& ends, std::int32_t id, std::string_view source);
+/// Returns the ids of `ends` in their order.
+std::vector<std::int32_t> ids_of(std::span<const EndToken> ends);
 
 /// A model's hyper-parameters as its file states them, checked by `validate_config`.
 ///
@@ -82,7 +97,7 @@ struct Config {
   /// For a mixture of experts: whether each layer is dense (no experts). Empty: no layer is dense.
   std::vector<bool> dense_layer;
 
-  std::vector<std::int32_t> eos_ids;  ///< ids of tokens that end a text; may be empty
+  std::vector<EndToken> ends;  ///< tokens that end a text, no id twice; may be empty
   std::optional<std::int32_t> bos_id;
   /// Sampling parameters that the model's authors recommend, not yet validated: the contents of
   /// generation_config.json, or GGUF's keys that begin with "general.sampling.".

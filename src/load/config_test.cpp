@@ -140,8 +140,8 @@ TEST(Config, Experts) {
 }
 
 TEST(Config, S22TokenIds) {
-  expect_invalid([](Config& c) { c.eos_ids = {2, 320}; }, "an eos token id is 320");
-  expect_invalid([](Config& c) { c.eos_ids = {-1}; }, "an eos token id is -1");
+  expect_invalid([](Config& c) { c.ends = {{2, ""}, {320, ""}}; }, "an eos token id is 320");
+  expect_invalid([](Config& c) { c.ends = {{-1, ""}}; }, "an eos token id is -1");
   expect_invalid([](Config& c) { c.bos_id = 320; }, "the bos token id is 320");
 }
 

@@ -33,6 +33,14 @@ std::optional<double> Json::number() const {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> Json::whole() const {
+  if (const auto* i = as_int()) return *i;
+  const auto* d = as_double();
+  constexpr double kExactMax = 0x1p53;
+  if (d == nullptr || !(std::abs(*d) <= kExactMax) || *d != std::trunc(*d)) return std::nullopt;
+  return static_cast<std::int64_t>(*d);
+}
+
 std::string_view Json::kind() const {
   constexpr std::string_view kNames[] = {"null",     "a boolean", "an integer", "an integer",
                                          "a number", "a string",  "an array",   "an object"};

@@ -46,6 +46,10 @@ class Json {
   const Object* as_object() const { return std::get_if<Object>(&value_); }
   /// Returns an integer or a double as a double; nothing for other types.
   std::optional<double> number() const;
+  /// Returns a whole number from -2^63 to 2^63 - 1, also one with a fraction of zeros or an
+  /// exponent: 4.0, 1e1. Such a number has at most the magnitude 2^53, because the parser may have
+  /// rounded larger ones. Otherwise, returns nothing.
+  std::optional<std::int64_t> whole() const;
   /// Returns the type's name for messages: "null", "a boolean", "an integer", "a number", "a
   /// string", "an array" or "an object".
   std::string_view kind() const;

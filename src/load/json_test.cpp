@@ -52,6 +52,20 @@ TEST(Json, IntegersStayExactUpTo64Bits) {
   EXPECT_EQ(*parse("-9223372036854775809").as_double(), -9223372036854775808.0);
 }
 
+TEST(Json, WholeNumbersMayHaveAFractionOrAnExponent) {
+  const auto whole = [](std::string_view text) { return parse_json(text, "t", "json").whole(); };
+  EXPECT_EQ(whole("4"), 4);
+  EXPECT_EQ(whole("4.0"), 4);
+  EXPECT_EQ(whole("-1e1"), -10);
+  EXPECT_EQ(whole("-0.0"), 0);
+  EXPECT_EQ(whole("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(whole("9007199254740992.0"), std::int64_t{1} << 53);
+  for (const char* text : {"4.5", "1e-1", "9007199254740994.0", "1e300", "9223372036854775808",
+                           "\"4\"", "true", "null", "[]"}) {
+    EXPECT_EQ(whole(text), std::nullopt) << text;
+  }
+}
+
 TEST(Json, NegativeZeroIsNoInteger) {
   const Json v = parse("-0");
   ASSERT_NE(v.as_double(), nullptr);

@@ -20,6 +20,7 @@ struct Delta {
   std::vector<std::int32_t> ids;
   std::string text;                     ///< whole UTF-8 characters; empty without a tokenizer
   std::vector<TokenLogprobs> logprobs;  ///< one entry for each of `ids`; empty if not requested
+  std::int64_t cached_tokens = 0;       ///< prompt tokens that were found in the prefix cache
 };
 
 }  // namespace ingot

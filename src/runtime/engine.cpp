@@ -36,15 +36,18 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
     : options_(with_clock(options)),
       steps_(std::move(setup.steps)),
       scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)),
-      reporter_(
-          options_.observer,
-          {.now = options_.now, .scheduler = scheduler_, .runner = *steps_, .requests = requests_},
-          ingot::under_way_max(*steps_, options_)),
+      reporter_(options_.observer,
+                {.now = options_.now,
+                 .scheduler = scheduler_,
+                 .runner = *steps_,
+                 .requests = requests_,
+                 .under_way = [this] { return inbox_.under_way(); }},
+                ingot::under_way_max(*steps_, options_)),
       bell_(std::make_shared<Doorbell>()),
       inbox_({.request = setup.limits,
               .under_way_max = ingot::under_way_max(*steps_, options_),
               .deltas_max = options_.deltas_max},
-             scheduler_, reporter_, bell_, options_.now),
+             scheduler_, reporter_, bell_, options_.now, setup.tokenizer),
       intake_({.cache = steps_->cache(),
                .scheduler = scheduler_,
                .requests = requests_,
@@ -118,7 +121,8 @@ bool Engine::watch() {
 
 /// The time of the next event that rings no bell.
 double Engine::next_event() const {
-  double next = requests_.empty() ? kNever : drain_by_.load();
+  const bool is_awaited = inbox_.expects_successors() && !was_forced_.load();
+  double next = requests_.empty() && !is_awaited ? kNever : drain_by_.load();
   for (const auto& [id, request] : requests_) {
     const SchedulingTerms& terms = request->sequence().terms;
     next = std::min({next, request->paused_since() + options_.stall_seconds, terms.begin_by,
@@ -235,12 +239,15 @@ bool Engine::run_tick() {
 void Engine::drain(double now) {
   errands_.run();
   const bool is_over = now >= drain_by_.load() && !INGOT_MUTANT(17);
-  if (is_over && (!requests_.empty() || !inbox_.is_empty())) was_forced_.store(true);
+  const bool awaits_more = inbox_.expects_successors();
+  if (is_over && (awaits_more || !requests_.empty() || !inbox_.is_empty())) was_forced_.store(true);
   while (auto submission = inbox_.try_pop()) intake_.enqueue(std::move(*submission), now);
   is_idle_ = is_idle_ && requests_.empty();
   for (auto& [id, request] : requests_) poll_reader(*request, is_over, now);
   if (some_ended_) drop_ended();
-  if (inbox_.is_draining() && under_way() == 0) drained_.ring();
+  // `awaits_more` was read before `under_way`, which counts a successor first.
+  const bool may_end = is_over || !awaits_more;
+  if (inbox_.is_draining() && may_end && under_way() == 0) drained_.ring();
 }
 
 /// Pauses or resumes a request, depending on its reader's queue. Ends it if its reader cancelled it
@@ -303,7 +310,10 @@ void Engine::finish(const Step& step) {
   }
   scheduler_.commit(tokens, phases.sampled - std::max(committed_, phases.planned));
   for (RunningRequest* const request : in_step_) {
-    if (!request->ended() && request->is_done()) request->finish(FinishReason::kLength);
+    if (!request->ended()) {
+      request->note_computed();
+      if (request->is_done()) request->finish(FinishReason::kLength);
+    }
     some_ended_ = some_ended_ || request->ended();
   }
   in_step_.clear();
@@ -334,6 +344,7 @@ void Engine::drop_ended() {
     request.tell_end();
     next = requests_.erase(next);
   }
+  inbox_.publish_running();
   reporter_.freed();
   if (!is_idle_ && requests_.empty()) check_idle();
 }

@@ -38,19 +38,25 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Submits a request, from any thread. Returns an empty optional and leaves `request` unchanged
-  /// if the queue is full, or if the engine is draining, has stopped or has failed.
+  /// Submits a request, from any thread. Returns an empty optional if the queue is full, or if the
+  /// engine is draining, has stopped or has failed. Then `request` may be submitted again.
   ///
   /// Errors: those of Inbox::submit.
   [[nodiscard]] std::optional<Stream> submit(Request&& request);
   /// Submits a request for several choices of one prompt, which the engine computes once. Choice i
   /// equals the result of `submit` with sampling.choice + i. Returns an empty vector if `submit`
-  /// would return an empty optional.
+  /// would return an empty optional. `place`: see Inbox::submit.
   ///
   /// Errors: those of Inbox::submit.
-  [[nodiscard]] std::vector<Stream> submit_choices(Request&& request, std::int32_t choices) {
-    return inbox_.submit(std::move(request), choices);
+  [[nodiscard]] std::vector<Stream> submit_choices(Request&& request, std::int32_t choices,
+                                                   QueuePlace place = QueuePlace::kNew) {
+    return inbox_.submit(std::move(request), choices, place);
   }
+
+  /// Prepares a request whose copies are to share its lists: see Inbox::prepare.
+  void prepare_sampling(Request& request) const { inbox_.prepare(request); }
+  /// Makes a drain wait for successors: see Inbox::expect_successors.
+  [[nodiscard]] std::shared_ptr<void> expect_successors() { return inbox_.expect_successors(); }
 
   /// Warms up, so that the first steps are not slow: see StepRunner::warm_up. Call it before the
   /// first request.
@@ -73,8 +79,8 @@ class Engine {
   /// ends with an error, even if the step never returns. Returns whether the engine has failed.
   /// From any thread except the thread that steps.
   bool watch();
-  /// Refuses further requests and returns at once. After `seconds`, the engine cancels all requests
-  /// that have not ended. From any thread.
+  /// Refuses further requests except successors, and returns at once. After `seconds`, the engine
+  /// cancels all requests that have not ended. From any thread.
   void begin_drain(double seconds);
   /// Waits for the end of a drain. If a step does not return, waits only until 1 s after the
   /// drain's time limit. Returns whether every request ended by itself. If it returns false while
@@ -98,6 +104,10 @@ class Engine {
   /// Returns the number of choices that have not ended. `under_way_max` is the limit on it.
   std::size_t under_way() const { return inbox_.under_way(); }
   std::size_t under_way_max() const { return inbox_.limits().under_way_max; }
+  /// Returns whether `submit_choices` would accept this number of choices now.
+  bool has_room(std::size_t choices) const { return inbox_.has_room(choices); }
+  /// Returns how many choices run and wait now: see Inbox::load.
+  EngineLoad load() const { return inbox_.load(); }
   /// Predicts the seconds until a new request is admitted: see Inbox::expected_wait.
   double expected_wait(std::size_t own) const { return inbox_.expected_wait(own); }
   /// Returns the seconds since the current step began; 0 between steps. Takes no lock.

@@ -12,6 +12,8 @@
 #include "runtime/intake.h"
 #include "runtime/schedule/scheduler_test_util.h"
 #include "runtime/step_results.h"
+#include "text/tokenizer/tokenizer.h"
+#include "text/tokenizer/tokenizer_test_util.h"
 
 namespace ingot {
 namespace {
@@ -57,7 +59,7 @@ class Told final : public EngineObserver {
   std::string all;
 };
 
-class EnginePartsTest : public testing::Test {
+class EnginePartsTest : public ::testing::Test {
  protected:
   static Request request(std::int64_t tokens = 8) {
     return {.prompt = {1, 2, 3}, .max_tokens = tokens};
@@ -82,10 +84,13 @@ class EnginePartsTest : public testing::Test {
   Told told_;
   Scheduler scheduler_{pool_.cache(), {.rows = 32, .sequences = 4}};
   RunningRequests requests_;
-  EngineReporter reporter_{
-      &told_,
-      {.now = clock_, .scheduler = scheduler_, .runner = runner_, .requests = requests_},
-      4};
+  EngineReporter reporter_{&told_,
+                           {.now = clock_,
+                            .scheduler = scheduler_,
+                            .runner = runner_,
+                            .requests = requests_,
+                            .under_way = [this] { return inbox_.under_way(); }},
+                           4};
   std::shared_ptr<Doorbell> bell_ = std::make_shared<Doorbell>();
   Inbox inbox_{{.request = {.vocab = 10, .ids = 10, .hidden = 1, .context = 1000, .text = false},
                 .under_way_max = 4,
@@ -93,7 +98,8 @@ class EnginePartsTest : public testing::Test {
                scheduler_,
                reporter_,
                bell_,
-               clock_};
+               clock_,
+               nullptr};
   Intake intake_{{.cache = pool_.cache(),
                   .scheduler = scheduler_,
                   .requests = requests_,
@@ -125,6 +131,57 @@ TEST_F(EnginePartsTest, AFullInboxGivesTheRequestBack) {
   EXPECT_EQ(inbox_.submit(std::move(another), 2).size(), 2u);
 }
 
+/// The choices of a submission share the sampling data that the submitting thread made.
+TEST_F(EnginePartsTest, TheSubmittingThreadPreparesSampling) {
+  std::vector<std::string> warnings;
+  const auto tokenizer = make_tokenizer(testing::byte_level_data("gpt-2", {{"t", "h"}}), warnings);
+  Inbox inbox(
+      {.request = {.vocab = 257, .ids = 257, .context = 64}, .under_way_max = 64, .deltas_max = 1},
+      scheduler_, reporter_, bell_, clock_, tokenizer.get());
+  Request with = request();
+  with.prompt = {'a', ':', 'b'};
+  with.sampling.bad_words = {"th", "th"};
+  with.sampling.allowed_token_ids = {9, 3, 9};
+  with.sampling.dry_multiplier = 1;
+  const auto streams = inbox.submit(std::move(with), 2);
+  const auto taken = inbox.try_pop();
+  ASSERT_TRUE(taken && taken->request.shared && taken->repeats);
+  EXPECT_EQ(taken->request.shared->bad_words,
+            (std::vector<std::vector<std::int32_t>>{{' ', 256}, {256}}));
+  EXPECT_EQ(taken->request.shared->allowed, (std::vector<std::int32_t>{3, 9}));
+  EXPECT_TRUE(taken->request.sampling.allowed_token_ids.empty()) << "each choice copies these";
+  EXPECT_TRUE(taken->request.sampling.bad_words.empty());
+  EXPECT_TRUE(taken->request.sampling.dry_sequence_breakers.empty());
+  const auto history = taken->repeats->last(-1);
+  EXPECT_EQ(std::vector(history.begin(), history.end()),
+            (std::vector<std::int32_t>{'a', kBreakerToken, 'b'}));
+  inbox.close(FinishReason::kCancelled, nullptr);
+}
+
+TEST_F(EnginePartsTest, CopiesOfAPreparedRequestShareItsLists) {
+  Request common = request();
+  common.sampling.allowed_token_ids = {9, 3};
+  inbox_.prepare(common);
+  const auto shared = common.shared;
+  const auto first = inbox_.submit(Request(common), 1);
+  const auto second = inbox_.submit(std::move(common), 1);
+  EXPECT_EQ(inbox_.try_pop()->request.shared, shared);
+  EXPECT_EQ(inbox_.try_pop()->request.shared, shared);
+  Request wrong = request();
+  wrong.sampling.bad_words = {"x"};
+  EXPECT_THROW(inbox_.prepare(wrong), Error) << "without a tokenizer";
+  EXPECT_EQ(told(), "1 invalid; ");
+}
+
+TEST_F(EnginePartsTest, AFullInboxPreparesNothing) {
+  const auto streams = inbox_.submit(request(), 4);
+  Request another = request();
+  another.sampling.allowed_token_ids = {9, 3};
+  EXPECT_TRUE(inbox_.submit(std::move(another), 1).empty());
+  EXPECT_EQ(another.shared, nullptr);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(told(), "1 queue_full; ");
+}
+
 TEST_F(EnginePartsTest, RequestsThatNeverFitAreInvalid) {
   EXPECT_THROW(static_cast<void>(inbox_.submit(request(500), 1)), Error) << "the pool is smaller";
   EXPECT_THROW(static_cast<void>(inbox_.submit(request(), 0)), Error);
@@ -150,13 +207,24 @@ TEST_F(EnginePartsTest, AClosedInboxEndsWhatItHolds) {
   EXPECT_EQ(inbox_.under_way(), 0u);
 }
 
+TEST_F(EnginePartsTest, OnlyAFailureRefusesASuccessor) {
+  const auto submit = [this] { return inbox_.submit(request(), 1, QueuePlace::kSuccessor).size(); };
+  inbox_.refuse_all(Rejection::kDraining);
+  EXPECT_FALSE(inbox_.has_room(1));
+  EXPECT_EQ(submit(), 1u);
+  inbox_.refuse_all(Rejection::kFailed);
+  EXPECT_EQ(submit(), 0u);
+  EXPECT_EQ(told(), "") << "only requests are counted";
+  inbox_.close(FinishReason::kCancelled, nullptr);
+}
+
 TEST_F(EnginePartsTest, TheExpectedWaitGrowsWithTheQueue) {
   EXPECT_EQ(inbox_.expected_wait(5), 0) << "no sequence waits";
   Pool small(4);
   Scheduler one(small.cache(), {.rows = 8, .sequences = 1});
   Inbox inbox(
       {.request = {.vocab = 10, .ids = 10, .context = 64}, .under_way_max = 64, .deltas_max = 1},
-      one, reporter_, bell_, clock_);
+      one, reporter_, bell_, clock_, nullptr);
   std::vector<std::unique_ptr<Sequence>> sequences;
   for (int i = 0; i < 14; ++i) one.add(*sequences.emplace_back(sequence_of(small, 3)));
   for (int i = 0; i < 10; ++i) {  // a place every two seconds
@@ -194,6 +262,18 @@ TEST_F(EnginePartsTest, TheIntakeRefusesWhatSurelyComesTooLate) {
   EXPECT_EQ(streams[0].outcome().error->code(), ErrorCode::kUnavailable);
 }
 
+/// A later prompt of a list begins when a part of the list's time has passed.
+TEST_F(EnginePartsTest, AMissedLimitIsNamedAsTheClientGaveIt) {
+  Request late = request();
+  late.end_seconds = 5;
+  late.elapsed_seconds = 6;
+  const auto streams = inbox_.submit(std::move(late), 1);
+  intake_.enqueue(*inbox_.try_pop(), now_);
+  const std::string& message = streams[0].outcome().error->message();
+  EXPECT_EQ(message.find("deadline_ms: 5000 ms cannot be kept"), 0u) << message;
+  EXPECT_NE(message.find("it takes 6"), std::string::npos) << message;
+}
+
 TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {
   Stream stream = enqueue(request());
   RunningRequest& running = *requests_.at(1);
@@ -212,6 +292,54 @@ TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {
   reporter_.step(step, {});
   EXPECT_EQ(told(), "freed 3; step 1; ");
   requests_.clear();
+}
+
+/// A successor is one request more than the reporter has room for.
+TEST_F(EnginePartsTest, TheReporterKeepsNoMoreCancelledRequestsThanItHasRoomFor) {
+  std::vector<Stream> streams;
+  for (int i = 0; i < 4; ++i) streams.push_back(enqueue(request()));
+  std::vector<Stream> successor = inbox_.submit(request(), 1, QueuePlace::kSuccessor);
+  intake_.enqueue(*inbox_.try_pop(), now_);
+  streams.push_back(std::move(successor.front()));
+  const Step& step = scheduler_.plan();
+  const std::vector<std::int32_t> drawn(static_cast<std::size_t>(step.outputs), -1);
+  for (Stream& stream : streams) stream.cancel();
+  for (auto& [id, running] : requests_) {
+    running->finish(FinishReason::kCancelled);
+    scheduler_.remove(running->sequence());
+    reporter_.ended(*running);
+  }
+  scheduler_.commit(drawn, 1);
+  static_cast<void>(told());
+  reporter_.freed();
+  EXPECT_EQ(told(), "freed 0; freed 0; freed 0; freed 0; ");
+  requests_.clear();
+}
+
+TEST_F(EnginePartsTest, APreemptionDoesNotLowerWhatWasComputed) {
+  const Stream stream = enqueue(request());
+  RunningRequest& running = *requests_.at(1);
+  const Step& step = scheduler_.plan();
+  running.started(now_);
+  ASSERT_EQ(step.rows, 3);
+  scheduler_.commit(std::vector<std::int32_t>{5}, 1);
+  running.note_computed();
+  EXPECT_EQ(running.record(0, now_).computed_tokens, 3);
+  const std::int64_t computed = std::exchange(running.sequence().computed, 0);
+  running.note_computed();
+  EXPECT_EQ(running.record(0, now_).computed_tokens, 3);
+  running.sequence().computed = computed;
+  end_all();
+}
+
+/// Its prompt counts, though it never ran.
+TEST_F(EnginePartsTest, TheOutcomeOfARequestInTheInboxHasItsPrompt) {
+  auto streams = inbox_.submit(request(), 2);
+  inbox_.close(FinishReason::kCancelled, nullptr);
+  EXPECT_EQ(streams[1].outcome().prompt_tokens, 3);
+  EXPECT_EQ(streams[1].outcome().computed_tokens, 0);
+  EXPECT_TRUE(streams[0].outcome().is_first_choice);
+  EXPECT_FALSE(streams[1].outcome().is_first_choice);
 }
 
 TEST_F(EnginePartsTest, StepResultsReachTheReader) {

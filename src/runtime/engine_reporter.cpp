@@ -46,7 +46,8 @@ void EngineReporter::report_token(const RunningRequest& request) {
 void EngineReporter::ended(const RunningRequest& request) {
   if (observer_ == nullptr) return;
   observer_->request(request.record(origin_, from_.now()));
-  if (request.cancelled_at() == kNever) return;
+  // If successors (QueuePlace) fill the list, drops the report: a step must not allocate.
+  if (request.cancelled_at() == kNever || freeing_.size() == freeing_.capacity()) return;
   freeing_.push_back({.cancelled_at = request.cancelled_at(), .steps = from_.scheduler.planned()});
 }
 
@@ -61,12 +62,11 @@ void EngineReporter::freed() {
   });
 }
 
-void EngineReporter::never_ran(std::uint64_t id, double submitted, FinishReason reason) const {
+void EngineReporter::never_ran(RequestRecord record, double submitted) const {
   if (observer_ == nullptr) return;
-  observer_->request({.id = id,
-                      .queued_seconds = submitted - origin_,
-                      .end_seconds = from_.now() - origin_,
-                      .finish = reason});
+  record.queued_seconds = submitted - origin_;
+  record.end_seconds = from_.now() - origin_;
+  observer_->request(record);
 }
 
 void EngineReporter::rejected(Rejection reason, std::size_t requests) const {
@@ -76,8 +76,11 @@ void EngineReporter::rejected(Rejection reason, std::size_t requests) const {
 /// A record of the current state, without the fields of a step.
 StepRecord EngineReporter::state_now() const {
   const Scheduler& scheduler = from_.scheduler;
-  StepRecord r{.running = static_cast<std::int32_t>(scheduler.running()),
-               .waiting = static_cast<std::int32_t>(scheduler.waiting()),
+  const auto running = static_cast<std::int32_t>(scheduler.running());
+  // Includes requests in the inbox, which came since the plan.
+  const auto waiting = static_cast<std::int32_t>(from_.under_way()) - running;
+  StepRecord r{.running = running,
+               .waiting = waiting,
                .preemptions = scheduler.preemptions(),
                .cached_tokens = scheduler.cached_tokens()};
   for (const auto& [id, request] : from_.requests) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "runtime/observe/engine_observer.h"
@@ -33,10 +34,12 @@ class EngineReporter {
     const Scheduler& scheduler;
     StepRunner& runner;
     const RunningRequests& requests;
+    std::function<std::size_t()> under_way;  ///< returns the number of choices that have not ended
   };
 
   /// `observer` may be null. Times in records are seconds since the reporter was made.
-  /// `requests_max`: limit on the choices under way at once.
+  /// `requests_max`: maximum number of cancelled requests that await `freed` at once. Reports leave
+  /// out further ones.
   EngineReporter(EngineObserver* observer, const Sources& sources, std::size_t requests_max);
 
   /// Reports a committed step. Uses only the step's counts, because its parts may be gone.
@@ -52,8 +55,9 @@ class EngineReporter {
   /// Reports each cancelled request whose blocks no step reads any more. Call it after each step.
   void freed();
 
-  /// Reports that request `id`, submitted at time `submitted`, ended before it was queued.
-  void never_ran(std::uint64_t id, double submitted, FinishReason reason) const;
+  /// Reports that a request, submitted at time `submitted`, ended before it was queued. Sets the
+  /// record's times.
+  void never_ran(RequestRecord record, double submitted) const;
   /// Reports that the engine refused `requests` requests.
   void rejected(Rejection reason, std::size_t requests) const;
 

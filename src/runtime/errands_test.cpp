@@ -11,7 +11,7 @@
 namespace ingot {
 namespace {
 
-class ErrandsTest : public testing::Test {
+class ErrandsTest : public ::testing::Test {
  protected:
   Doorbell bell_;
   Errands errands_{bell_};

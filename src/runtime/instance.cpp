@@ -9,6 +9,7 @@
 #include "base/system_memory.h"
 #include "base/text.h"
 #include "runtime/request_fields.h"
+#include "text/chat/end_tokens.h"
 
 namespace ingot {
 
@@ -41,6 +42,7 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   if (checkpoint_->tokenizer() != nullptr) {
     tokenizer_ = make_tokenizer(*checkpoint_->tokenizer(), warnings_);
   }
+  end_tokens_ = choose_end_tokens();
   available_bytes_ = options.memory_limit > 0 ? options.memory_limit : available_memory();
 }
 
@@ -125,21 +127,29 @@ std::unique_ptr<Engine> Instance::make_engine(const EngineOptions& given) {
                                              .kernels = kernels_,
                                              .tokenizer = tokenizer_.get(),
                                              .ids = sampled_ids(),
-                                             .end_ids = stop_ids(),
+                                             .end_ids = ids_of(end_tokens_),
                                              .profiled = profiled_.get()},
                                   options);
 }
 
 std::int64_t Instance::sampled_ids() const { return tokenizer_ ? tokenizer_->size() : spec_.vocab; }
 
-std::vector<std::int32_t> Instance::stop_ids() const {
-  std::vector<std::int32_t> ids = config_.eos_ids;
-  if (tokenizer_) {
-    for (const auto id : {tokenizer_->eos(), tokenizer_->eot()}) {
-      if (id && std::find(ids.begin(), ids.end(), *id) == ids.end()) ids.push_back(*id);
-    }
+std::vector<EndToken> Instance::choose_end_tokens() const {
+  if (options_.end_ids.empty()) {
+    const TokenizerData* data = checkpoint_->tokenizer();
+    if (data == nullptr) return config_.ends;
+    return find_end_tokens(config_.ends, *tokenizer_,
+                           data->chat_template ? &*data->chat_template : nullptr);
   }
-  return ids;
+  std::vector<EndToken> ends;
+  for (const std::int32_t id : options_.end_ids) {
+    if (id < 0 || id >= sampled_ids()) {
+      throw Error(ErrorCode::kInvalid,
+                  cat("end token ", id, " is not in the vocabulary of ", sampled_ids(), " tokens"));
+    }
+    add_end(ends, id, "--end-tokens");
+  }
+  return ends;
 }
 
 }  // namespace ingot

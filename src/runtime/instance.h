@@ -29,11 +29,12 @@ struct InstanceOptions {
   std::span<const std::byte> bytes{};  ///< content of a GGUF file named `path`; empty: opens `path`
   std::string isa = "auto";            ///< instruction set: see find_host_kernels
   KvType kv_type = KvType::kF16;
-  std::optional<Format> weights{};     ///< format to round dense matrices to: see ModelOptions
-  std::string pack_cache{};            ///< folder of the pack cache; empty: no cache
-  std::int64_t memory_limit = 0;       ///< limit on the bytes in use; 0 = the available memory
-  LinearObserver* observer = nullptr;  ///< gets each linear's input; must outlive the instance
-  bool profile = false;                ///< whether to time the ops of steps
+  std::optional<Format> weights{};      ///< format to round dense matrices to: see ModelOptions
+  std::string pack_cache{};             ///< folder of the pack cache; empty: no cache
+  std::int64_t memory_limit = 0;        ///< limit on the bytes in use; 0 = the available memory
+  LinearObserver* observer = nullptr;   ///< gets each linear's input; must outlive the instance
+  bool profile = false;                 ///< whether to time the ops of steps
+  std::vector<std::int32_t> end_ids{};  ///< replaces the model's end tokens; empty: keeps them
 };
 
 /// The parts of the model to load, and the sizes of the largest step and sequence.
@@ -61,7 +62,7 @@ class Instance {
   /// Opens the file, reads its tokenizer and binds its tensors. `pool` must outlive this object.
   ///
   /// Errors: Error{kModel} if the file is wrong; Error{kInvalid} if the instruction set is unknown
-  /// or this machine does not support it.
+  /// or this machine does not support it, or if an end token is not in the vocabulary.
   Instance(ThreadPool& pool, const InstanceOptions& options);
 
   /// Checks the memory plan, packs the weights and allocates the KV pool. The file is not needed
@@ -89,8 +90,8 @@ class Instance {
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }
   /// Returns how many ids can be drawn: the tokenizer's size, or without one the vocabulary size.
   std::int64_t sampled_ids() const;
-  /// Returns the ids that end a text: end-of-sequence and end-of-turn tokens.
-  std::vector<std::int32_t> stop_ids() const;
+  /// Returns the tokens that end a text, each with what names it.
+  const std::vector<EndToken>& end_tokens() const { return end_tokens_; }
   /// Returns the warnings of the constructor and of `start`, one line each, for stderr.
   const std::vector<std::string>& warnings() const { return warnings_; }
   const Backend& backend() const { return *backend_; }
@@ -109,6 +110,7 @@ class Instance {
   std::unique_ptr<Engine> make_engine(const EngineOptions& options = {});
 
  private:
+  std::vector<EndToken> choose_end_tokens() const;
   ExecutorLimits executor_limits(const StartOptions& options, std::int64_t context) const;
 
   ThreadPool& pool_;
@@ -122,6 +124,7 @@ class Instance {
   Spec spec_;
   std::unique_ptr<BoundModel> bound_;
   std::unique_ptr<Tokenizer> tokenizer_;
+  std::vector<EndToken> end_tokens_;
   std::vector<std::string> warnings_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<KvCache> cache_;

@@ -43,9 +43,9 @@ void Intake::enqueue_choice(Submission& submission, std::size_t choice, double n
   Request request = is_last ? std::move(submission.request) : submission.request;
   request.sampling.choice += static_cast<std::uint32_t>(choice);
   if (choice > 0) request.queue_seconds = kNever;  // the limit is the first choice's alone
-  auto made = std::make_unique<RunningRequest>(id, std::move(request), submission.channels[choice],
-                                               submission.time, to_.cache,
-                                               to_.inbox.limits().request, tokenizer_);
+  auto made = std::make_unique<RunningRequest>(
+      id, std::move(request), submission.channels[choice], submission.time, to_.cache,
+      to_.inbox.limits().request, tokenizer_, submission.repeats);
   RunningRequest& running = *to_.requests.emplace(id, std::move(made)).first->second;
   if (choice == 0) running.set_choices(submission.channels.size());
   Sequence& sequence = running.sequence();
@@ -66,7 +66,8 @@ void Intake::require_in_time(const RunningRequest& request, double now) {
                    waited + needed.first_token);
   }
   if (now + needed.end > terms.end_by) {
-    throw too_late(request.end_limit(), terms.end_by - terms.arrival, waited + needed.end);
+    throw too_late(request.end_limit(), request.end_seconds(),
+                   request.elapsed_seconds() + waited + needed.end);
   }
 }
 

@@ -35,11 +35,14 @@ struct Outcome {
   std::optional<std::uint64_t> digest;  ///< hash of the logits; empty if not requested
   /// Log-probabilities of prompt tokens, from index max(1, Request::prompt_logprobs_from) on.
   std::vector<TokenLogprobs> prompt_logprobs;
-  std::vector<float> hidden;  ///< [rows, hidden size]: hidden states; empty if not requested
-  std::int64_t prompt_tokens = 0;
+  std::vector<float> hidden;       ///< [rows, hidden size]: hidden states; empty if not requested
+  bool is_first_choice = true;     ///< whether it is the first choice of its prompt
+  std::int64_t prompt_tokens = 0;  ///< length of the prompt
   std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
-  PrefixMiss miss;                 ///< where the cached prefix ended, and why; for operators only
-  std::int32_t preemptions = 0;    ///< number of preemptions while the reader kept up
+  /// Prompt tokens that steps computed: the uncached ones, or fewer if the choice ended early.
+  std::int64_t computed_tokens = 0;
+  PrefixMiss miss;               ///< where the cached prefix ended, and why; for operators only
+  std::int32_t preemptions = 0;  ///< number of preemptions while the reader kept up
   std::int64_t generated_tokens = 0;  ///< number of delivered tokens
   double queue_seconds = 0;           ///< time from submission to admission
   double prefill_seconds = 0;         ///< time from admission to the first drawn token

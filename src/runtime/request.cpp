@@ -17,9 +17,11 @@ namespace {
 
 /// Checks tokens and embeddings. Returns the number of rows of the prompt.
 std::int64_t check_prompt(const Request& r, const RequestLimits& limits) {
-  for (const std::int32_t id : r.prompt) {
+  for (std::size_t i = 0; i < r.prompt.size(); ++i) {
+    const std::int32_t id = r.prompt[i];
     if (id >= 0 && id < limits.vocab) continue;
-    refuse(cat("prompt_ids: token ", id, " is not in [0, ", limits.vocab, ")"));
+    refuse(cat("prompt_ids[", i, "] is token ", id, ", possible are tokens from 0 to ",
+               limits.vocab - 1));
   }
   // Division, because the product may overflow.
   const std::int64_t cols = r.embedding_rows > 0 ? std::ssize(r.embeddings) / r.embedding_rows : 0;
@@ -60,28 +62,43 @@ void check_hidden(const Request& r, const RequestLimits& limits) {
   if (r.prompt_logprobs >= 0) refuse("hidden: prompt_logprobs is asked for too");
 }
 
+void check_history(const Request& r, const RequestLimits& limits) {
+  if (!r.sampling.bad_words.empty() && !limits.text) {
+    refuse("bad_words: the model has no tokenizer, so there is no text");
+  }
+  if (r.sampling.mirostat != 0 && r.continued > 0) {
+    refuse("mirostat: no text can be continued with it, because its state is not stored: set 0");
+  }
+}
+
 void check_stop(const Request& r, const RequestLimits& limits) {
   if (r.stop.empty()) return;
   if (!limits.text) refuse("stop: the model has no tokenizer, so there is no text");
   if (r.stop.size() > kStopsMax) {
     refuse(cat("stop: ", r.stop.size(), " strings are more than ", kStopsMax));
   }
-  for (const std::string& stop : r.stop) {
-    if (stop.empty() || stop.size() > kStopBytesMax) {
-      refuse(cat("stop: a string has ", stop.size(), " bytes, possible are 1 to ", kStopBytesMax));
+  for (std::size_t i = 0; i < r.stop.size(); ++i) {
+    const std::size_t bytes = r.stop[i].size();
+    if (bytes == 0 || bytes > kStopBytesMax) {
+      refuse(cat("stop[", i, "] has ", bytes, " bytes, possible are 1 to ", kStopBytesMax));
     }
-    if (!is_utf8(stop)) refuse(cat("stop: ", printable(stop), " is not valid UTF-8"));
+    if (!is_utf8(r.stop[i])) refuse(cat("stop[", i, "] is not valid UTF-8"));
   }
 }
 
 }  // namespace
+
+void check_sampling(const Request& request, const RequestLimits& limits) {
+  check_sampling(request.sampling, limits.ids);
+  check_history(request, limits);
+}
 
 void check_request(const Request& request, const RequestLimits& limits) {
   check_length(check_prompt(request, limits), request, limits);
   check_continued(request);
   check_hidden(request, limits);
   check_stop(request, limits);
-  check_sampling(request.sampling, limits.ids);
+  check_sampling(request, limits);
   const std::int32_t scores = request.prompt_logprobs;
   if (scores < -1 || scores > limits.prompt_logprobs) {
     refuse(limits.prompt_logprobs < 0

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "runtime/schedule/sequence.h"
 
 namespace ingot {
+
+struct SharedSampling;
 
 /// The rows of a prompt for which a request wants hidden states.
 enum class HiddenRows { kNone, kLast, kAll };
@@ -25,11 +28,14 @@ struct Request {
   /// that request: random numbers, penalties, min_tokens and stop strings behave as in a single
   /// request. But max_tokens counts only new tokens.
   std::int64_t continued = 0;
+  /// Lists that were taken out of `sampling`: see Inbox::prepare. Null: they are still there.
+  std::shared_ptr<const SharedSampling> shared{};
   SamplingParams sampling{};    ///< how to draw; `end_ids` extend the model's own end tokens
   std::int64_t max_tokens = 0;  ///< limit on the number of tokens to draw
-  /// Stop strings. The text ends before the first stop string that occurs. The reader still gets
-  /// the ids and log-probabilities of the tokens that spell this string.
+  /// Stop strings. The text ends at the first stop string that occurs: see `include_stop`. The
+  /// reader still gets the ids and log-probabilities of the tokens that spell this string.
   std::vector<std::string> stop{};
+  bool include_stop = false;              ///< whether the text keeps the stop string or stop token
   bool ignore_eos = false;                ///< whether to continue after the model's end tokens
   std::int32_t prompt_logprobs = -1;      ///< number of likeliest tokens per prompt token; -1 = off
   std::int64_t prompt_logprobs_from = 0;  ///< index of the first prompt token to score
@@ -41,6 +47,7 @@ struct Request {
   std::int32_t priority = 0;            ///< smaller values come first; only for Policy::kPriority
   double first_token_seconds = kNever;  ///< limit on seconds from submission to the first token
   double end_seconds = kNever;          ///< limit on seconds from submission to the end
+  double elapsed_seconds = 0;           ///< seconds of `end_seconds` that passed before submission
   std::string_view end_limit = "deadline_ms";  ///< name of `end_seconds` in errors
   double queue_seconds = kNever;               ///< limit on seconds from submission to admission
   /// The domain, made of API key and salt. Requests of different domains share no cached prefixes.
@@ -70,5 +77,7 @@ struct RequestLimits {
 /// Checks a request. Errors: Error{kInvalid} that names the invalid parameter as the API spells it,
 /// the parameter's value and the possible values.
 void check_request(const Request& request, const RequestLimits& limits);
+/// Checks only the fields for sampling. Errors: those of `check_request`.
+void check_sampling(const Request& request, const RequestLimits& limits);
 
 }  // namespace ingot

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "load/config.h"
 #include "load/json.h"
 #include "runtime/request.h"
@@ -59,9 +60,9 @@ using FieldMember =
     std::variant<std::monostate, InSampling<float>, InSampling<std::int32_t>,
                  InSampling<std::int64_t>, InSampling<std::uint32_t>, InSampling<std::uint64_t>,
                  InSampling<std::vector<LogitBias>>, InSampling<std::vector<std::int32_t>>,
-                 std::int32_t Request::*, std::int64_t Request::*, double Request::*,
-                 bool Request::*, std::vector<std::string> Request::*,
-                 std::vector<std::int32_t> Request::*>;
+                 InSampling<std::vector<std::string>>, std::int32_t Request::*,
+                 std::int64_t Request::*, double Request::*, bool Request::*,
+                 std::vector<std::string> Request::*, std::vector<std::int32_t> Request::*>;
 
 template <class T>
 inline constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());
@@ -89,6 +90,12 @@ struct FieldVariation {
   std::optional<double> initial{};  ///< default value; empty: this entry sets no default
 };
 
+/// Another name of a field at some of its places: JSON members and flags, but no files.
+struct FieldAlias {
+  std::string_view name;
+  Places places = 0;
+};
+
 /// A request field. All places that use the field's name share this entry.
 struct RequestField {
   std::string_view name;  ///< name in JSON; also the flag's name, with hyphens for underscores
@@ -100,16 +107,21 @@ struct RequestField {
   std::span<const FieldVariation> variations{};  ///< the first entry with a place counts there
   Places read_apart = 0;                         ///< places that read the field with their own code
   std::string_view flag{};                       ///< the flag's name; empty: made from `name`
+  std::span<const FieldAlias> aliases{};
 };
 
 /// Returns all fields, in the order of help and docs.
 std::span<const RequestField> request_fields();
-/// Returns the field with this name at one of these places; null if there is none.
+/// Returns the field with this name or alias at one of these places; null if there is none.
 const RequestField* find_field(std::string_view name, Places places);
 /// Returns the range of a field's values at a place.
 FieldRange range_at(const RequestField& field, Places where);
 /// Returns the flag of a field, such as "--min-tokens".
 std::string flag_of(const RequestField& field);
+/// Returns the names of a field at these places: its name, then its aliases.
+std::vector<std::string_view> names_at(const RequestField& field, Places places);
+/// Returns the flags of a field at a command: "--repetition-penalty,--repeat-penalty".
+std::string flags_of(const RequestField& field, Places command);
 
 /// Calls `use` once, with a field's value in each request. Does nothing if the field has no member.
 template <class Use, class... Requests>
@@ -143,6 +155,12 @@ Request default_request(Places where);
 ///
 /// Errors: Error{kInvalid}: "top_p is a string, expected a number", "top_p is 2, possible are ...".
 void set_field(Request& request, const RequestField& field, const Json& value, Places where);
+/// Like `set_field`, for an object that may have the field under several names. `find` returns the
+/// object's member of a name, or null. Does nothing if `find` finds no name of the field.
+///
+/// Errors: as `set_field`, and Error{kInvalid} if two names have different values.
+void set_named_field(Request& request, const RequestField& field, Places where,
+                     FunctionRef<const Json*(std::string_view name)> find);
 /// Sets the fields for which the model's files have values. Other fields keep their values.
 ///
 /// Errors: model_error(file, "config", 0, ...) that names a setting, its value and possible values.

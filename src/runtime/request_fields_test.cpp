@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -47,6 +48,13 @@ TEST(CheckSampling, RangesOfNumbers) {
       {"typical_p", &SamplingParams::typical_p, {1e-30f, 1}, {0, -0.1f, 1.0001f, nan}},
       {"top_p", &SamplingParams::top_p, {0, 1e-30f, 1}, {-0.1f, 1.0001f, nan}},
       {"min_p", &SamplingParams::min_p, {0, 1}, {-0.1f, 2, nan}},
+      {"dry_multiplier", &SamplingParams::dry_multiplier, {0, 1e-40f, 100}, {-1, 101, nan, kInf}},
+      {"dry_base", &SamplingParams::dry_base, {1, 10}, {0.99f, 10.1f, nan, -kInf}},
+      {"top_n_sigma", &SamplingParams::top_n_sigma, {-1, 0, 1e-40f, 1000}, {-2, 1001, nan, kInf}},
+      {"mirostat_tau", &SamplingParams::mirostat_tau, {0, 100}, {-0.1f, 101, nan}},
+      {"mirostat_eta", &SamplingParams::mirostat_eta, {0, 1}, {-0.1f, 1.1f, nan}},
+      {"xtc_probability", &SamplingParams::xtc_probability, {0, 1}, {-0.1f, 1.1f, nan}},
+      {"xtc_threshold", &SamplingParams::xtc_threshold, {0, 1}, {-0.1f, 1.1f, nan}},
   };
   for (const Range& range : ranges) {
     SamplingParams params;
@@ -64,7 +72,7 @@ TEST(CheckSampling, RangesOfNumbers) {
 TEST(CheckSampling, NamesMemberValueAndWhatIsPossible) {
   EXPECT_EQ(refusal({.top_p = 1.5f}), "top_p is 1.5, possible are values from 0 to 1");
   EXPECT_EQ(refusal({.end_ids = {3, 100}}),
-            "stop_token_ids holds token 100, possible are tokens from 0 to 99");
+            "stop_token_ids[1] is token 100, possible are tokens from 0 to 99");
 }
 
 TEST(CheckSampling, Integers) {
@@ -76,14 +84,62 @@ TEST(CheckSampling, Integers) {
   EXPECT_EQ(refusal({.logprobs = 21}).find("logprobs"), 0u);
 }
 
+TEST(CheckSampling, MirostatIsOffOrVersion2) {
+  EXPECT_EQ(refusal({.mirostat = 2}), "");
+  EXPECT_EQ(refusal({.mirostat = 1}), "mirostat is 1, possible are 0 and 2");
+  EXPECT_EQ(refusal({.mirostat = 3}), "mirostat is 3, possible are values from 0 to 2");
+  EXPECT_EQ(refusal({.mirostat = -1}).find("mirostat is -1"), 0u);
+}
+
+TEST(CheckSampling, Dry) {
+  EXPECT_EQ(refusal({.dry_allowed_length = 0, .dry_penalty_last_n = -1}), "");
+  EXPECT_EQ(refusal({.dry_allowed_length = 50, .dry_penalty_last_n = 1'000'000}), "");
+  EXPECT_EQ(refusal({.dry_allowed_length = 51}).find("dry_allowed_length is 51"), 0u);
+  EXPECT_EQ(refusal({.dry_allowed_length = -1}).find("dry_allowed_length is -1"), 0u);
+  EXPECT_EQ(refusal({.dry_penalty_last_n = -2}).find("dry_penalty_last_n is -2"), 0u);
+  const auto breakers = [](std::vector<std::string> texts) {
+    return refusal({.dry_sequence_breakers = std::move(texts)});
+  };
+  EXPECT_EQ(breakers({}), "");
+  EXPECT_EQ(breakers(std::vector<std::string>(32, std::string(40, 'x'))), "");
+  EXPECT_EQ(breakers(std::vector<std::string>(33, "x")),
+            "dry_sequence_breakers has 33 entries, possible are at most 32");
+  EXPECT_EQ(breakers({""}), "dry_sequence_breakers[0] has 0 bytes, possible are 1 to 40");
+  EXPECT_EQ(breakers({std::string(41, 'x')}).find("dry_sequence_breakers[0] has 41 bytes"), 0u);
+  EXPECT_EQ(breakers({"\xff"}).find("dry_sequence_breakers[0] is not valid"), 0u);
+}
+
+TEST(CheckSampling, Masks) {
+  EXPECT_EQ(refusal({.bad_words = {"x", std::string(128, 'x')}}), "");
+  EXPECT_EQ(refusal({.bad_words = {""}}).find("bad_words[0] has 0 bytes"), 0u);
+  EXPECT_EQ(refusal({.bad_words = {std::string(129, 'x')}}).find("bad_words[0] has 129 bytes"), 0u);
+  EXPECT_EQ(refusal({.bad_words = std::vector<std::string>(257, "x")}).find("bad_words has 257"),
+            0u);
+  EXPECT_EQ(refusal({.allowed_token_ids = {99, 0, 99}}), "");
+  EXPECT_EQ(refusal({.allowed_token_ids = {0, 100}}),
+            "allowed_token_ids[1] is token 100, possible are tokens from 0 to 99");
+  EXPECT_EQ(refusal({.allowed_token_ids = {-1}}).find("allowed_token_ids[0] is token -1"), 0u);
+  EXPECT_EQ(refusal({.allowed_token_ids = std::vector<std::int32_t>(101)}),
+            "allowed_token_ids has 101 tokens, possible are at most 100");
+}
+
 TEST(CheckSampling, LogitBias) {
   EXPECT_EQ(refusal({.logit_bias = {{0, -100}, {99, 100}}}), "");
   EXPECT_EQ(refusal({.logit_bias = {{100, 1}}}).find("logit_bias"), 0u);
   EXPECT_EQ(refusal({.logit_bias = {{-1, 1}}}).find("logit_bias"), 0u);
-  EXPECT_EQ(refusal({.logit_bias = {{5, 101}}}).find("logit_bias of token 5"), 0u);
-  EXPECT_EQ(refusal({.logit_bias = {{5, std::nanf("")}}}).find("logit_bias of token 5"), 0u);
+  EXPECT_EQ(refusal({.logit_bias = {{5, 101}}}).find("logit_bias[\"5\"] is 101"), 0u);
+  EXPECT_EQ(refusal({.logit_bias = {{5, std::nanf("")}}}).find("logit_bias[\"5\"]"), 0u);
+  EXPECT_EQ(refusal({.logit_bias = {{5, kInf}}}).find("logit_bias[\"5\"]"), 0u);
   EXPECT_EQ(refusal({.logit_bias = {{5, 1}, {5, 2}}}).find("logit_bias names token 5"), 0u);
   EXPECT_EQ(refusal({.logit_bias = {{5, 1}, {4, 2}}}).find("logit_bias names token 4"), 0u);
+}
+
+TEST(CheckSampling, BansLeaveAToken) {
+  SamplingParams params;
+  for (std::int32_t id = 1; id < kIds; ++id) params.logit_bias.push_back({id, kBan});
+  EXPECT_EQ(refusal(params), "");
+  params.logit_bias.insert(params.logit_bias.begin(), {0, kBan});
+  EXPECT_EQ(refusal(params), "logit_bias bans every token");
 }
 
 TEST(RequestFields, EveryPlaceHasANameOnce) {
@@ -94,6 +150,14 @@ TEST(RequestFields, EveryPlaceHasANameOnce) {
     for (Places bit = 1; bit <= place::kModel; bit <<= 1) {
       if ((one.places & bit) == 0) continue;
       EXPECT_EQ(find_field(one.name, bit), &one) << one.name;
+      for (const std::string_view name : names_at(one, bit)) {
+        EXPECT_EQ(find_field(name, bit), &one) << name;
+      }
+    }
+    for (const FieldAlias& alias : one.aliases) {
+      EXPECT_EQ(alias.places & ~one.places, 0u) << alias.name;
+      // Files have one name for each field.
+      EXPECT_EQ(find_field(alias.name, place::kSession | place::kModel), nullptr) << alias.name;
     }
   }
 }
@@ -127,15 +191,75 @@ TEST(SetField, RefusesOtherKinds) {
   EXPECT_EQ(refusal("stop", "1", place::kLine),
             "stop is an integer, expected a string or an array of strings");
   EXPECT_EQ(refusal("stop", "\"x\"", place::kLine), "");
-  EXPECT_EQ(refusal("logit_bias", R"({"01": 1})", place::kLine), "logit_bias: 01 is no token id");
+  EXPECT_EQ(refusal("logit_bias", R"({"01": 1})", place::kLine),
+            "logit_bias[\"01\"] is no token id");
+  EXPECT_EQ(refusal("mirostat", "1", place::kSet), "mirostat is 1, possible are 0 and 2");
+  EXPECT_EQ(refusal("bad_words", "[1]", place::kChat),
+            "bad_words[0] is an integer, expected a string");
+}
+
+TEST(SetField, AllowedTokenIdsNameAToken) {
+  constexpr std::string_view kError =
+      "allowed_token_ids is empty, possible are lists of one token or more";
+  EXPECT_EQ(refusal("allowed_token_ids", "[]", place::kChat), kError);
+  EXPECT_EQ(refusal("allowed_token_ids", "[]", place::kLine), kError);
+  EXPECT_EQ(refusal("allowed_token_ids", "[]", place::kSession), "") << "none were given";
+  EXPECT_EQ(refusal("allowed_token_ids", "[5]", place::kChat), "");
+}
+
+TEST(SetField, NamesTheEntryOfAList) {
+  EXPECT_EQ(refusal("stop", R"(["a", 1])", place::kLine),
+            "stop[1] is an integer, expected a string");
+  EXPECT_EQ(refusal("stop_token_ids", "[1, 2.5]", place::kLine),
+            "stop_token_ids[1] is a number, expected an integer");
+  EXPECT_EQ(refusal("stop_token_ids", "[-1]", place::kLine),
+            "stop_token_ids[0] is -1, possible are values from 0 to 2147483647");
+  EXPECT_EQ(refusal("logit_bias", R"({"5": true})", place::kLine),
+            "logit_bias[\"5\"] is a boolean, expected a number");
+  EXPECT_EQ(refusal("logit_bias", "[1]", place::kLine),
+            "logit_bias[0] is no pair of a token id and a value");
+  EXPECT_EQ(refusal("logit_bias", "[[1, 2], [3, 101]]", place::kLine),
+            "logit_bias[1][1] is 101, possible are values from -100 to 100");
+}
+
+TEST(SetField, TakesWholeNumbersOfAnyForm) {
+  const auto set = [](std::string_view name, std::string_view json) {
+    Request request;
+    set_field(request, *find_field(name, place::kLine), parse_json(json, "test", "json"),
+              place::kLine);
+    return request.sampling;
+  };
+  EXPECT_EQ(set("top_k", "4.0").top_k, 4);
+  EXPECT_EQ(set("top_k", "1e1").top_k, 10);
+  EXPECT_EQ(set("seed", "5.0").seed, 5U);
+  EXPECT_EQ(set("seed", "9007199254740992.0").seed, std::uint64_t{1} << 53);
+  EXPECT_EQ(set("stop_token_ids", "[3.0, 1e1]").end_ids, (std::vector<std::int32_t>{3, 10}));
+  EXPECT_EQ(refusal("top_k", "1e300", place::kLine),
+            "top_k is 1e+300, possible are values from -1 to 2147483647");
+  // The parser may have rounded a number of this size.
+  EXPECT_EQ(refusal("seed", "9007199254740994.0", place::kLine),
+            "seed is a number, expected an integer");
+}
+
+TEST(SetField, ReadsBiasesInEachForm) {
+  const auto biases = [](std::string_view json) {
+    Request request;
+    set_field(request, *find_field("logit_bias", place::kLine), parse_json(json, "test", "json"),
+              place::kLine);
+    return field_json(*find_field("logit_bias", place::kLine), request).dump();
+  };
+  EXPECT_EQ(biases(R"({"5": 1.5, "3": false})"), R"({"3":false,"5":1.5})");
+  EXPECT_EQ(biases(R"([[5, 1.5], [3.0, false]])"), R"({"3":false,"5":1.5})");
+  EXPECT_EQ(biases("[]"), "{}");
 }
 
 TEST(SetField, HasTheRangeOfItsPlace) {
   EXPECT_EQ(refusal("temperature", "100", place::kLine), "");
-  EXPECT_EQ(refusal("temperature", "2.5", place::kChat),
-            "temperature is 2.5, possible are values from 0 to 2");
-  EXPECT_EQ(refusal("temperature", "1.5", place::kMessages),
-            "temperature is 1.5, possible are values from 0 to 1");
+  for (const Places where : {place::kChat, place::kMessages}) {
+    EXPECT_EQ(refusal("temperature", "100", where), "");
+    EXPECT_EQ(refusal("temperature", "100.5", where),
+              "temperature is 100.5, possible are values from 0 to 100");
+  }
   EXPECT_EQ(refusal("temperature", "-1e-300", place::kLine).find("temperature is -1e-300"), 0u);
   EXPECT_EQ(refusal("typical_p", "0", place::kLine),
             "typical_p is 0, possible are values above 0 and up to 1");
@@ -143,9 +267,61 @@ TEST(SetField, HasTheRangeOfItsPlace) {
   EXPECT_EQ(refusal("top_k", "2147483648", place::kLine),
             "top_k is 2147483648, possible are values from -1 to 2147483647");
   EXPECT_EQ(refusal("seed", "18446744073709551615", place::kLine), "");
-  EXPECT_EQ(refusal("seed", "-1", place::kLine),
-            "seed is -1, possible are values from 0 to 18446744073709551615");
+  EXPECT_EQ(refusal("seed", "-2", place::kLine),
+            "seed is -2, possible are values from 0 to 18446744073709551615");
   EXPECT_EQ(refusal("seed", "-9223372036854775808", place::kChat), "");
+}
+
+TEST(SetField, ASeedOfMinusOneOrNullIsRandom) {
+  const auto seed_of = [](const char* json, Places where) {
+    Request request;
+    set_field(request, *find_field("seed", where), parse_json(json, "test", "seed"), where);
+    return request.sampling.seed;
+  };
+  for (const Places where : {place::kRun, place::kTalk, place::kSet, place::kLine, place::kChat,
+                             place::kCompletions, place::kResponses, place::kMessages}) {
+    for (const char* json : {"-1", "null"}) {
+      const std::uint64_t one = seed_of(json, where);
+      const std::uint64_t two = seed_of(json, where);
+      EXPECT_NE(one, two) << json << " at place " << where;  // equal once in 2^53 runs
+      EXPECT_LT(std::max(one, two), std::uint64_t{1} << 53);
+    }
+  }
+  EXPECT_EQ(seed_of("-2", place::kChat), ~std::uint64_t{1});
+  EXPECT_EQ(seed_of("18446744073709551615", place::kChat), ~std::uint64_t{0});
+  EXPECT_NE(refusal("seed", "-1", place::kSession), "");
+}
+
+/// The repetition penalty that a JSON object sets under any of its names; the error's text, if any.
+std::string repetition(std::string_view json) {
+  const RequestField& field = *find_field("repeat_penalty", place::kChat);
+  const Json object = parse_json(json, "test", "json");
+  Request request;
+  try {
+    set_named_field(request, field, place::kChat,
+                    [&](std::string_view name) { return object.find(name); });
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalid);
+    return e.message();
+  }
+  return field_text(field, request);
+}
+
+TEST(SetNamedField, TakesEachNameAndRefusesContradictions) {
+  EXPECT_EQ(repetition("{}"), "1");
+  EXPECT_EQ(repetition(R"({"repetition_penalty": 1.5})"), "1.5");
+  EXPECT_EQ(repetition(R"({"repeat_penalty": 1.5})"), "1.5");
+  EXPECT_EQ(repetition(R"({"repeat_penalty": 2, "repetition_penalty": 2.0})"), "2");
+  EXPECT_EQ(repetition(R"({"repeat_penalty": 2, "repetition_penalty": 1})"),
+            "repeat_penalty is unequal to repetition_penalty, its other name");
+  EXPECT_EQ(repetition(R"({"repeat_penalty": 0})"),
+            "repeat_penalty is 0, possible are values from 0.01 to 100");
+}
+
+TEST(RequestFields, FlagsHaveTheAliases) {
+  EXPECT_EQ(flags_of(*find_field("repetition_penalty", place::kRun), place::kRun),
+            "--repetition-penalty,--repeat-penalty");
+  EXPECT_EQ(flags_of(*find_field("max_tokens", place::kRun), place::kRun), "--max-tokens");
 }
 
 TEST(FieldJson, GivesTheValueBack) {
@@ -154,6 +330,11 @@ TEST(FieldJson, GivesTheValueBack) {
   from.sampling.seed = ~std::uint64_t{0};
   from.sampling.logit_bias = {{2, -0.3f}, {7, 100}};
   from.sampling.end_ids = {4, 5};
+  from.sampling.dry_sequence_breakers = {"\n", "\xc3\xa9"};
+  from.sampling.bad_words = {"c"};
+  from.sampling.allowed_token_ids = {6, 7};
+  from.sampling.xtc_threshold = 0.3f;
+  from.sampling.mirostat = 2;
   from.stop = {"a", "b"};
   from.ignore_eos = true;
   for (const RequestField& field : request_fields()) {
@@ -185,10 +366,17 @@ TEST(ModelDefaults, AreReadFromBothContainers) {
   EXPECT_EQ(hf.sampling.min_p, 0.5f);
   EXPECT_EQ(hf.sampling.repetition_penalty, 1.05f);
   const Request gguf =
-      with_stated(R"({"temp": 0.5, "top_k": -1, "penalty_repeat": 1.5})", Naming::kGguf);
+      with_stated(R"({"temp": 0.5, "top_k": -1, "penalty_repeat": 1.5, "xtc_probability": 0.5,
+                      "xtc_threshold": 0.25, "mirostat": 2, "mirostat_tau": 4,
+                      "mirostat_eta": 0.5})",
+                  Naming::kGguf);
   EXPECT_EQ(gguf.sampling.temperature, 0.5f);
   EXPECT_EQ(gguf.sampling.top_k, -1);
   EXPECT_EQ(gguf.sampling.repetition_penalty, 1.5f);
+  EXPECT_EQ(gguf.sampling.xtc_probability, 0.5f);
+  EXPECT_EQ(gguf.sampling.xtc_threshold, 0.25f);
+  // Mirostat could not continue saved texts, so only requests ask for it.
+  EXPECT_EQ(gguf.sampling.mirostat, 0);
 }
 
 TEST(ModelDefaults, OutOfRangeOrOfAnotherTypeAreRefused) {

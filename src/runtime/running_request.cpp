@@ -19,20 +19,35 @@ bool has_penalty(const SamplingParams& p) {
 Error no_token(std::int64_t tokens) {
   return {ErrorCode::kNotFinite,
           cat("the logits after ", tokens,
-              " tokens allow no token: they hold NaN or infinities; `check_tensors` tells whether "
-              "the file's weights do")};
+              " tokens allow no token: they hold NaN or infinities (`check_tensors` tells whether "
+              "the file's weights do)")};
+}
+
+/// The error if masks and biases exclude every token. Its message begins with a field's name.
+Error all_excluded(std::int64_t tokens, const Request& r) {
+  const std::string_view first = !r.shared->allowed.empty()       ? "allowed_token_ids"
+                                 : !r.sampling.logit_bias.empty() ? "logit_bias"
+                                 : !r.shared->bad_words.empty()   ? "bad_words"
+                                                                  : "min_tokens";
+  return {ErrorCode::kInvalid,
+          cat(first, ": no token is left after ", tokens,
+              " tokens, because logit_bias, min_tokens, bad_words and allowed_token_ids exclude "
+              "all: exclude fewer")};
 }
 
 }  // namespace
 
 RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
                                double time, KvCache& cache, const RequestLimits& limits,
-                               const Tokenizer* tokenizer)
+                               const Tokenizer* tokenizer,
+                               const std::optional<RepeatHistory>& repeats)
     : request_(std::move(request)),
       channel_(std::move(channel)),
       sequence_(cache),
       needs_counts_(has_penalty(request_.sampling)),
-      stop_(request_.stop),
+      repeats_(repeats),
+      surprise_max_(2 * static_cast<double>(request_.sampling.mirostat_tau)),
+      stop_(request_.stop, stop_end()),
       queued_(time) {
   sequence_.id = id;
   sequence_.request = this;
@@ -57,7 +72,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
                      .arrival = time,
                      .begin_by = time + request_.queue_seconds,
                      .first_token_by = time + request_.first_token_seconds,
-                     .end_by = time + request_.end_seconds,
+                     .end_by = time + request_.end_seconds - request_.elapsed_seconds,
                      .tokens_min = tokens_min()};
   if (request_.prompt_logprobs >= 0) {
     sequence_.score_end = sequence_.length() - 1;
@@ -69,6 +84,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
     // The text continues the prompt, so its leading space is kept.
     detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
   }
+  if (repeats_) repeats_->reserve(sequence_.tokens.capacity());
   replay_history();
 }
 
@@ -84,14 +100,15 @@ void RunningRequest::replay_history() {
     for (const std::int32_t id : drawn) counts_.add_generated(id);
   }
   if (!detokenizer_) return;
+  std::int64_t tokens = 0;
   for (const std::int32_t id : drawn) {
     std::string piece;
     detokenizer_->push(id, piece);
     replayed_bytes_ += piece.size();
-    replayed_bytes_ -= stop_.add(piece).size();
+    replayed_bytes_ -= stop_.add(piece, ++tokens >= request_.sampling.min_tokens).size();
   }
   if (!stop_.stopped()) return;
-  stop_ = StopText(request_.stop);
+  stop_ = StopText(request_.stop, stop_end());
   replayed_bytes_ = 0;
 }
 
@@ -136,7 +153,9 @@ void RunningRequest::poll_reader(double now) {
 }
 
 void RunningRequest::started(double now) {
-  if (!started_) started_ = since_ = now;
+  if (started_) return;
+  started_ = since_ = now;
+  channel_->cached_tokens = sequence_.cached;
 }
 
 void RunningRequest::accept_score(const RowScore& score) {
@@ -164,9 +183,18 @@ void RunningRequest::add_to_digest(std::span<const float> logits) {
 }
 
 SampleRow RunningRequest::row(std::span<float> logits) const {
+  std::span<const std::int32_t> drawn;
+  if (!request_.shared->bad_words.empty()) {
+    drawn = std::span(sequence_.tokens).last(to_size(request_.continued + generated_));
+  }
   return {.logits = logits,
           .params = &request_.sampling,
           .counts = needs_counts_ ? &counts_ : nullptr,
+          .repeats = repeats_ ? &*repeats_ : nullptr,
+          .bad_words = request_.shared->bad_words,
+          .allowed = request_.shared->allowed,
+          .drawn = drawn,
+          .surprise_max = surprise_max_,
           .index = static_cast<std::uint64_t>(request_.continued + generated_)};
 }
 
@@ -175,17 +203,20 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   count_draw(now);
   Delta delta;
   if (drawn.id < 0) {
-    finish(FinishReason::kError, no_token(sequence_.length()));
+    const std::int64_t tokens = sequence_.length();
+    finish(FinishReason::kError,
+           drawn.excludes_all ? all_excluded(tokens, request_) : no_token(tokens));
     return -1;
   }
   if (is_end(drawn.id)) {
+    if (request_.include_stop) add_text(drawn.id, delta.text);
     flush_text(delta.text);
     if (!delta.text.empty()) push(std::move(delta));
     finish(FinishReason::kStop);
     return -1;
   }
   ++generated_;
-  if (needs_counts_) counts_.add_generated(drawn.id);
+  add_to_history(drawn);
   delta.ids.push_back(drawn.id);
   if (request_.sampling.logprobs >= 0) {
     delta.logprobs.push_back(
@@ -201,12 +232,23 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   return -1;
 }
 
+/// Updates what later draws depend on. Mirostat lowers its limit after a surprise above the target.
+void RunningRequest::add_to_history(const Drawn& drawn) {
+  if (needs_counts_) counts_.add_generated(drawn.id);
+  if (repeats_) repeats_->add(drawn.id);
+  const SamplingParams& p = request_.sampling;
+  if (p.mirostat == 0 || p.temperature == 0) return;
+  surprise_max_ -=
+      static_cast<double>(p.mirostat_eta) * (drawn.surprise - static_cast<double>(p.mirostat_tau));
+}
+
 void RunningRequest::count_draw(double now) {
   const double spent = now - *since_;
   since_ = now;
   last_gap_ = drawn_ == 0 ? 0 : spent;
   if (drawn_++ == 0) {
     first_token_ = now;
+    ready_ = prompt_tokens_;
     outcome_.prefill_seconds = spent;
   } else {
     outcome_.decode_seconds += spent;
@@ -219,11 +261,15 @@ bool RunningRequest::is_end(std::int32_t id) const {
   return std::find(ends.begin(), ends.end(), id) != ends.end();
 }
 
+StopEnd RunningRequest::stop_end() const {
+  return request_.include_stop ? StopEnd::kBehind : StopEnd::kBefore;
+}
+
 void RunningRequest::add_text(std::int32_t id, std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->push(id, piece);
-  release_text(stop_.add(piece), text);
+  release_text(stop_.add(piece, may_stop()), text);
 }
 
 void RunningRequest::release_text(std::string_view more, std::string& text) {
@@ -232,13 +278,13 @@ void RunningRequest::release_text(std::string_view more, std::string& text) {
   text += more.substr(known);
 }
 
-/// Delivers the text that was held back, up to a stop string if it contains one.
+/// Delivers the text that was held back. If a stop string ends this text, drops the rest.
 void RunningRequest::flush_text(std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->finish(piece);
   if (INGOT_MUTANT(23)) return;
-  release_text(stop_.add(piece), text);
+  release_text(stop_.add(piece, may_stop()), text);
   release_text(stop_.finish(), text);
 }
 
@@ -258,6 +304,7 @@ RequestRecord RunningRequest::record(double origin, double now) const {
           .end_seconds = now - origin,
           .prompt_tokens = prompt_tokens_,
           .cached_tokens = sequence_.cached,
+          .computed_tokens = computed_tokens(),
           .miss = sequence_.miss,
           .generated_tokens = generated_,
           .max_tokens = limit_,
@@ -268,11 +315,14 @@ RequestRecord RunningRequest::record(double origin, double now) const {
 
 void RunningRequest::finish(FinishReason reason, std::optional<Error> error) {
   finish_ = reason;
+  if (reason == FinishReason::kLength && started_) ready_ = prompt_tokens_;
   outcome_.finish = reason;
   outcome_.stop = stop_.stop();
   outcome_.error = std::move(error);
   outcome_.generated_tokens = generated_;
+  outcome_.is_first_choice = choices_ > 0;
   outcome_.cached_tokens = sequence_.cached;
+  outcome_.computed_tokens = computed_tokens();
   outcome_.miss = sequence_.miss;
   outcome_.preemptions = sequence_.preemptions;
   if (started_) outcome_.queue_seconds = *started_ - queued_;

@@ -14,7 +14,9 @@
 #include "runtime/observe/step_trace.h"
 #include "runtime/request.h"
 #include "runtime/sampling/digest.h"
+#include "runtime/sampling/repeats.h"
 #include "runtime/sampling/sampler.h"
+#include "runtime/sampling/shared_sampling.h"
 #include "runtime/sampling/token_counts.h"
 #include "runtime/schedule/sequence.h"
 #include "runtime/stop_text.h"
@@ -27,9 +29,11 @@ namespace ingot {
 class RunningRequest {
  public:
   /// `check_request` must have accepted `request`. The request's end_ids must include the model's
-  /// end tokens. `time` is the time of submission. `tokenizer` may be null.
+  /// end tokens, and `request.shared` must be there. `time` is the time of submission. `tokenizer`
+  /// may be null. `repeats` is DRY's history of the prompt.
   RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
-                 KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
+                 KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer,
+                 const std::optional<RepeatHistory>& repeats);
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
@@ -43,6 +47,9 @@ class RunningRequest {
   double paused_since() const { return paused_since_; }
   /// Returns the name of the parameter that limits the time to the request's end, for errors.
   std::string_view end_limit() const { return request_.end_limit; }
+  /// Returns that limit, and how much of it had passed before the submission.
+  double end_seconds() const { return request_.end_seconds; }
+  double elapsed_seconds() const { return request_.elapsed_seconds; }
   /// Returns whether the request draws no tokens and already has all its scores and hidden states.
   bool is_done() const {
     return limit_ == 0 && sequence_.score_next >= sequence_.score_end &&
@@ -51,6 +58,8 @@ class RunningRequest {
 
   /// Records that a step has rows of this request. The first call sets the request's start time.
   void started(double now);
+  /// Records how much of the prompt has keys and values. Call it after each commit.
+  void note_computed() { ready_ = std::max(ready_, std::min(prompt_tokens_, sequence_.computed)); }
   void accept_score(const RowScore& score);
   /// Adds a row of hidden states to the outcome. Ends the request if a value is not finite.
   void accept_hidden(std::span<const float> row);
@@ -81,10 +90,18 @@ class RunningRequest {
 
  private:
   void want_hidden(std::int64_t hidden_size);
+  /// Returns the prompt tokens that steps computed. A preemption does not lower the number.
+  std::int64_t computed_tokens() const {
+    return std::max<std::int64_t>(0, ready_ - sequence_.cached);
+  }
   std::int64_t tokens_min() const;
   void count_draw(double now);
   bool is_end(std::int32_t id) const;
+  /// Returns whether min_tokens tokens are drawn, so that a stop string may end the text.
+  bool may_stop() const { return request_.continued + generated_ >= request_.sampling.min_tokens; }
+  StopEnd stop_end() const;
   void replay_history();
+  void add_to_history(const Drawn& drawn);
   void add_text(std::int32_t id, std::string& text);
   void release_text(std::string_view more, std::string& text);
   void flush_text(std::string& text);
@@ -94,6 +111,7 @@ class RunningRequest {
   std::shared_ptr<Channel> channel_;
   Sequence sequence_;
   std::int64_t prompt_tokens_ = 0;
+  std::int64_t ready_ = 0;  ///< largest number of prompt tokens that had keys and values so far
   std::int32_t choices_ = 0;
   std::optional<FinishReason> finish_;
   std::int64_t limit_ = 0;      ///< limit on the tokens to generate
@@ -101,6 +119,8 @@ class RunningRequest {
   std::int64_t drawn_ = 0;      ///< number of drawn tokens, including an end token
   bool needs_counts_ = false;
   TokenCounts counts_;
+  std::optional<RepeatHistory> repeats_;  ///< present if DRY acts
+  double surprise_max_ = 0;               ///< mirostat's limit on a token's surprise, in bits
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;

@@ -13,7 +13,7 @@ namespace {
 
 Error broken(const std::string& why) { return {ErrorCode::kInternal, why}; }
 
-class StepGuardTest : public testing::Test {
+class StepGuardTest : public ::testing::Test {
  protected:
   bool attempt(FunctionRef<void(bool)> body) {
     return guard_.attempt(body, [this](const Error& e) { failures_.push_back(e.message()); });

@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-StopText::StopText(std::span<const std::string> stops) : nodes_(1) {
+StopText::StopText(std::span<const std::string> stops, StopEnd end) : end_(end), nodes_(1) {
   for (const std::string& stop : stops) {
     INGOT_CHECK(!stop.empty(), "an empty stop string");
     insert(stop, static_cast<std::int32_t>(lengths_.size()));
@@ -66,14 +66,19 @@ bool StopText::decided() const {
   return found_ != kNone && seen_ - node.depth >= found_start_;
 }
 
-std::string StopText::add(std::string_view piece) {
+/// The byte offset at which the found stop string ends the text.
+std::int64_t StopText::stop_end() const {
+  return found_start_ + (end_ == StopEnd::kBehind ? at(lengths_, found_) : 0);
+}
+
+std::string StopText::add(std::string_view piece, bool may_stop) {
   if (stopped_) return {};
   held_ += piece;
   for (const char byte : piece) {
     node_ = next(node_, byte);
     ++seen_;
     const std::int32_t stop = at(nodes_, node_).stop;
-    if (stop != kNone) {
+    if (stop != kNone && may_stop) {
       const std::int64_t start = seen_ - at(lengths_, stop);
       if (found_ == kNone || start < found_start_) {
         found_ = stop;
@@ -82,7 +87,7 @@ std::string StopText::add(std::string_view piece) {
     }
     if (decided()) {
       stopped_ = true;
-      return release(found_start_);
+      return release(stop_end());
     }
   }
   return release(seen_ - at(nodes_, node_).depth);
@@ -90,7 +95,7 @@ std::string StopText::add(std::string_view piece) {
 
 std::string StopText::finish() {
   stopped_ = found_ != kNone;
-  return release(stopped_ ? found_start_ : seen_);
+  return release(stopped_ ? stop_end() : seen_);
 }
 
 /// Releases the text up to byte `end`. Erases released text only when it is more than half of

@@ -1,4 +1,4 @@
-// StopText: ends a text at its first stop string, without releasing any part of that string.
+// StopText: ends a text at its first stop string, before that string or behind it.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,32 @@
 
 namespace ingot {
 
+/// Where a stop string ends a text.
+enum class StopEnd {
+  kBefore,  ///< before the stop string
+  kBehind,  ///< behind the stop string, which stays in the text
+};
+
 /// Searches one choice's text, piece by piece, for stop strings.
 ///
 /// Holds back the longest end of the text that could begin a stop string, and releases all earlier
-/// text. The text ends where its first stop string starts, no matter where pieces end. If one stop
-/// string is complete but another with an earlier start may still follow, StopText waits for more
-/// bytes or the text's end. If several stop strings start at one byte, the shortest ends the text.
+/// text. The text ends where its first stop string starts (or ends, with `StopEnd::kBehind`), no
+/// matter where pieces end. If one stop string is complete but another with an earlier start may
+/// still follow, StopText waits for more bytes or the text's end. If several stop strings start at
+/// one byte, the shortest ends the text.
 ///
 /// Time is linear in the text's bytes, memory in the stop strings' bytes (Aho and Corasick, 1975).
 /// If stop strings and pieces consist of whole UTF-8 characters, the released text does too.
 class StopText {
  public:
   /// `stops` must not contain an empty string. If `stops` is empty, `add` returns all text at once.
-  explicit StopText(std::span<const std::string> stops = {});
+  explicit StopText(std::span<const std::string> stops = {}, StopEnd end = StopEnd::kBefore);
 
-  /// Adds a piece, which may be empty. Returns the released text, which is empty after a stop.
-  std::string add(std::string_view piece);
+  /// Adds a piece, which may be empty. Returns the released text, which is empty after a stop. A
+  /// stop string counts only if `may_stop` is true for the piece with its last byte.
+  std::string add(std::string_view piece, bool may_stop = true);
   /// Ends the text, so that incomplete stop strings no longer count. Returns the text that was held
-  /// back. If this text has a stop string, returns only the text before it.
+  /// back. If this text has a stop string, returns only the text up to the stop.
   std::string finish();
 
   /// Returns whether a stop string ended the text.
@@ -53,8 +61,10 @@ class StopText {
   std::int32_t child(std::int32_t node, char byte) const;
   std::int32_t next(std::int32_t node, char byte) const;
   bool decided() const;
+  std::int64_t stop_end() const;
   std::string release(std::int64_t end);
 
+  StopEnd end_;
   std::vector<Node> nodes_;
   std::vector<std::int64_t> lengths_;  ///< length of each stop string in bytes
   std::int32_t node_ = 0;              ///< node of the longest prefix that the text ends with

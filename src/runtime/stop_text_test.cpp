@@ -37,6 +37,23 @@ TEST(StopText, NothingOfTheStopStringIsShown) {
   EXPECT_EQ(shown({"stop"}, {"stop"}), "|");
 }
 
+TEST(StopText, BehindKeepsTheStopStringAndNothingMore) {
+  const auto kept = [](const std::vector<std::string>& stops,
+                       const std::vector<std::string>& pieces) {
+    StopText text(stops, StopEnd::kBehind);
+    const std::string all = shown(text, pieces);
+    EXPECT_TRUE(text.stopped());
+    return all;
+  };
+  EXPECT_EQ(kept({"END"}, {"aE", "N", "Dmore", "x"}), "a||END||");
+  // "abcd" may still follow "bc", until the text ends or continues otherwise.
+  EXPECT_EQ(kept({"bc", "abcd"}, {"xabc", "dz"}), "x|abcd|");
+  EXPECT_EQ(kept({"bc", "abcd"}, {"xabc", "e"}), "x|abc|");
+  EXPECT_EQ(kept({"bc", "abcd"}, {"xabc"}), "x|abc");
+  // Both start at one byte, so the shorter one ends the text.
+  EXPECT_EQ(kept({"aaa", "a"}, {"xaaa"}), "xa|");
+}
+
 TEST(StopText, TheEarliestStartWins) {
   // "bc" is complete first, but "abcd" may have started before it.
   EXPECT_EQ(shown({"bc", "abcd"}, {"xabc", "d"}), "x||");
@@ -69,6 +86,23 @@ TEST(StopText, CharactersStayWhole) {
   EXPECT_EQ(shown({"a\u00e9"}, {"a", "\u00e8"}), "|a\u00e8|");
 }
 
+TEST(StopText, AStopThatEndsTooEarlyIsText) {
+  StopText text(std::vector<std::string>{"ab", "cd"});
+  std::string all = text.add("xab", false);
+  all += text.add("abc", false);
+  EXPECT_FALSE(text.stopped());
+  all += text.add("d", true);  // began too early, but ends in time
+  EXPECT_TRUE(text.stopped());
+  EXPECT_EQ(all, "xabab");
+  EXPECT_EQ(text.stop(), 1);
+
+  StopText last(std::vector<std::string>{"ab"});
+  all = last.add("ab", false);
+  all += last.finish();
+  EXPECT_EQ(all, "ab") << "the end of the text does not make it a stop";
+  EXPECT_EQ(last.stop(), -1);
+}
+
 TEST(StopText, HostileRepetition) {
   // Nearly every byte of the text lies in a beginning of all 16 stop strings that is a kilobyte
   // long.
@@ -91,11 +125,13 @@ struct Found {
   std::int32_t stop = -1;
 };
 
-/// By searching for each string: the earliest start, of these the shortest, then the first.
-Found find_stop(const std::string& text, const std::vector<std::string>& stops) {
+/// By searching for each string: the earliest start, of these the shortest, then the first. Strings
+/// that end in the first `fixed` bytes do not count.
+Found find_stop(const std::string& text, std::size_t fixed, const std::vector<std::string>& stops) {
   Found best;
   for (std::size_t i = 0; i < stops.size(); ++i) {
-    const std::size_t start = text.find(stops[i]);
+    const std::size_t size = stops[i].size();
+    const std::size_t start = text.find(stops[i], fixed < size ? 0 : fixed - size + 1);
     if (start == std::string::npos || start > best.start) continue;
     if (start == best.start &&
         stops[i].size() >= stops[static_cast<std::size_t>(best.stop)].size()) {
@@ -106,11 +142,11 @@ Found find_stop(const std::string& text, const std::vector<std::string>& stops) 
   return best;
 }
 
-/// The longest end of the text that begins a stop string.
+/// The longest end of the text that begins a stop string, or is a stop string without effect.
 std::size_t open_bytes(const std::string& text, const std::vector<std::string>& stops) {
   std::size_t longest = 0;
   for (const std::string& stop : stops) {
-    for (std::size_t n = 1; n < stop.size() && n <= text.size(); ++n) {
+    for (std::size_t n = 1; n <= stop.size() && n <= text.size(); ++n) {
       if (text.ends_with(std::string_view(stop).substr(0, n))) longest = std::max(longest, n);
     }
   }
@@ -131,20 +167,29 @@ TEST(StopText, AgreesWithASearchOfTheWholeText) {
     const auto letters = static_cast<unsigned>(1 + random() % 3);
     std::vector<std::string> stops(random() % 5);
     for (std::string& s : stops) s = random_text(1 + random() % 7, letters, random);
-    StopText text(stops);
+    const StopEnd end = random() % 2 == 0 ? StopEnd::kBefore : StopEnd::kBehind;
+    const int fixed_pieces = random() % 2 == 0 ? 0 : static_cast<int>(random() % 8);
+    StopText text(stops, end);
     std::string fed;
+    std::size_t fixed = 0;  // bytes of pieces in which no string may end the text
     std::string out;
     for (int piece_number = 0; !text.stopped() && piece_number < 20; ++piece_number) {
       const std::string piece = random_text(random() % 4, letters, random);
+      const bool may_stop = piece_number >= fixed_pieces;
       fed += piece;
-      out += text.add(piece);
-      if (find_stop(fed, stops).stop < 0) {
+      if (!may_stop) fixed = fed.size();
+      out += text.add(piece, may_stop);
+      if (find_stop(fed, fixed, stops).stop < 0) {
         ASSERT_EQ(out, fed.substr(0, fed.size() - open_bytes(fed, stops))) << "run " << run;
       }
     }
     const std::string last = text.finish();
-    const Found want = find_stop(fed, stops);
-    ASSERT_EQ(out + last, fed.substr(0, want.start)) << "run " << run << ", " << fed;
+    const Found want = find_stop(fed, fixed, stops);
+    std::size_t length = std::min(want.start, fed.size());
+    if (want.stop >= 0 && end == StopEnd::kBehind) {
+      length += stops[static_cast<std::size_t>(want.stop)].size();
+    }
+    ASSERT_EQ(out + last, fed.substr(0, length)) << "run " << run << ", " << fed;
     ASSERT_EQ(text.stop(), want.stop) << "run " << run << ", " << fed;
     stopped += text.stopped() ? 1 : 0;
   }

@@ -16,6 +16,7 @@ Stream& Stream::operator=(Stream&& other) noexcept {
 std::optional<Delta> Stream::next() {
   std::optional<Delta> delta(std::in_place);
   if (!channel_->deltas.pop(*delta)) return std::nullopt;
+  delta->cached_tokens = channel_->cached_tokens;
   tell_taken();
   return delta;
 }
@@ -28,6 +29,7 @@ std::optional<Delta> Stream::try_next() {
 
 bool Stream::try_next(Delta& delta) {
   if (!channel_->deltas.try_pop(delta)) return false;
+  delta.cached_tokens = channel_->cached_tokens;
   tell_taken();
   return true;
 }

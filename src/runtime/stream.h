@@ -47,6 +47,7 @@ struct Channel {
   bool is_cancelled() const { return cancelled_at.load(std::memory_order_relaxed) < kNever; }
 
   DeltaQueue deltas;                         ///< only the engine pushes to it and closes it
+  std::int64_t cached_tokens = 0;            ///< the engine writes it before the first delta
   Outcome outcome;                           ///< the engine writes it before it closes `deltas`
   std::atomic<double> cancelled_at{kNever};  ///< time of the first cancel; kNever if there is none
   std::shared_ptr<Doorbell> bell;            ///< wakes the engine

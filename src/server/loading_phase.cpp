@@ -1,7 +1,7 @@
 // LoadingPhase: answers 503 to all requests except /livez.
 #include "server/loading_phase.h"
 
-#include "server/common/api_error.h"
+#include "server/common/request_id.h"
 #include "server/operator/endpoints.h"
 #include "server/routes.h"
 
@@ -13,11 +13,12 @@ std::variant<Admitted, HttpResponse> LoadingHandler::admit(const HttpRequest& re
   if (match.route != nullptr && match.route->handler == livez) {
     return HttpResponse{.body = std::string(kGoodState)};
   }
-  return error_response({503, "loading", "the model is being loaded"}, match.errors);
+  return refusal_response({503, "loading", "the model is being loaded"}, error_form(match, request),
+                          new_request_id());
 }
 
-HttpResponse LoadingHandler::refusal(const HttpRefusal& refusal, const HttpRequest* /*request*/) {
-  return error_response({refusal.status, "invalid_http", refusal.message});
+HttpResponse LoadingHandler::refusal(const HttpRefusal& refusal, const HttpRequest& request) {
+  return invalid_http_response(refusal, request, routes());
 }
 
 }  // namespace ingot

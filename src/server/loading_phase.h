@@ -10,7 +10,7 @@ namespace ingot {
 class LoadingHandler : public RequestHandler {
  public:
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
-  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) override;
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest& request) override;
   bool is_closing() const override { return true; }
 };
 

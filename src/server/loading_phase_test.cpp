@@ -75,6 +75,20 @@ TEST_F(LoadingTest, TheProcessLivesAndHasNoModel) {
   EXPECT_NE(ask("POST", "/v1/messages").find(R"("type":"overloaded_error")"), std::string::npos);
 }
 
+TEST_F(LoadingTest, ErrorsOfAnthropicsPathsHaveTheRequestsId) {
+  server_.answer_until_paused(loading_, {});
+  auto malformed = connection();
+  asio::write(malformed, asio::buffer(std::string("POST /v1/messages HTTP/1.1\r\nX\r\n\r\n")));
+  for (const std::string& answer : {ask("POST", "/v1/messages/x"), rest(malformed)}) {
+    const std::string name = "\r\nrequest-id: ";
+    const std::size_t at = answer.find(name);
+    ASSERT_NE(at, std::string::npos) << answer;
+    const std::string id = answer.substr(at + name.size(), 32);
+    EXPECT_NE(answer.find(cat(R"("request_id":")", id, R"("})")), std::string::npos) << answer;
+    EXPECT_NE(answer.find(R"({"type":"error","error":{)"), std::string::npos) << answer;
+  }
+}
+
 TEST_F(LoadingTest, OtherThreadsGoOnWhereItEnded) {
   server_.answer_until_paused(loading_, {});
   auto idle = connection();

@@ -2,8 +2,12 @@
 #include "server/routes.h"
 
 #include <array>
+#include <optional>
+#include <utility>
 
+#include "base/text.h"
 #include "server/anthropic/endpoints.h"
+#include "server/common/service.h"
 #include "server/openai/endpoints.h"
 #include "server/operator/endpoints.h"
 
@@ -15,10 +19,17 @@ using enum Access;
 using enum ErrorForm;
 using enum RouteKind;
 
+/// For routes that clients of both APIs use.
+constexpr std::optional<ErrorForm> kOfClient{};
+
+Reply front(const Call& call);
+
 constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/chat/completions", kKey, kWork, chat_completions},
     {"POST", "/v1/completions", kKey, kWork, completions},
+    {"POST", "/infill", kKey, kWork, infill},
     {"POST", "/v1/responses", kKey, kWork, responses},
+    {"POST", "/v1/responses/input_tokens", kKey, kText, count_response_tokens},
     {"POST", "/v1/messages", kKey, kWork, messages, kAnthropic},
     {"POST", "/v1/messages/count_tokens", kKey, kText, count_tokens, kAnthropic},
     {"POST", "/v1/embeddings", kKey, kWork, embeddings},
@@ -27,9 +38,10 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"GET", "/tokenizer_info", kKey, kState, tokenizer_info},
     {"POST", "/apply-template", kKey, kText, apply_template},
     {"GET", "/props", kKey, kState, props},
+    {"GET", "/version", kKey, kState, version},
     {"GET", "/", kKey, kState, front},
-    {"GET", "/v1/models", kKey, kState, list_models},
-    {"GET", "/v1/models/{name}", kKey, kState, get_model},
+    {"GET", "/v1/models", kKey, kState, list_models, kOfClient},
+    {"GET", "/v1/models/{name}", kKey, kState, get_model, kOfClient},
     {"DELETE", "/v1/requests/{id}", kKey, kState, cancel_request},
     {"GET", "/metrics", kKey, kState, metrics},
     {"GET", "/health", kPublic, kState, health},
@@ -47,6 +59,14 @@ constexpr auto kAdminRoutes = std::to_array<Route>({
     {"GET", "/livez", kPublic, kState, livez},
     {"GET", "/readyz", kPublic, kState, readyz},
 });
+
+/// GET /: names the model and lists all routes.
+Reply front(const Call& call) {
+  const ServiceOptions& options = call.service.options();
+  std::string text = cat("ingot ", options.version, " serves ", options.model_name, "\n\n");
+  for (const Route& route : kRoutes) text += cat(route.method, " ", route.path, "\n");
+  return HttpResponse{.type = "text/plain; charset=utf-8", .body = std::move(text)};
+}
 
 }  // namespace
 

@@ -61,6 +61,26 @@ TEST(Routes, OtherPathsLeadNowhere) {
   }
 }
 
+TEST(Routes, ErrorsHaveTheFormOfThePathOrOfTheClient) {
+  const auto form = [](std::string_view path, bool is_anthropic) {
+    HttpRequest request;
+    if (is_anthropic) request.fields.emplace_back("anthropic-version", "2023-06-01");
+    return error_form(find_route(routes(), "GET", path), request);
+  };
+  for (const char* path : {"/v1/messages", "/v1/messages/", "/messages/count_tokens",
+                           "/v1/messages/batches", "/v1/messages/a/b", "/messages/x"}) {
+    EXPECT_EQ(form(path, false), ErrorForm::kAnthropic) << path;
+    EXPECT_EQ(form(path, true), ErrorForm::kAnthropic) << path;
+  }
+  for (const char* path : {"/v1/models", "/models/org/x", "/v1/files", "/v1/messagesx"}) {
+    EXPECT_EQ(form(path, false), ErrorForm::kOpenAi) << path;
+    EXPECT_EQ(form(path, true), ErrorForm::kAnthropic) << path;
+  }
+  for (const char* path : {"/v1/chat/completions", "/v1/responses/input_tokens", "/metrics"}) {
+    EXPECT_EQ(form(path, true), ErrorForm::kOpenAi) << path;
+  }
+}
+
 TEST(Routes, TheIdIsTheLastPart) {
   EXPECT_EQ(path_name("/v1/requests/abc", "/requests/"), "abc");
   EXPECT_EQ(path_name("/v1/requests/abc/", "/requests/"), "abc");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/common/request_gate.h"
 #include "server/common/service.h"
@@ -19,7 +20,9 @@ struct ServerConfig {
   AccessOptions access{};
   ServiceLimits requests{};
 
-  std::optional<std::string> model_name{};     ///< model's name in requests; absent: its file name
+  /// Names of the model in requests, the main one first; empty: the model's file name.
+  std::vector<std::string> model_names{};
+  bool any_model = false;                      ///< accept every model name in requests
   std::optional<std::string> chat_template{};  ///< a name or a file; absent: the model's own
 
   std::int32_t sequences = 0;    ///< limit on running requests; 0: derived from `kv_tokens`

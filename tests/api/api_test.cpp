@@ -55,6 +55,12 @@ TEST_F(ApiTest, AnEmptyTextIsAPromptWithItsFrameAndNoTextIsNone) {
   EXPECT_EQ(error_of([&] { engine_.submit(absent); }), none);
 }
 
+TEST_F(ApiTest, APromptThatBeginsWithBosGetsNoSecondOne) {
+  Request request = text_request("<s>the hen", 1);
+  request.prompt.encode.parse_special = true;
+  EXPECT_EQ(engine_.generate(request).prompt_ids, engine_.encode("the hen"));
+}
+
 TEST_F(ApiTest, TextAfterEmbeddingsHasNoBeginning) {
   Request request = text_request("the hen", 1);
   request.prompt.embeddings.assign(64, 0.5f);
@@ -353,7 +359,7 @@ TEST_F(ApiTest, RequestsThatCannotBeAreRefusedByName) {
   };
   says("prompt: it has both", [](Request& r) { r.prompt.ids = {1}; });
   says("prompt: it has no", [](Request& r) { r.prompt = {}; });
-  says("prompt_ids: token 320", [](Request& r) { r.prompt = {.ids = {1, 320}}; });
+  says("prompt_ids[1] is token 320", [](Request& r) { r.prompt = {.ids = {1, 320}}; });
   says("prompt: it has 129",
        [](Request& r) { r.prompt = {.ids = std::vector<std::int32_t>(129, 1)}; });
   says("embeddings: 63 values", [](Request& r) { r.prompt.embeddings.resize(63); });
@@ -362,11 +368,12 @@ TEST_F(ApiTest, RequestsThatCannotBeAreRefusedByName) {
   says("max_tokens", [](Request& r) { r.max_tokens = -1; });
   says("top_p", [](Request& r) { r.sampling.top_p = 2; });
   says("logit_bias", [](Request& r) { r.sampling.logit_bias = {{3, 1}, {2, 1}, {3, 1}}; });
-  says("stop: ", [](Request& r) { r.stop = {""}; });
-  says("stop_token_ids holds token 320", [](Request& r) { r.stop_token_ids = {320}; });
+  says("stop[1] has 0 bytes", [](Request& r) { r.stop = {"a", ""}; });
+  says("stop[0] is not valid UTF-8", [](Request& r) { r.stop = {"\xff"}; });
+  says("stop_token_ids[0] is token 320", [](Request& r) { r.stop_token_ids = {320}; });
   says("prompt_logprobs: 21", [](Request& r) { r.prompt_logprobs = 21; });
   EXPECT_EQ(error_of([&] { engine_.hidden_states({.ids = {-1}}); }).substr(0, 13),
-            code(ErrorCode::kInvalid) + "prompt_ids:");
+            code(ErrorCode::kInvalid) + "prompt_ids[");
 }
 
 }  // namespace

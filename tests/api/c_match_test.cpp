@@ -57,6 +57,66 @@ const Case kCases[] = {
        r.logit_bias = kBias;
        r.logit_bias_count = 2;
      }},
+    {[](Request& r) {
+       r.sampling.top_k = 3;
+       r.sampling.dry_multiplier = 3;
+       r.sampling.dry_base = 2;
+       r.sampling.dry_allowed_length = 1;
+       r.sampling.dry_penalty_last_n = 9;
+       r.sampling.dry_sequence_breakers = {"t", "nd"};
+     },
+     [](ingot_request& r) {
+       r.top_k = 3;
+       r.dry_multiplier = 3;
+       r.dry_base = 2;
+       r.dry_allowed_length = 1;
+       r.dry_penalty_last_n = 9;
+       r.dry_sequence_breakers = kStop;
+       r.dry_sequence_breaker_count = 2;
+     }},
+    {[](Request& r) {
+       r.sampling.top_k = 3;
+       r.sampling.dry_multiplier = 3;
+       r.sampling.dry_allowed_length = 1;
+     },
+     [](ingot_request& r) {
+       r.top_k = 3;
+       r.dry_multiplier = 3;
+       r.dry_allowed_length = 1;
+     }},
+    {[](Request& r) {
+       r.sampling.bad_words = {"t", "nd"};
+     },
+     [](ingot_request& r) {
+       r.bad_words = kStop;
+       r.bad_word_count = 2;
+     }},
+    {[](Request& r) {
+       r.sampling.allowed_token_ids = {2, 274, 290};
+     },
+     [](ingot_request& r) {
+       r.allowed_token_ids = kEnds;
+       r.allowed_token_count = 3;
+     }},
+    {[](Request& r) { r.sampling.top_n_sigma = 1; }, [](ingot_request& r) { r.top_n_sigma = 1; }},
+    {[](Request& r) {
+       r.sampling.mirostat = 2;
+       r.sampling.mirostat_tau = 2;
+       r.sampling.mirostat_eta = 0.5f;
+     },
+     [](ingot_request& r) {
+       r.mirostat = 2;
+       r.mirostat_tau = 2;
+       r.mirostat_eta = 0.5f;
+     }},
+    {[](Request& r) {
+       r.sampling.xtc_probability = 0.5f;
+       r.sampling.xtc_threshold = 0.001f;
+     },
+     [](ingot_request& r) {
+       r.xtc_probability = 0.5f;
+       r.xtc_threshold = 0.001f;
+     }},
     {[](Request& r) { r.sampling.seed = 4; }, [](ingot_request& r) { r.seed = 4; }},
     {[](Request& r) { r.sampling.choice = 4; }, [](ingot_request& r) { r.choice = 4; }},
     {[](Request& r) { r.continued = 2; }, [](ingot_request& r) { r.continued = 2; }},
@@ -178,6 +238,10 @@ TEST_F(CMatchTest, DefaultsAreThoseOfTheCppApi) {
   EXPECT_EQ(c.sessions, o.sessions);
   EXPECT_EQ(c.threadless, o.threadless);
   EXPECT_EQ(ingot_default_request().max_tokens, Request().max_tokens);
+  const ingot_request r = ingot_default_request();
+  const std::vector<std::string> breakers(r.dry_sequence_breakers,
+                                          r.dry_sequence_breakers + r.dry_sequence_breaker_count);
+  EXPECT_EQ(breakers, Request().sampling.dry_sequence_breakers);
 }
 
 TEST_F(CMatchTest, EveryOptionArrives) {

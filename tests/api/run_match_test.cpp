@@ -75,6 +75,31 @@ TEST(RunMatchTest, EveryParameterDoesWhatItsFlagDoes) {
        [](Request& r) {
          r.sampling.logit_bias = {{300, 9}, {290, 8}};
        }},
+      {"--temperature 2 --top-n-sigma 1", [](Request& r) { r.sampling.top_n_sigma = 1; }},
+      {"--temperature 2 --top-k 3 --dry-multiplier 5 --dry-allowed-length 1",
+       [](Request& r) {
+         r.sampling.top_k = 3;
+         r.sampling.dry_multiplier = 5;
+         r.sampling.dry_allowed_length = 1;
+       }},
+      {"--temperature 2 --mirostat 2 --mirostat-tau 2",
+       [](Request& r) {
+         r.sampling.mirostat = 2;
+         r.sampling.mirostat_tau = 2;
+       }},
+      {"--temperature 2 --xtc-probability 1 --xtc-threshold 0.001",
+       [](Request& r) {
+         r.sampling.xtc_probability = 1;
+         r.sampling.xtc_threshold = 0.001f;
+       }},
+      {"--temperature 2 --bad-words t --bad-words a",
+       [](Request& r) {
+         r.sampling.bad_words = {"t", "a"};
+       }},
+      {"--temperature 2 --allowed-token-ids 290,274",
+       [](Request& r) {
+         r.sampling.allowed_token_ids = {290, 274};
+       }},
       {"--temperature 2 --max-tokens 7", [](Request& r) { r.max_tokens = 7; }},
       {"--temperature 2 --stop t", [](Request& r) { r.stop = {"t"}; }},
   };

@@ -30,6 +30,11 @@ Request drawing_request(std::int64_t tokens) {
                       .presence_penalty = 0.4f,
                       .frequency_penalty = 0.3f,
                       .logit_bias = {{290, 1}, {274, -1}},
+                      .dry_multiplier = 0.5f,
+                      .dry_sequence_breakers = {"e"},
+                      .bad_words = {"zz"},
+                      .top_n_sigma = 4,
+                      .xtc_probability = 0.25f,
                       .seed = 11,
                       .choice = 2};
   request.min_tokens = 30;
@@ -91,6 +96,10 @@ TEST_F(SessionTest, EveryMemberThatDrawsComesBack) {
   ASSERT_EQ(s.logit_bias.size(), 2u);
   EXPECT_EQ(s.logit_bias[0].id, 274) << "by id";
   EXPECT_EQ(s.logit_bias[0].bias, -1);
+  EXPECT_EQ(std::tie(s.dry_multiplier, s.dry_sequence_breakers, s.bad_words, s.top_n_sigma),
+            std::tie(t.dry_multiplier, t.dry_sequence_breakers, t.bad_words, t.top_n_sigma));
+  EXPECT_EQ(std::tie(s.xtc_probability, s.allowed_token_ids),
+            std::tie(t.xtc_probability, t.allowed_token_ids));
   EXPECT_EQ(std::tie(r.min_tokens, r.stop, r.stop_token_ids, r.ignore_eos),
             std::tie(saved.min_tokens, saved.stop, saved.stop_token_ids, saved.ignore_eos));
   EXPECT_EQ(r.domain, 7u);

@@ -134,7 +134,7 @@ class Session(TerminalTest):
 
     def session(self):
         saved = self.path("saved.json")
-        talk = self.talk("--ctx", "100000", "--log-level", "error")
+        talk = self.talk("--ctx", "100000", "--log-level", "error", "--seed", "0")
         talk.say("/help")
         talk.say("Hello there.")
         talk.say("/system Be odd.")
@@ -194,6 +194,17 @@ class Turns(TerminalTest):
         talk.say("/regen")
         again = re.search(r"last prompt (\d+) tokens, (\d+) from the cache", talk.answer("/stats"))
         self.assertEqual((int(again[1]), int(again[2])), (prompt, (prompt - 1) // 16 * 16))
+
+    def test_the_seed_is_new_at_each_start_and_shown(self):
+        def seed(talk):
+            return int(re.search(r"^seed (\d+)$", talk.answer("/stats"), re.M)[1])
+        talk = self.talk()
+        drawn = seed(talk)
+        self.assertLess(drawn, 1 << 53)
+        self.assertNotEqual(seed(self.talk()), drawn)
+        talk.say("/set seed 7")
+        self.assertEqual(seed(talk), 7)
+        self.assertEqual(seed(self.talk("--seed", "8")), 8)
 
     def test_a_stopped_reply_belongs_to_the_conversation(self):
         talk = self.talk("--ctx", "100000", "--log-level", "error")

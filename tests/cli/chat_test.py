@@ -23,7 +23,7 @@ class Pipe(ingot.CliTest):
     def reply_of_run(self, messages, *flags):
         """What `ingot run` says to the text that the template makes of these messages."""
         result = self.assert_done(ingot.run("run", self.chat, "-p", chat_model.render(messages),
-                                            "--json", *flags))
+                                            "--no-special", "--json", *flags))
         return self.one_json(result)["text"]
 
     def test_replies_are_those_of_the_rendered_conversation(self):
@@ -85,6 +85,11 @@ class Pipe(ingot.CliTest):
         warm = self.talk("hello\n", "--seed", "2", "--temperature", "5", *flags, model=path)
         self.assertNotEqual(self.assert_done(warm).out, one)
 
+    def test_mirostat_is_no_setting_of_the_model(self):
+        model = chat_model.chat_model().set("general.sampling.mirostat", 5, 1)
+        path = self.file("mirostat.gguf", model.build())
+        self.assert_done(self.talk("hello\n", "--max-tokens", "4", model=path))
+
     def test_without_a_template(self):
         last = self.assert_error(ingot.run("chat", self.model), ingot.MODEL, "chat template")
         self.assertIn("--template", last)
@@ -99,6 +104,18 @@ class Pipe(ingot.CliTest):
         result = self.assert_done(self.talk("hello\n", "--template", path, *GREEDY,
                                             model=self.model))
         self.assertEqual(result.out, self.assert_done(self.talk("hello\n", *GREEDY)).out)
+
+    def test_a_template_without_system_message(self):
+        refusing = "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}"
+        path = self.file("no-system.jinja", (refusing + chat_model.TEMPLATE).encode())
+        result = self.assert_done(self.talk("hello\nand now\n", "--system", "be odd", "--template",
+                                            path, *GREEDY))
+        self.assertEqual(result.err.count("warning: the chat template has no system message"), 1)
+        messages = [("user", "be odd\n\nhello")]
+        first = self.reply_of_run(messages, *GREEDY)
+        messages += [("assistant", first), ("user", "and now")]
+        second = self.reply_of_run(messages, *GREEDY)
+        self.assertEqual(result.out.decode(), f"{first}\n{second}\n")
 
     def test_a_template_that_refuses(self):
         path = self.file("refuses.jinja", b"{{ raise_exception('no \x1b[2J system') }}")

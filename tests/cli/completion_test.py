@@ -32,7 +32,8 @@ def all_commands():
 def options(*command):
     """The long options that a command's help lists."""
     text = ingot.run(*command, "--help").out.decode()
-    return set(re.findall(r"^  (?:-[a-z],)?(--[a-z][a-z-]*)", text, re.MULTILINE))
+    lines = re.findall(r"^  (?:-[a-z],)?(--[a-z][a-z,-]*)", text, re.MULTILINE)
+    return {option for line in lines for option in line.split(",") if option}
 
 
 class Completion(ingot.CliTest):

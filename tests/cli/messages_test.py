@@ -32,6 +32,19 @@ class MessagesTest(CliTest):
         self.assertIn("exactly one of", found[2]["error"])
         self.assertIn("messages: expected an array", found[3]["error"])
 
+    def test_system_messages_that_the_template_cannot_express(self):
+        first = "{{ messages[0].content }}|{% for m in messages[1:] if m.role != 'system' %}" \
+                "{{ m.content }}|{% endfor %}"
+        flags = ("--template", self.file("first.jinja", first.encode()), "--json")
+        said = [{"role": role, "content": text}
+                for role, text in (("system", "a"), ("developer", "b"), ("user", "c"))]
+        result = self.assert_done(self.messages({"messages": said}, *flags))
+        self.assertIn("warning: messages: the chat template writes one system message", result.err)
+        text = run("run", self.model, "-p", "a\n\nb|c|", "--max-tokens", "2", "--json")
+        self.assertEqual(json.loads(result.out)["prompt_ids"], json.loads(text.out)["prompt_ids"])
+        later = {"messages": [said[0], said[2], said[1]]}
+        self.assert_error(self.messages(later, *flags), USAGE, "messages[2]", "user message")
+
     def test_a_model_without_template_says_what_to_do(self):
         line = self.assert_error(self.messages({"messages": CHAT}), MODEL)
         self.assertIn("--template takes a file or a built-in one (chatml", line)
@@ -42,7 +55,7 @@ class MessagesTest(CliTest):
                                ({"messages": [{"content": "a"}]}, "no role"),
                                ({"messages": CHAT, "tools": {}}, "tools: expected an array"),
                                ({"messages": CHAT, "chat_template_kwargs": {"tokenize": True}},
-                                "tokenize cannot be set")):
+                                'chat_template_kwargs["tokenize"]: it cannot be set')):
             with self.subTest(chat=chat):
                 self.assertIn(expected, self.assert_error(
                     self.messages(chat, "--template", "chatml"), USAGE))

@@ -26,8 +26,8 @@ class Options(ingot.CliTest):
         numbers = {"--ctx": COMMANDS, "--threads": COMMANDS, "--max-tokens": ("run",),
                    "--seed": ("run",), "--temperature": ("run",), "--sequences": ("inspect",),
                    "--reps": ("bench",)}
-        allowed = {("--temperature", "1.5"), ("--temperature", "1e3"), ("--seed", "0x10"),
-                   ("--seed", "9223372036854775808")}
+        allowed = {("--temperature", "1.5"), ("--temperature", "1e3"), ("--seed", "-1"),
+                   ("--seed", "0x10"), ("--seed", "9223372036854775808")}
         for option, commands in numbers.items():
             for value in HOSTILE:
                 if (option, value) in allowed:
@@ -192,7 +192,8 @@ class Options(ingot.CliTest):
                        b"<s></s><unk>", b"<0x00>", b"\xe2\x96\x81", b"-p", b"--json", b" " * 100,
                        "\u202e\u0000".encode()[:3]):
             with self.subTest(prompt=prompt):
-                result = run("run", self.model, "-p", prompt, "--json", "--max-tokens", "2")
+                result = run("run", self.model, "-p", prompt, "--no-special", "--json",
+                             "--max-tokens", "2")
                 found = self.one_json(self.assert_done(result))
                 # BOS, which the tokenizer puts in front, and never another control token.
                 self.assertEqual(found["prompt_ids"][0], 1)
@@ -284,6 +285,8 @@ class Options(ingot.CliTest):
         self.assertIn("[0.01 - 100]", run("run", "--help").out.decode())
         self.assert_done(run("run", self.model, "-p", "a", "--print-ids", "--max-tokens", "1",
                              "--repetition-penalty", "0.01"))
+        self.assert_done(run("run", self.model, "-p", "a", "--print-ids", "--max-tokens", "1",
+                             "--repeat-penalty", "0.01"))
 
     def test_a_wrong_command_is_named_with_those_that_there_are(self):
         for word in ("nope", "Run"):

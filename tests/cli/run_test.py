@@ -15,7 +15,12 @@ FLAGS = {"max_tokens": "--max-tokens", "temperature": "--temperature", "top_k": 
          "top_p": "--top-p", "min_p": "--min-p", "typical_p": "--typical-p", "seed": "--seed",
          "repetition_penalty": "--repetition-penalty", "presence_penalty": "--presence-penalty",
          "frequency_penalty": "--frequency-penalty", "min_tokens": "--min-tokens",
-         "logprobs": "--logprobs", "prompt_logprobs": "--prompt-logprobs"}
+         "logprobs": "--logprobs", "prompt_logprobs": "--prompt-logprobs",
+         "dry_multiplier": "--dry-multiplier", "dry_base": "--dry-base",
+         "dry_allowed_length": "--dry-allowed-length", "dry_penalty_last_n": "--dry-penalty-last-n",
+         "top_n_sigma": "--top-n-sigma", "mirostat": "--mirostat",
+         "mirostat_tau": "--mirostat-tau", "mirostat_eta": "--mirostat-eta",
+         "xtc_probability": "--xtc-probability", "xtc_threshold": "--xtc-threshold"}
 
 
 def random_line(rng):
@@ -33,6 +38,12 @@ def random_line(rng):
             "prompt_logprobs": rng.randrange(4), "stop": rng.choice((["e"], ["th", "a "])),
             "ignore_eos": rng.random() < 0.5, "stop_token_ids": [rng.randrange(259, 320)],
             "logit_bias": {str(rng.randrange(259, 320)): rng.choice((-5, 2.5))}}
+    more = random.Random(draw["seed"])
+    draw |= {"dry_multiplier": more.choice((0, 0.8)), "dry_base": more.choice((1, 1.75)),
+             "dry_allowed_length": more.randrange(4), "dry_penalty_last_n": more.choice((-1, 0, 9)),
+             "top_n_sigma": more.choice((-1, 0, 1.5)), "mirostat": more.choice((0, 2)),
+             "mirostat_tau": more.choice((1, 5)), "mirostat_eta": more.choice((0.1, 0.5)),
+             "xtc_probability": more.choice((0, 0.5)), "xtc_threshold": more.choice((0.02, 0.1))}
     line.update({k: v for k, v in draw.items() if rng.random() < 0.4})
     return line
 
@@ -100,6 +111,22 @@ class Run(ingot.CliTest):
         tight = self.batch(lines, "--memory-limit", str(least + 3 * kv))
         self.assertEqual(self.assert_done(tight).out, free.out)
 
+    def test_end_tokens_replace_the_models_own(self):
+        free = self.single("-p", "a", "--max-tokens", "8", "--ignore-eos")["ids"]
+        replaced = self.single("-p", "a", "--max-tokens", "8", "--end-tokens", f"319,{free[3]}")
+        self.assertEqual((replaced["ids"], replaced["finish_reason"]),
+                         (free[:free.index(free[3])], "stop"))
+        ignored = self.single("-p", "a", "--max-tokens", "8", "--end-tokens", str(free[3]),
+                              "--ignore-eos")
+        self.assertEqual(ignored["ids"], free)
+        shown = self.one_json(self.assert_done(
+            run("inspect", self.model, "--json", "--end-tokens", "319,3")))["end_tokens"]
+        self.assertEqual([(end["id"], end["source"]) for end in shown],
+                         [(319, "--end-tokens"), (3, "--end-tokens")])
+        for text in ("320", "-1", "", "2,", "eos"):
+            self.assertIn("end", self.assert_error(
+                run("inspect", self.model, "--end-tokens", text), USAGE))
+
     def test_seeds_are_all_64_bits(self):
         args = ("--temperature", "1.5", "--max-tokens", "20", "--ignore-eos")
         texts = set()
@@ -110,6 +137,26 @@ class Run(ingot.CliTest):
             self.assertEqual(line["ids"], single["ids"])
             texts.add(str(line["ids"]))
         self.assertEqual(len(texts), 5)
+
+    def test_random_seeds_are_reported_and_give_the_text_again(self):
+        args = ("--temperature", "1.5", "--max-tokens", "12", "--ignore-eos")
+        drawn = self.objects(self.assert_done(self.batch(
+            [{"prompt": "a", "seed": seed} for seed in (-1, None, -1)], *args)))
+        drawn.append(self.single("-p", "a", "--seed", "-1", *args))
+        drawn += self.objects(self.assert_done(
+            self.batch([{"prompt": "a"}, {"prompt": "a"}], "--seed", "-1", *args)))
+        self.assertEqual(len({found["seed"] for found in drawn}), 6)
+        for found in drawn:
+            self.assertLess(found["seed"], 1 << 53)
+            again = self.single("-p", "a", "--seed", str(found["seed"]), *args)
+            self.assertEqual((again["ids"], again["seed"]), (found["ids"], found["seed"]))
+
+    def test_without_a_seed_it_is_0(self):
+        args = ("--temperature", "1.5", "--max-tokens", "12")
+        line, = self.objects(self.assert_done(self.batch([{"prompt": "a"}], *args)))
+        single = self.single("-p", "a", *args)
+        self.assertEqual((line["seed"], single["seed"]), (0, 0))
+        self.assertEqual(self.single("-p", "a", "--seed", "0", *args)["ids"], single["ids"])
 
     def test_flags_are_defaults_of_lines(self):
         found = self.objects(self.assert_done(self.batch(
@@ -132,11 +179,14 @@ class Run(ingot.CliTest):
                b'{"prompt": "a", "stop": ""}', b'{"prompt": "a", "stop": {"a": 1}}',
                b'{"prompt": "a", "stop": "' + b"x" * 2000 + b'"}',
                b'{"prompt": "a", "stop": [' + b'"x",' * 100 + b'"x"]}',
-               b'{"prompt": "a", "logit_bias": {"x": 1}}', b'{"prompt": "a", "logit_bias": [1]}',
+               b'{"prompt": "a", "logit_bias": {"x y": 1}}', b'{"prompt": "a", "logit_bias": [1]}',
+               b'{"prompt": "a", "allowed_token_ids": []}', b'{"prompt": "a", "mirostat": 1}',
+               b'{"prompt": "a", "allowed_token_ids": [320]}', b'{"prompt": "a", "bad_words": ""}',
+               b'{"prompt": "a", "dry_sequence_breakers": ["' + b"x" * 41 + b'"]}',
                b'{"prompt": "a", "logit_bias": {"1": 1, "01": 2}}',
                b'{"prompt": "a", "logit_bias": {"320": 1}}',
                b'{"prompt": "a", "logit_bias": {"1": 1e9}}',
-               b'{"prompt": "a", "stop_token_ids": [320]}', b'{"prompt": "a", "seed": -1}',
+               b'{"prompt": "a", "stop_token_ids": [320]}', b'{"prompt": "a", "seed": -2}',
                b'{"prompt": "a", "seed": 18446744073709551616}', b'{"prompt": "a", "seed": 1.5}',
                b'{"prompt": "a", "stop_token_ids": [' + b"5," * 1024 + b"5]}",
                b'{"prompt": "a", "logprobs": 21}', b'{"prompt": "a", "prompt_logprobs": 21}',

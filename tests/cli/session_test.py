@@ -8,7 +8,8 @@ import ingot
 from ingot import DONE, IO, MODEL, USAGE, run
 
 SAMPLING = ("--temperature", "0.8", "--seed", "5", "--top-p", "0.9", "--repetition-penalty", "1.2",
-            "--frequency-penalty", "0.25", "--min-tokens", "18", "--logit-bias", "7=1.5")
+            "--frequency-penalty", "0.25", "--min-tokens", "18", "--logit-bias", "7=1.5",
+            "--dry-multiplier", "0.8", "--xtc-probability", "0.5")
 
 
 class Session(ingot.CliTest):
@@ -45,6 +46,10 @@ class Session(ingot.CliTest):
             got += self.result("--session", self.file, "--max-tokens", "6",
                                "--save-session", self.file)["ids"]
         self.assertEqual(got, whole)
+
+    def test_mirostats_state_is_not_saved(self):
+        self.assert_error(run("run", self.tiny, "--tokens", "1,2", "--json", "--mirostat", "2",
+                              "--save-session", self.file), USAGE)
 
     def test_it_says_how_much_need_not_be_computed(self):
         self.result("--tokens", self.prompt(), "--max-tokens", "10", "--save-session", self.file)

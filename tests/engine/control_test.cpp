@@ -301,6 +301,41 @@ TEST_F(EngineControl, ADrainCancelsWhatTakesTooLong) {
   EXPECT_EQ(stuck.outcome().finish, FinishReason::kCancelled);
 }
 
+/// No choice is under way for a moment, between the end of one prompt and the next prompt of a
+/// list.
+TEST_F(EngineControl, ADrainWaitsForSuccessors) {
+  EngineRunner runner(*checkpoint_);
+  Engine& engine = runner.engine();
+  std::shared_ptr<void> expected = engine.expect_successors();
+  engine.begin_drain(1000);
+  EXPECT_FALSE(engine.step());
+  EXPECT_FALSE(engine.submit(some_request(3, 3)).has_value()) << "it is new";
+  auto streams = engine.submit_choices(some_request(3, 3), 1, QueuePlace::kSuccessor);
+  ASSERT_EQ(streams.size(), 1u);
+  expected.reset();
+  EXPECT_TRUE(engine.wakes());
+  while (engine.step()) streams[0].try_next();
+  while (streams[0].try_next()) continue;
+  EXPECT_EQ(streams[0].outcome().finish, FinishReason::kLength);
+  EXPECT_FALSE(engine.step());
+  EXPECT_TRUE(engine.wait_drained());
+}
+
+TEST_F(EngineControl, ADrainWaitsForSuccessorsUntilItsTimeLimit) {
+  EngineRunner runner(*checkpoint_, EngineRunner::defaults(), clocked());
+  Engine& engine = runner.engine();
+  const std::shared_ptr<void> expected = engine.expect_successors();
+  engine.begin_drain(5);
+  EXPECT_TRUE(engine.wakes());
+  EXPECT_FALSE(engine.step());
+  EXPECT_FALSE(engine.wakes());
+  now_ += 6;
+  EXPECT_TRUE(engine.wakes()) << "at the time limit";
+  EXPECT_FALSE(engine.step());
+  EXPECT_FALSE(engine.wakes()) << "not again";
+  EXPECT_FALSE(engine.wait_drained()) << "by force";
+}
+
 /// Keeps what it is told.
 class Listener final : public EngineObserver {
  public:

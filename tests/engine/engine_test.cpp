@@ -55,8 +55,8 @@ TEST_F(EngineTest, RefusesWhatIsNotPossibleAndSaysWhy) {
     EXPECT_EQ(refused(change).substr(0, name.size()), name);
   };
   says("prompt: it has no", [](Request& r) { r.prompt = {}; });
-  says("prompt_ids: token 37", [](Request& r) { r.prompt[2] = 37; });
-  says("prompt_ids: token -1", [](Request& r) { r.prompt[0] = -1; });
+  says("prompt_ids[2] is token 37", [](Request& r) { r.prompt[2] = 37; });
+  says("prompt_ids[0] is token -1", [](Request& r) { r.prompt[0] = -1; });
   says("prompt: it has 97", [](Request& r) { r.prompt.assign(97, 1); });
   says("prompt: it fills", [](Request& r) { r.prompt.assign(96, 1); });
   says("max_tokens", [](Request& r) { r.max_tokens = -1; });
@@ -99,6 +99,30 @@ TEST_F(EngineTest, AFullInboxGivesTheRequestBack) {
   EXPECT_TRUE(runner.engine().submit(std::move(third)).has_value());
   runner.engine().stop();
   EXPECT_FALSE(runner.engine().submit(plain_request(3, 2)).has_value());
+}
+
+TEST_F(EngineTest, ASuccessorNeedsNoFreePlace) {
+  RunnerOptions options = EngineRunner::defaults();
+  options.sequences = 1;
+  EngineRunner runner(*checkpoint_, options, {.waiting_max = 0});
+  Engine& engine = runner.engine();
+  std::vector<Stream> streams;
+  streams.push_back(*engine.submit(plain_request(3, 2)));
+  EXPECT_TRUE(engine.submit_choices(plain_request(3, 2), 1).empty());
+  for (Stream& s : engine.submit_choices(plain_request(3, 2), 1, QueuePlace::kSuccessor)) {
+    streams.push_back(std::move(s));
+  }
+  ASSERT_EQ(streams.size(), 2U);
+  EXPECT_EQ(engine.under_way(), 2U);
+  while (engine.step()) {
+    for (Stream& s : streams) s.try_next();
+  }
+  for (Stream& s : streams) {
+    while (s.try_next()) continue;
+    EXPECT_TRUE(s.finished());
+  }
+  engine.stop();
+  EXPECT_TRUE(engine.submit_choices(plain_request(3, 2), 1, QueuePlace::kSuccessor).empty());
 }
 
 TEST_F(EngineTest, ADroppedStreamsBlocksAreBackAfterTwoSteps) {

@@ -129,6 +129,14 @@ inline void randomise_sampling(std::mt19937_64& rng, SamplingParams& params) {
   if (below(3) == 0) params.frequency_penalty = 0.25f;
   if (below(4) == 0) params.min_tokens = below(8);
   if (below(4) == 0) params.end_ids = {below(37)};
+  std::mt19937_64 more(params.seed);  // apart, so that `rng` gives the same requests as without
+  if (more() % 4 == 0) params.top_n_sigma = 1.5f;
+  if (more() % 4 == 0) params.xtc_probability = 0.5f;
+  if (more() % 4 == 0) params.xtc_threshold = 0.02f;
+  if (more() % 4 == 0) params.dry_multiplier = 0.8f;
+  if (more() % 8 == 0) params.allowed_token_ids = {30, 3, 7, 3, 21, 11};
+  if (more() % 4 == 0) params.mirostat = 2;  // refused if text is continued
+  if (more() % 4 == 0) params.mirostat_tau = 2;
 }
 
 /// A request with random prompt, length and sampling for models of 37 tokens.

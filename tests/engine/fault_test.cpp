@@ -68,6 +68,37 @@ TEST_P(EngineFaults, AStepThatFailsLateIsRunAgainAndChangesNothing) {
   EXPECT_GE(device_->again(), 3) << "with it those that went on with its tokens";
 }
 
+/// A long step hides no request: a request that comes while it runs waits.
+TEST(EngineLoadTest, RequestsThatComeDuringAStepWait) {
+  Engine* engine = nullptr;
+  std::vector<Stream> streams;
+  std::vector<std::pair<std::size_t, std::size_t>> found;
+  const auto look = [&] {
+    const EngineLoad load = engine->load();
+    found.emplace_back(load.running, load.waiting);
+  };
+  const auto on_run = [&](int call) {
+    look();
+    if (call > 0) return;
+    streams.push_back(*engine->submit(seeded_request(2, 2)));
+    look();
+  };
+  EngineMetrics metrics;
+  const auto owner = engine_on(std::make_unique<FakeDevice>(on_run), {.observer = &metrics});
+  engine = owner.get();
+  streams.push_back(*engine->submit(seeded_request(1, 2)));
+  look();
+  engine->step();
+  look();
+  EXPECT_EQ(metrics.snapshot().waiting, 1);
+  engine->step();
+  look();
+  while (engine->step()) continue;
+  look();
+  EXPECT_EQ(found, (std::vector<std::pair<std::size_t, std::size_t>>{
+                       {0, 1}, {1, 0}, {1, 1}, {1, 1}, {2, 0}, {1, 0}, {1, 0}, {0, 0}}));
+}
+
 TEST_P(EngineFaults, AStepThatFailsLateTwiceEndsEverythingOnce) {
   std::vector<std::string> told;
   make_engine({4, 5}, {.failed = [&](const Error& e) { told.push_back(e.message()); }});

@@ -11,6 +11,9 @@
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
 #include "runtime/delta_queue.h"
+#include "runtime/sampling/repeats.h"
+#include "text/tokenizer/tokenizer.h"
+#include "text/tokenizer/tokenizer_test_util.h"
 
 namespace {
 
@@ -103,6 +106,26 @@ TEST(EngineMemory, RunningOutWhileARequestIsHandedInLeavesNothingBehind) {
   while (engine.step()) continue;
   EXPECT_EQ(engine.under_way(), 0u);
   EXPECT_TRUE(!engine.wait_drained()) << "the drain ends, and by force";
+}
+
+/// A step adds to a copy of the prompt's history, and must not allocate.
+TEST(RepeatHistoryMemory, AReservedCopyGrowsWithoutMoreMemory) {
+  std::vector<std::string> warnings;
+  const auto tokenizer = make_tokenizer(ingot::testing::byte_level_data("gpt-2", {}), warnings);
+  const std::vector<std::string> breakers{":"};
+  RepeatHistory prompt(breakers, tokenizer.get());
+  for (int i = 0; i < 100; ++i) prompt.add('a');
+  RepeatHistory copy = prompt;
+  copy.reserve(200);
+  bool had_enough = true;
+  allocations_left = 0;
+  try {
+    for (int i = 0; i < 100; ++i) copy.add('b');
+  } catch (const std::bad_alloc&) {
+    had_enough = false;
+  }
+  allocations_left = -1;
+  EXPECT_TRUE(had_enough);
 }
 
 /// What `act` returns, tried until it has memory enough: how much there is differs from try to try.

@@ -122,6 +122,33 @@ TEST(EngineObserver, WhoLeavesBetweenStepsIsGoneFromTheGauges) {
   EXPECT_EQ(metrics.snapshot().finished_by(FinishReason::kCancelled), 1u);
 }
 
+/// A request whose reader leaves during its prefill counts the tokens that were computed.
+TEST(EngineObserver, ACutPrefillCountsWhatWasComputed) {
+  const auto model = checkpoint();
+  EngineMetrics metrics;
+  RunnerOptions options = EngineRunner::defaults();
+  options.rows = 16;
+  EngineRunner runner(*model, options, {.observer = &metrics});
+  Engine& engine = runner.engine();
+  Stream stream = *engine.submit({.prompt = std::vector<std::int32_t>(60, 5), .max_tokens = 20});
+  engine.step();
+  ASSERT_EQ(engine.scheduler().running(), 1);
+  const std::int64_t computed = engine.scheduler().running_sequences()[0]->computed;
+  ASSERT_GT(computed, 0);
+  ASSERT_LT(computed, 60);
+  stream.cancel();
+  engine.step();
+  ASSERT_TRUE(stream.finished());
+  EXPECT_EQ(stream.outcome().prompt_tokens, 60);
+  EXPECT_EQ(stream.outcome().computed_tokens, computed);
+  const EngineCounts c = metrics.snapshot();
+  EXPECT_EQ(c.prompt_tokens, static_cast<std::uint64_t>(computed));
+  EXPECT_EQ(c.request_prompt_tokens.sum(), 60);
+  EXPECT_EQ(c.request_generation_tokens.count(), 1u);
+  EXPECT_EQ(c.queue_seconds.count(), 1u);
+  EXPECT_EQ(c.first_token_seconds.count(), 0u);
+}
+
 TEST(EngineObserver, ARequestThatNeverRanEndsInTheMetricsToo) {
   const auto model = checkpoint();
   EngineMetrics metrics;

@@ -5,21 +5,34 @@
 #include "base/text.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
+#include "text/tokenizer/tokenizer_test_util.h"
 
 namespace ingot::testing_support {
 namespace {
 
-class EngineScenario : public testing::Test {
+class EngineScenario : public ::testing::Test {
  protected:
+  /// A random request, perhaps with bad words: the tokens 5, 7 behind 3, and both behind a space.
+  static Request any_request(std::mt19937_64& rng, std::int64_t prompt_max,
+                             std::int64_t tokens_max) {
+    Request request = random_request(rng, prompt_max, tokens_max);
+    if (request.sampling.seed % 2 == 0) request.sampling.bad_words = {"\x05", "\x03\x07"};
+    return request;
+  }
   std::string solo(const Request& request) {
     if (!alone_) {
-      alone_ = std::make_unique<EngineRunner>(*checkpoint_, EngineRunner::defaults(),
-                                              EngineOptions{.prefix_cache = false});
+      alone_ =
+          std::make_unique<EngineRunner>(*checkpoint_, EngineRunner::defaults(),
+                                         EngineOptions{.prefix_cache = false}, tokenizer_.get());
     }
     return run_alone(*alone_, request);
   }
   std::unique_ptr<EditableCheckpoint> checkpoint_ =
       make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
+  std::vector<std::string> warnings_;
+  /// Its tokens are bytes, of which the model has the first 37.
+  std::unique_ptr<Tokenizer> tokenizer_ =
+      make_tokenizer(ingot::testing::byte_level_data("gpt-2", {{"t", "h"}}), warnings_);
   std::unique_ptr<EngineRunner> alone_;
 };
 
@@ -39,13 +52,14 @@ TEST_F(EngineScenario, ClientsThatGoAwayLeaveNothingAndDisturbNobody) {
     RunnerOptions options = EngineRunner::defaults();
     options.sequences = 8;
     options.pool_sequences = 3;
-    EngineRunner runner(*checkpoint_, options, {.deltas_max = 4, .prefix_cache = cache});
+    EngineRunner runner(*checkpoint_, options, {.deltas_max = 4, .prefix_cache = cache},
+                        tokenizer_.get());
     Engine& engine = runner.engine();
     engine.start();
     std::mt19937_64 rng(3);
     std::vector<Request> requests;
     std::vector<std::string> results(64);
-    for (int i = 0; i < 64; ++i) requests.push_back(random_request(rng, 40, 30));
+    for (int i = 0; i < 64; ++i) requests.push_back(any_request(rng, 40, 30));
     std::atomic<std::size_t> next{0};
     std::vector<std::thread> readers;
     for (int t = 0; t < 4; ++t) {
@@ -58,7 +72,7 @@ TEST_F(EngineScenario, ClientsThatGoAwayLeaveNothingAndDisturbNobody) {
     }
     const int kills = is_full_run() ? 1000 : 200;
     for (int k = 0; k < kills; ++k) {
-      Request request = random_request(rng, 60, 30);
+      Request request = any_request(rng, 60, 30);
       auto streams = engine.submit_choices(std::move(request), rng() % 4 == 0 ? 4 : 1);
       for (Stream& stream : streams) {
         for (std::uint64_t n = rng() % 40; n > 0 && stream.next(); --n) continue;
@@ -83,12 +97,13 @@ TEST_F(EngineScenario, APoolThatIsTooSmallCostsTimeAndNothingElse) {
   options.sequences = 12;
   options.pool_sequences = 1;
   Rows rows;
-  EngineRunner runner(*checkpoint_, options, {.waiting_max = 4096, .observer = &rows});
+  EngineRunner runner(*checkpoint_, options, {.waiting_max = 4096, .observer = &rows},
+                      tokenizer_.get());
   std::mt19937_64 rng(5);
   std::vector<Request> requests;
   std::vector<Stream> streams;
   for (int i = 0; i < 200; ++i) {
-    Request request = random_request(rng, 20, 76);  // the context has 96
+    Request request = any_request(rng, 20, 76);  // the context has 96
     request.prompt_logprobs = -1;
     request.ignore_eos = true;
     request.sampling.end_ids.clear();
@@ -119,7 +134,7 @@ TEST_F(EngineScenario, ARequestMayFillThePoolAndNotMore) {
   RunnerOptions options = EngineRunner::defaults();
   options.sequences = 2;
   options.pool_sequences = 1;  // 96 tokens
-  EngineRunner runner(*checkpoint_, options);
+  EngineRunner runner(*checkpoint_, options, {}, tokenizer_.get());
   const auto request = [](std::int32_t prompt, std::int64_t tokens) {
     Request r{.max_tokens = tokens, .digest = true};
     for (std::int32_t i = 0; i < prompt; ++i) r.prompt.push_back((1 + 5 * i) % 36);

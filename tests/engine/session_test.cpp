@@ -120,6 +120,7 @@ TEST(Session, GoesOnAsIfItHadNotStopped) {
       request.digest = false;
       request.max_tokens = 40;
       request.sampling.end_ids.clear();
+      request.sampling.mirostat = 0;  // its state is not stored
       EngineRunner whole(*checkpoint, options(type));
       const std::string want = bits(run(whole, request).got);
       Interruption interruption(*checkpoint, options(type));

@@ -61,9 +61,9 @@ class Talk {
     head_ = std::move(std::get<ingot::HttpHead>(*read));
     check_head();
     input_.erase(0, head_.bytes);
-    log_ +=
-        ingot::cat(head_.request.method, " ", head_.request.path, " ", head_.length, " ",
-                   int{head_.is_chunked}, int{head_.keep_alive}, int{head_.wants_continue}, "\n");
+    log_ += ingot::cat(head_.request.method, " ", head_.authority, head_.request.path, " ",
+                       head_.length, " ", int{head_.is_chunked}, int{head_.keep_alive},
+                       int{head_.wants_continue}, int{head_.is_gzip}, "\n");
     if (head_.length > kLimits.body_bytes_max) return refuse({413, {}});
     in_body_ = head_.is_chunked || head_.length > 0;
     body_.clear();
@@ -77,11 +77,14 @@ class Talk {
     INGOT_CHECK(head_.request.path.starts_with('/'), "a path");
     INGOT_CHECK(head_.request.fields.size() <= kLimits.fields_max, "fields");
     INGOT_CHECK(!head_.is_chunked || head_.length == 0, "two lengths");
+    std::size_t hosts = 0;
     for (const auto& [name, value] : head_.request.fields) {
       INGOT_CHECK(ingot::is_http_token(name), "a name");
       INGOT_CHECK(value.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos,
                   "a value of several lines");
+      hosts += name == "host" ? 1 : 0;
     }
+    INGOT_CHECK(hosts == 1 || (hosts == 0 && head_.is_http_1_0), hosts, " hosts");
   }
 
   bool read_length() {

@@ -78,13 +78,25 @@ class Keys(KeyTest):
 
     def test_h24_forms_of_keys(self):
         for fields in ([("Authorization", "bearer " + self.KEY)], [("x-api-key", self.KEY)],
-                       [("Authorization", "Bearer " + "b" * 20)]):
+                       [("Api-Key", self.KEY)], [("Authorization", "Bearer " + "b" * 20)]):
             self.assertIn(self.server.get("/v1/models", fields).status, (200, 429))
+        self.assertEqual(self.server.get("/v1/models", [("api-key", self.KEY)]).status, 200)
+
+    def test_h24_the_first_form_of_a_key_counts(self):
+        forms = [("Authorization", "Bearer {}"), ("x-api-key", "{}"), ("api-key", "{}")]
+        for i, (name, text) in enumerate(forms):
+            for other, other_text in forms[i + 1:]:
+                for first, second, is_good in ((self.KEY, "wrong", True),
+                                               ("wrong", self.KEY, False)):
+                    fields = [(other, other_text.format(second)), (name, text.format(first))]
+                    status = self.server.get("/v1/models", fields).status
+                    self.assertIn(status, (200,) if is_good else (401, 429), fields)
 
     def test_h24_a_proxys_own_authorization_hides_no_key(self):
         basic = ("Authorization", "Basic dXNlcjpwYXNz")
-        reply = self.server.get("/v1/models", [basic, ("x-api-key", self.KEY)])
-        self.assertEqual(reply.status, 200)
+        for name in ("x-api-key", "api-key"):
+            reply = self.server.get("/v1/models", [basic, (name, self.KEY)])
+            self.assertEqual(reply.status, 200, name)
 
     def test_u5_what_was_computed_for_one_is_never_found_by_another(self):
         """In pairs: the client that computed a prefix finds it, and no other client does."""
@@ -208,6 +220,23 @@ class KeyWeights(KeyTest):
             done = server.ingot.run("serve", "--port", "0", *self.args[:2], "--key-weight", weight)
             self.assertNotIn(done.code, (0, 70), weight)
             self.assertIn("--key-weight", done.err.splitlines()[-1])
+
+
+class KeyPlaces(KeyTest):
+    @classmethod
+    def setUpClass(cls):
+        path = cls.key_file(f"alice:{cls.KEY}\nbob:{'b' * 20}\n")
+        cls.args = ("--api-key-file", path, "--queue", "8", "--sequences", "4")
+        server.ServerTest.setUpClass.__func__(cls)
+
+    def test_a_list_of_prompts_leaves_room_for_other_requests_of_its_key(self):
+        """The key has four places, and the list gets two of them."""
+        prompts = {"prompt": ["x"] * 64, "max_tokens": 1000, "ignore_eos": True, "stream": True}
+        with server.Wire(self.server, narrow=True) as wire:
+            wire.send(post(server.TEXT, prompts, self.auth)).until(b"data: ")
+            one = {"prompt": "x", "max_tokens": 1}
+            reply = self.server.post(server.TEXT, one, self.auth)
+            self.assertEqual(reply.status, 200, reply)
 
 
 class Failures(KeyTest):

@@ -175,7 +175,7 @@ class OpenAi(ServerTest):
         self.assertEqual((raised.exception.code, raised.exception.param),
                          ("model_not_found", "model"))
         with self.assertRaises(openai.BadRequestError) as raised:
-            self.chat.create(**{**CHAT, "temperature": 9})
+            self.chat.create(**{**CHAT, "temperature": 900})
         self.assertEqual(raised.exception.param, "temperature")
         long = [{"role": "user", "content": "word " * 5000}]
         for stream in (False, True):

@@ -41,7 +41,7 @@ class Embeddings(server.ServerTest):
             self.assertEqual(self.embedded(texts[i])[0], together[i])
 
     def test_limits(self):
-        for inputs, code in ((["x"] * 257, "invalid_value"),
+        for inputs, code in ((["x"] * 2049, "invalid_value"),
                              ([5] * 1024, "context_length_exceeded"),
                              ("word " * 10_000, "context_length_exceeded"), ([2 ** 31], None),
                              ([-1], None), ([1.5], None), ([], None), (None, None), ([""], None)):
@@ -160,11 +160,37 @@ class Tokens(server.ServerTest):
         self.assertEqual(info["eos_token"], "<|im_end|>")
         self.assertEqual(info["chat_template"], self.server.get("/props").json()["chat_template"])
         tokens = self.server.post("/tokenize", {"prompt": ""}).json()["tokens"]
-        self.assertEqual(len(tokens), info["add_bos_token"] + info["add_eos_token"])
+        self.assertEqual(len(tokens), info["add_bos_token"])
+
+    def test_names_of_special_tokens_are_these_tokens(self):
+        text = "<|im_start|>user\nHello<|im_end|>\n"
+        for path, body in (("/tokenize", {"prompt": text}),
+                           (server.TEXT, {"prompt": text, "max_tokens": 1,
+                                          "return_token_ids": True})):
+            ids = [self.tokens_of(path, {**body, **extra})
+                   for extra in ({}, {"special": True}, {"special": False})]
+            self.assertEqual(ids[0], ids[1])
+            self.assertEqual(len(self.tokens_of("/tokenize", {"prompt": "<|im_start|>"})), 1)
+            self.assertGreater(len(ids[2]), len(ids[0]))
+            reply = self.server.post("/detokenize", {"tokens": ids[2]})
+            self.assertEqual(reply.json()["prompt"], text)
+            self.assert_error(self.server.post(path, {**body, "special": 1}), 400, param="special")
+
+    def test_a_rendered_chat_is_a_prompt_of_the_same_tokens(self):
+        chat = {"messages": [{"role": "user", "content": "Hello there"}]}
+        text = self.server.post("/apply-template", chat).json()["prompt"]
+        wanted = self.tokens_of("/tokenize", chat)
+        self.assertEqual(self.tokens_of("/tokenize", {"prompt": text}), wanted)
+        self.assertEqual(self.tokens_of(server.TEXT, {"prompt": text, "max_tokens": 1,
+                                                      "return_token_ids": True}), wanted)
+
+    def tokens_of(self, path, body):
+        found = self.server.post(path, body).json()
+        return found["tokens"] if path == "/tokenize" else found["choices"][0]["prompt_token_ids"]
 
     def test_kinds(self):
         for name, value in (("prompt", 5), ("prompt", [5]), ("add_special_tokens", 1),
-                            ("return_token_strs", "yes"), ("model", 5)):
+                            ("return_token_strs", "yes"), ("special", "yes"), ("model", 5)):
             reply = self.server.post("/tokenize", {"prompt": "x", name: value})
             self.assert_error(reply, 400, param=name)
         for value in (None, 5, "x", {}, ["x"], [1.5], [None], [[5]]):

@@ -19,27 +19,34 @@ NONE = set()
 SHARED = {
     "model": NONE, "stream": {"boolean"}, "stream_options": {"object"},
     "temperature": REAL, "top_p": {"integer"}, "min_p": {"integer"}, "typical_p": {"integer"},
-    "top_k": {"integer"}, "repetition_penalty": REAL, "presence_penalty": REAL,
+    "top_k": {"integer"}, "repetition_penalty": REAL, "repeat_penalty": REAL,
+    "max_new_tokens": {"integer"}, "n_predict": {"integer"}, "presence_penalty": REAL,
     "frequency_penalty": REAL, "seed": {"integer"}, "n": {"integer"}, "stop": {"string", "array"},
-    "stop_token_ids": {"array"}, "logit_bias": {"object"}, "min_tokens": {"integer"},
+    "stop_token_ids": {"array"}, "logit_bias": {"object", "array"}, "min_tokens": {"integer"},
     "ignore_eos": {"boolean"}, "max_tokens": {"integer"}, "max_completion_tokens": {"integer"},
     "priority": {"integer"}, "deadline_ms": REAL, "max_ttft_ms": REAL, "cache_salt": {"string"},
-    "user": {"string"}, "return_token_ids": {"boolean"}, "include_stop_str_in_output": NONE,
-    "skip_special_tokens": {"boolean"}, "service_tier": NONE, "response_format": NONE,
+    "user": {"string"}, "return_token_ids": {"boolean"}, "include_stop_str_in_output": {"boolean"},
+    "skip_special_tokens": {"boolean"}, "service_tier": {"string"}, "response_format": NONE,
+    "dry_multiplier": REAL, "dry_base": REAL, "dry_allowed_length": {"integer"},
+    "dry_penalty_last_n": {"integer"}, "dry_sequence_breakers": {"string", "array"},
+    "bad_words": {"string", "array"}, "allowed_token_ids": NONE, "top_n_sigma": REAL,
+    "mirostat": NONE, "mirostat_tau": REAL, "mirostat_eta": {"integer"},
+    "xtc_probability": {"integer"}, "xtc_threshold": {"integer"},
     "tools": {"array"}, "tool_choice": NONE, "use_beam_search": NONE, "best_of": {"integer"},
 }
 REFUSED = ("functions", "function_call", "audio", "web_search_options", "logit_processors",
            "logits_processors", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
-           "grammar", "structured_outputs", "json_schema", "chat_template", "suffix", "bad_words",
-           "allowed_token_ids", "prompt_embeds")
+           "grammar", "structured_outputs", "json_schema", "chat_template", "suffix",
+           "prompt_embeds")
 IGNORED = ("store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
-           "prompt_cache_retention", "spaces_between_special_tokens", "parallel_tool_calls",
-           "from_the_future")
+           "prompt_cache_retention", "client_metadata", "spaces_between_special_tokens",
+           "parallel_tool_calls", "from_the_future")
 CHAT_ONLY = {"messages": NONE, "logprobs": {"boolean"}, "top_logprobs": NONE, "echo": NONE,
              "reasoning_effort": {"string"}, "add_generation_prompt": {"boolean"},
              "continue_final_message": {"boolean"}, "chat_template_kwargs": {"object"},
              "documents": {"array"}}
-TEXT_ONLY = {"prompt": {"string"}, "logprobs": {"integer"}, "echo": {"boolean"}}
+TEXT_ONLY = {"prompt": {"string"}, "logprobs": {"integer"}, "echo": {"boolean"},
+             "special": {"boolean"}}
 # These two need enough time for the first token; 1 ms is too short.
 SLOW = {"deadline_ms": 60_000, "max_ttft_ms": 60_000}
 
@@ -231,7 +238,8 @@ class Matrix(server.ServerTest):
                 reply = self.server.post(CHAT, message(content=[{"type": "text", "text": value}]))
                 self.assertEqual(reply.status, 200 if kind == "string" else 400, reply)
                 for name, entry, kinds in (
-                        ("stop", [value], {"string"}), ("stop_token_ids", [value], {"integer"}),
+                        ("stop", [value], {"string", "null"}),
+                        ("stop_token_ids", [value], {"integer"}),
                         ("logit_bias", {"5": value}, REAL), ("tools", [value], NONE),
                         ("response_format", {"type": value}, NONE)):
                     reply = self.server.post(CHAT, {**GOOD, name: entry})

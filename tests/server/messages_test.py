@@ -25,8 +25,10 @@ MEMBERS = {
     "tools": ["array"], "tool_choice": ["object"], "service_tier": ["string"],
     "speed": ["string"], "cache_control": ["object"], "chat_template_kwargs": ["object"],
     "seed": ["integer"], "priority": ["integer"], "cache_salt": ["string"],
+    "container": ["string", "object"], "context_management": ["object"], "mcp_servers": ["array"],
+    "betas": ["array"],
     # Never, whatever they are.
-    "stop": [], "container": [], "context_management": [], "mcp_servers": []}
+    "stop": [], "inference_geo": [], "output_format": []}
 
 
 def merged(names):
@@ -85,6 +87,19 @@ class Messages(MessagesTest):
         self.assertEqual(end["delta"], {"stop_reason": "end_turn", "stop_sequence": None})
         self.assertEqual(end["usage"]["output_tokens"], whole["usage"]["output_tokens"])
 
+    def test_cached_tokens_are_apart_from_the_first_event_on(self):
+        def usages(**members):
+            events = self.stream(messages=[{"role": "user", "content": "What is new? " * 30}],
+                                 **members)
+            start, end = events[0][1]["message"]["usage"], events[-2][1]["usage"]
+            self.assertEqual({**start, "output_tokens": 0}, {**end, "output_tokens": 0})
+            return prompt_tokens(start), start["cache_read_input_tokens"]
+        tokens, _ = usages(max_tokens=1)
+        for members in ({"max_tokens": 1}, {"stop_sequences": list("abcdefghijklmnopqrstuvwxyz ")}):
+            again, cached = usages(**members)
+            self.assertGreaterEqual(cached, tokens - 16)
+            self.assertEqual(again, tokens)
+
     def test_cut(self):
         found = self.ask(max_tokens=2)
         self.assertEqual((found["stop_reason"], found["usage"]["output_tokens"]),
@@ -135,8 +150,13 @@ class Messages(MessagesTest):
     def test_warnings(self):
         def warned(**members):
             return [(w["param"], w["code"]) for w in self.ask(**members).get("warnings", [])]
-        self.assertEqual(warned(thinking={"type": "disabled"}, tools=[], service_tier="auto",
+        self.assertEqual(warned(thinking={"type": "disabled"}, service_tier="auto",
                                 tool_choice={"type": "none"}), [])
+        tool = {"name": "f", "input_schema": {}}
+        for tools, choice in (([], "auto"), ([], "none"), ([tool], "none")):
+            self.assertEqual(warned(tools=tools, tool_choice={"type": choice}),
+                             [("tools", "ignored")])
+        self.assertEqual(warned(stop_sequences=["", "zzz"]), [("stop_sequences", "ignored")])
         self.assertEqual(warned(thinking={"type": "enabled", "budget_tokens": 1024}),
                          [("thinking.type", "ignored"), ("thinking.budget_tokens", "ignored")])
         self.assertEqual(warned(output_config={"effort": "high"}),
@@ -151,9 +171,10 @@ class Messages(MessagesTest):
         return super().refused(path, {**ASK, **members}, param, status)
 
     def test_refused(self):
-        self.refused("max_tokens", max_tokens=None)
+        without = {name: value for name, value in ASK.items() if name != "max_tokens"}
+        super().refused(PATH, without, "max_tokens")
         self.refused("max_tokens", max_tokens=0)
-        self.refused("temperature", temperature=1.1)
+        self.refused("temperature", temperature=100.1)
         self.refused("n", n=2)
         self.refused("response_format", response_format={"type": "json_object"})
         self.refused("grammar", grammar="root ::= [0-9]")
@@ -164,7 +185,7 @@ class Messages(MessagesTest):
         self.refused("thinking.budget_tokens", thinking={"type": "enabled", "budget_tokens": 0})
         self.refused("output_config.format", output_config={"format": {"type": "json_schema"}})
         self.refused("metadata.user_id", metadata={"user_id": 3})
-        for stops in ([""], [3], ["x" * 1025], ["x"] * 65):
+        for stops in ([3], ["x" * 1025], ["x"] * 65):
             self.refused("stop_sequences", stop_sequences=stops)
         image = {"type": "image", "source": {"type": "url", "url": "http://x"}}
         thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
@@ -178,9 +199,38 @@ class Messages(MessagesTest):
             self.refused("messages", messages=[bad], path=COUNT)
         self.refused("messages", messages=[])
         self.refused("system", system=[image])
-        error = self.refused("messages", messages=[{"role": "user", "content": "word " * 5000}])
-        self.assertEqual((error["type"], error["code"], error["n_ctx"]),
-                         ("invalid_request_error", "context_length_exceeded", 1024))
+
+    def test_long_prompts(self):
+        """Clients look for this wording. Very long texts are refused before they are encoded."""
+        for words in (5000, 200_000):
+            long = [{"role": "user", "content": "word " * words}]
+            error = self.refused("messages", messages=long)
+            self.assertEqual((error["type"], error["code"], error["n_ctx"]),
+                             ("invalid_request_error", "context_length_exceeded", 1024))
+            self.assertRegex(error["message"],
+                             r"^prompt is too long: \d+ tokens > 1024 maximum$")
+
+    def test_no_limit(self):
+        for limit in (-1, None):
+            found = self.ask(max_tokens=limit, ignore_eos=True)
+            usage = found["usage"]
+            self.assertEqual(prompt_tokens(usage) + usage["output_tokens"], 1024)
+            self.assertNotIn("warnings", found)
+
+    def test_entries(self):
+        """Errors name the entry."""
+        text = {"type": "text", "text": "x"}
+        for bad, param in (({"role": "user", "content": [text, {"type": "image"}]},
+                            "messages[1].content[1]"),
+                           ({"role": "user", "content": 3}, "messages[1].content"),
+                           ({"role": "cook", "content": "x"}, "messages[1]")):
+            error = self.refused("messages", messages=[USER, bad])
+            self.assertEqual(error["param"], param)
+            self.assertIn(param + " ", error["message"])
+        error = self.refused("system", system=[text, {"type": "text"}])
+        self.assertEqual(error["param"], "system[1]")
+        error = self.refused("stop_sequences", stop_sequences=["a", "", 3])
+        self.assertEqual(error["param"], "stop_sequences[2]")
 
     def test_kinds(self):
         """Every member, as every kind of value that it may not be."""
@@ -188,11 +238,36 @@ class Messages(MessagesTest):
             for value in wrong_values(*kinds):
                 self.refused(name, **{name: value})
 
+    def test_hints(self):
+        """Hints of coding agents change nothing, and demands are refused."""
+        cached = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+        content = [{"type": "text", "text": "Hello", **cached}]
+        hints = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]},
+                 "container": "container_1", "mcp_servers": [], "betas": ["x-2099-01-01"],
+                 "service_tier": "priority", "output_config": {"effort": "high"}, **cached}
+        status, _, reply = self.server.request(
+            "POST", PATH, {**ASK, **hints, "metadata": {"user_id": "me"},
+                           "system": [{"type": "text", "text": "Be kind", **cached}],
+                           "messages": [{"role": "user", "content": content, **cached}]},
+            **{"anthropic-beta": "a-2025-01-01,b-2099-12-31"})
+        found = json.loads(reply)
+        self.assertEqual(status, 200, found)
+        self.assertEqual(found["content"], self.ask(system="Be kind")["content"])
+        self.assertEqual({w["param"] for w in found["warnings"]},
+                         set(hints) - {"output_config"} | {"output_config.effort"})
+        counted = self.server.post(COUNT, {"messages": [USER], **hints})[1]
+        self.assertEqual(counted["input_tokens"], self.count())
+        self.ask(container={"id": "container_1", "skills": []})
+        self.refused("container.skills", container={"skills": [{"type": "anthropic"}]})
+        self.refused("mcp_servers", mcp_servers=[{"type": "url", "url": "https://x", "name": "x"}])
+        self.refused("output_config.format", output_config={"format": {"type": "json_schema"}})
+
     def error(self, method="POST", path=PATH, body=None, **headers):
         """(status, type) of an error in Anthropic's form."""
         status, _, content = self.server.request(method, path, body, **headers)
         found = json.loads(content)
         self.assertEqual(found["type"], "error", found)
+        self.assertTrue(found["request_id"], found)
         return status, found["error"]["type"]
 
     def test_errors_of_common_code(self):
@@ -211,6 +286,7 @@ class Messages(MessagesTest):
         name, event = self.server.cancelled(PATH, {**ASK, **LONG})[-1]
         self.assertEqual((name, event["type"], event["error"]["code"]),
                          ("error", "error", "cancelled"))
+        self.assertTrue(event["request_id"], event)
 
     def test_request_id(self):
         _, fields, content = self.server.request("POST", PATH, ASK)

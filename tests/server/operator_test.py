@@ -151,7 +151,7 @@ class Limits(server.ServerTest):
 
     def test_what_is_read(self):
         self.assertEqual(self.server.post(server.TEXT, {"prompt": "a" * (1 << 20)}).status, 413)
-        for body in ({"n": 129}, {"prompt": ["a"] * 129}):
+        for body in ({"n": 129}, {"prompt": ["a"] * 257}):
             body = {"prompt": "a", "max_tokens": 1, **body}
             self.assertEqual(self.server.post(server.TEXT, body).status, 400, body)
         chat = {"messages": [{"role": "user", "content": "Hello"}], "ignore_eos": True}
@@ -205,6 +205,64 @@ class Contents(unittest.TestCase):
         ends = [json.loads(line) for line in one.lines if '"event":"request"' in line]
         found = [(end["cached_tokens"], end.get("miss"), end.get("miss_token")) for end in ends]
         self.assertEqual(found, [(0, "new", 0), (79, None, None), (48, "diverged", 63)])
+
+
+class Accounts(unittest.TestCase):
+    """The log and the metrics agree on what requests took, whose clients stayed or left."""
+    COUNTS = ("vllm:prompt_tokens_total", "vllm:generation_tokens_total",
+              "vllm:request_prompt_tokens_sum", "vllm:request_generation_tokens_sum",
+              "vllm:time_to_first_token_seconds_count", "vllm:request_prompt_tokens_count")
+    LONG = {"prompt": [7] * 20, "max_tokens": 8000, "ignore_eos": True}
+
+    def counts(self):
+        return [self.server.metric(name) for name in self.COUNTS]
+
+    def sent(self, **more):
+        wire = server.Wire(self.server)
+        self.addCleanup(wire.socket.close)
+        return wire.send(server.post(server.TEXT, {**self.LONG, **more}))
+
+    def has(self, name, count, **labels):
+        server.eventually(name, lambda: self.server.metric(name, **labels) == count)
+
+    def leaves(self, wire, how, number):
+        how(wire)
+        self.has("ingot:http_responses_total", number, status="499")
+
+    def test_what_requests_took(self):
+        self.server = server.Server("--log-requests", "--log-level", "error", "--ctx", "8192",
+                                    "--sequences", "1")
+        self.addCleanup(self.server.kill)
+        self.has("vllm:num_requests_running", 0)
+        before = self.counts()
+        running = self.sent(stream=True)
+        running.until(b'"text"')
+        waiting = self.sent()
+        self.has("vllm:num_requests_waiting", 1)
+        self.leaves(waiting, server.Wire.reset, 1)
+        self.leaves(running, server.Wire.reset, 2)
+        for number, body in ((3, {}), (4, {"prompt": [5] * 7000, "max_tokens": 1000})):
+            wire = self.sent(**body)
+            self.has("vllm:num_requests_running", 1)
+            self.leaves(wire, server.Wire.end_writing, number)
+        whole = {"prompt": [[9] * 30, [8] * 5], "max_tokens": 3, "ignore_eos": True}
+        self.assertEqual(self.server.post(server.TEXT, whole).status, 200)
+        found = [after - was for after, was in zip(self.counts(), before)]
+        self.assertEqual(self.server.stop(), 0)
+        ends = [json.loads(line) for line in self.server.lines if '"event":"request"' in line]
+        self.assertEqual([(end["status"], end.get("cut", False)) for end in ends],
+                         [(499, True)] * 4 + [(200, False)])
+        self.assertEqual([end["prompt_tokens"] for end in ends], [20, 20, 20, 7000, 35])
+        self.assertEqual([ends[0][name + "_tokens"]
+                          for name in ("computed", "cached", "generated")], [0, 0, 0], "it waited")
+        self.assertNotIn("first_token_seconds", ends[0])
+        self.assertGreater(ends[1]["generated_tokens"], 0)
+        self.assertLessEqual(ends[3]["computed_tokens"], 7000)
+        self.assertEqual((ends[4]["computed_tokens"], ends[4]["generated_tokens"]), (35, 6))
+        ready = sum(end["computed_tokens"] + end["cached_tokens"] for end in ends)
+        generated = sum(end["generated_tokens"] for end in ends)
+        first = sum("first_token_seconds" in end for end in ends) + 1  # one more prompt
+        self.assertEqual(found, [ready, generated, 7095, generated, first, 6])
 
 
 class Reserve(unittest.TestCase):

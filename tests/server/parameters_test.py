@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+import unittest
 
 import server
 from server import CHAT, TEXT, Wire, eventually, head, post
@@ -88,29 +89,31 @@ class Parameters(server.ServerTest):
 
     def test_q04_prompts(self):
         self.each("prompt", "", [], None, 5, {}, True, [-1], [self.vocab], [2 ** 31], [2 ** 63],
-                  [1.0], [1.5], ["x"] * 129, ["x"] * 10 ** 5, ["x", 5], [5, "x"], [[5], "x"],
+                  [1.5], ["x"] * 257, ["x"] * 10 ** 5, ["x", 5], [5, "x"], [[5], "x"],
                   ["x", [5]], [""], [[]], [[[5]]], [None], [True], text=True)
         self.assertEqual(len(self.good(self.text(prompt=["x"] * 16))["choices"]), 16)
-        self.good(self.text(prompt=[5, 6, 7]))
+        self.good(self.text(prompt=[5, 6.0, 7]))
         self.good(self.text(prompt=[[5], [6, 7]]))
         self.good(self.text(prompt=[self.vocab - 1]))
 
     def test_q05_max_tokens(self):
-        self.each("max_tokens", 0, -1, 1.5, "5", 2 ** 31 + 1, 2 ** 63, 2 ** 64, -2 ** 63, True, [])
-        self.each("max_completion_tokens", 0, -1, 2 ** 64)
-        self.each("max_tokens", 0, -1, text=True)
+        self.each("max_tokens", 0, -2, 1.5, "5", 2 ** 31 + 1, 2 ** 63, 2 ** 64, -2 ** 63, True, [])
+        self.each("max_completion_tokens", 0, -2, 2 ** 64)
+        self.each("max_tokens", 0, -2, text=True)
         self.raw("max_tokens", "1e400", "-0.5", "5e-1")
-        self.good(self.chat(max_tokens=None, max_completion_tokens=1))
         self.good(self.chat(max_tokens=10 ** 9, stop=["e"]), "max_tokens")
         self.good(self.chat(max_tokens=2 ** 31 - 1, stop=["e"]), "max_tokens")
         self.good(self.chat(max_tokens=5, max_completion_tokens=5))
         self.assert_error(self.chat(max_tokens=5, max_completion_tokens=6), 400)
         self.assertEqual(self.good(self.text(max_tokens=0, echo=True))["choices"][0]["text"], "Hi")
         # Sixteen where a completion does not say; what there is room for where a chat does not.
-        reply = self.good(self.text(max_tokens=None, ignore_eos=True))
+        reply = self.good(self.server.post(TEXT, {"prompt": "Hi", "ignore_eos": True}))
         self.assertEqual(reply["usage"]["completion_tokens"], 16)
-        reply = self.good(self.chat(max_tokens=None, ignore_eos=True))
-        self.assertEqual(reply["usage"]["total_tokens"], CONTEXT)
+        for limit in (-1, -1.0, None):
+            for reply in (self.text(max_tokens=limit, ignore_eos=True),
+                          self.chat(max_tokens=limit, ignore_eos=True)):
+                self.assertEqual(self.good(reply)["usage"]["total_tokens"], CONTEXT)
+        self.good(self.chat(max_tokens=None, max_completion_tokens=1))
 
     def test_q06_room(self):
         for tokens, status in ((CONTEXT + 1, 400), (CONTEXT, 400), (CONTEXT - 1, 200),
@@ -134,28 +137,34 @@ class Parameters(server.ServerTest):
         # Refused without being encoded, so its number of tokens is unknown.
         reply = self.text(prompt="word " * 100_000)
         error = self.assert_error(reply, 400, "context_length_exceeded", "prompt").error()
+        self.assertRegex(error["message"], rf"^This model's maximum context length is {CONTEXT} "
+                         r"tokens, the prompt has \d+ or more:")
         self.assertEqual((error["n_ctx"], error.get("n_prompt_tokens")), (CONTEXT, None))
 
     def test_q07_n(self):
-        self.each("n", 0, -1, 129, 10 ** 6, 2 ** 31, 2 ** 64, 1.5)
+        self.each("n", 0, -1, 129, 10 ** 6, 2 ** 31, 2 ** 64, 1.5, 1e300)
+        self.assertEqual(len(self.good(self.chat(n=2.0))["choices"]), 2)
         self.each("n", 0, -1, 129, 10 ** 6, text=True)
         self.each("best_of", 0, 2, text=True)
+        self.each("best_of", 0, 2)
+        self.good(self.text(best_of=None))
         self.each("use_beam_search", True)
         self.good(self.text(best_of=1, use_beam_search=False, service_tier="default"))
         self.good(self.chat(best_of=1, service_tier="default"))
-        self.each("service_tier", "flex")
+        self.good(self.chat(service_tier="flex"), "service_tier")
+        self.each("service_tier", "x" * 65)
         choices = self.good(self.chat(n=16, temperature=1, seed=7, max_tokens=4))["choices"]
         self.assertEqual([c["index"] for c in choices], list(range(16)))
         self.assertEqual(len(self.good(self.text(prompt=["a", "b"], n=3))["choices"]), 6)
 
     def test_q08_temperature(self):
-        self.each("temperature", -0.1, 2.01, 1e38, -1e-300)
+        self.each("temperature", -0.1, 100.01, 1e38, -1e-300)
         self.raw("temperature", "1e999", "-1e999", "NaN", "Infinity")
         def drawn(t):
             return self.good(self.chat(temperature=t, max_tokens=8))["choices"][0]["message"]
         for tiny in (1e-10, 1e-320, 0.0):
             self.assertEqual(drawn(tiny), drawn(0), tiny)
-        for t in (1e-4, 1e-6, 2):
+        for t in (1e-4, 1e-6, 2, 100):
             self.assertTrue(drawn(t)["content"], t)
 
     def test_q09_truncation(self):
@@ -181,19 +190,85 @@ class Parameters(server.ServerTest):
                 self.good(self.chat(**{name: value}))
         self.each("repetition_penalty", 0, -1, 1e-40, 1e38)
 
+    def test_q10_aliases(self):
+        """An alias sets its field, and contradicts it if the values differ."""
+        self.each("repeat_penalty", 0, -1, 1e38, "1")
+        def said(**members):
+            reply = self.text(prompt=[7, 7], temperature=0, logit_bias={"7": 50},
+                              return_token_ids=True, **members)
+            return self.good(reply)["choices"]
+        self.assertEqual(said()[0]["token_ids"], [7])
+        self.assertNotEqual(said(repeat_penalty=100)[0]["token_ids"], [7])
+        self.assertEqual(said(repeat_penalty=100), said(repetition_penalty=100))
+        self.good(self.chat(repeat_penalty=2, repetition_penalty=2.0))
+        self.assert_error(self.chat(repeat_penalty=2, repetition_penalty=1), 400,
+                          param="repeat_penalty")
+        for name in ("max_new_tokens", "n_predict"):
+            used = self.good(self.chat(max_tokens=None, ignore_eos=True, **{name: 3}))["usage"]
+            self.assertEqual(used["completion_tokens"], 3)
+            self.assert_error(self.text(max_tokens=2, **{name: 3}), 400, param=name)
+
     def test_q11_logit_bias(self):
         self.each("logit_bias", {str(self.vocab): 1}, {"-1": 1}, {"abc": 1}, {"1e3": 1}, {"": 1},
                   {"01": 1}, {" 1": 1}, {"1.0": 1}, {str(2 ** 40): 1}, {"5": 101}, {"5": -101},
-                  {"5": 1e308}, {"5": None}, {"5": "1"}, [[5, 1]], {"5": {}},
+                  {"5": 1e308}, {"5": None}, {"5": "1"}, {"5": True}, {"5": {}}, [5], [[5]],
+                  [[5, 1, 1]], [["5", 1]], [[5, 1], [5, 1]], [[self.vocab, 1]],
                   {str(i): 1 for i in range(10 ** 5)})
         self.good(self.chat(logit_bias={}))
         self.good(self.chat(logit_bias={"5": -100, "6": 100}))
-        banned = self.good(self.text(logit_bias={"7": 100}, return_token_ids=True, temperature=0))
-        self.assertEqual(banned["choices"][0]["token_ids"], [7])
+        def drawn(bias):
+            reply = self.text(prompt="Hello", logit_bias=bias, return_token_ids=True, temperature=0)
+            return self.good(reply)["choices"][0]["token_ids"]
+        self.assertEqual(drawn({"7": 100}), [7])
+        self.assertEqual(drawn([[7, 100]]), [7])
+        (usual,) = drawn({})
+        self.assertNotEqual(drawn({str(usual): False}), [usual])
+
+    def test_q11_logit_bias_of_a_text(self):
+        for text in "abcdefghijklmnopqrstuvwxyz":
+            tokens = self.server.post("/tokenize", {"prompt": text, "add_special_tokens": False})
+            ids = tokens.json()["tokens"]
+            if len(ids) != 1:
+                self.each("logit_bias", {text: 1})
+                continue
+            forced = self.good(self.text(logit_bias={text: 100}, return_token_ids=True,
+                                         temperature=0))
+            self.assertEqual(forced["choices"][0]["token_ids"], ids)
+            self.each("logit_bias", {text: 1, str(ids[0]): 1})
+
+    def test_q28_masks(self):
+        self.each("allowed_token_ids", [], [-1], [5, self.vocab], [1.5], ["5"], 5, {}, [None])
+        self.each("bad_words", "", [""], ["x", ""], [5], 5, {}, [None], ["x" * 129], ["x"] * 257)
+        ids = self.good(self.text(allowed_token_ids=[9, 7, 9], temperature=1, max_tokens=20,
+                                  return_token_ids=True))["choices"][0]["token_ids"]
+        self.assertEqual(len(ids), 20)
+        self.assertLessEqual(set(ids), {7, 9})
+        self.good(self.chat(bad_words=["bad", "a phrase"]))
+        self.good(self.chat(bad_words=[]))
+
+    def test_q28_stages(self):
+        for name, low, high in (("dry_multiplier", 0, 100), ("dry_base", 1, 10),
+                                ("dry_allowed_length", 0, 50), ("top_n_sigma", -1, 1000),
+                                ("mirostat_tau", 0, 100), ("mirostat_eta", 0, 1),
+                                ("xtc_probability", 0, 1), ("xtc_threshold", 0, 1)):
+            self.each(name, low - 1, high + 1, -1e300, 1e300, "1", True, [], {})
+            for value in (low, high):
+                self.good(self.chat(**{name: value, "mirostat": 2, "temperature": 1}))
+        self.each("dry_penalty_last_n", -2, 2 ** 31, 1.5)
+        self.each("dry_sequence_breakers", [""], ["x" * 41], ["x"] * 33, 5)
+        self.each("mirostat", 1, -1, 3, 1.5, "2")
+        def said(**members):
+            return self.good(self.text(temperature=1, seed=3, max_tokens=16, **members))["choices"]
+        for members in ({"xtc_probability": 0.5, "xtc_threshold": 0.01}, {"mirostat": 2},
+                        {"dry_multiplier": 2, "dry_allowed_length": 1}):
+            self.assertEqual(said(**members), said(**members), members)
 
     def test_q12_stop(self):
-        self.each("stop", "", [""], ["a", ""], ["x"] * 65, ["x"] * 10 ** 4, ["x"] * 500_000,
-                  "x" * 10 ** 6, ["x" * 1025], [None], ["a", None], 5, {}, [5])
+        self.each("stop", ["x"] * 65, ["x"] * 10 ** 4, ["x"] * 500_000, "x" * 10 ** 6,
+                  ["x" * 1025], 5, {}, [5])
+        for stop in ("", [""], [None], ["zzz", "", None], [""] * 1000):
+            self.good(self.text(stop=stop), "stop")
+            self.good(self.chat(stop=stop), "stop")
         whole = self.good(self.text(prompt="Hello", max_tokens=12, temperature=0))
         text = whole["choices"][0]["text"]
         self.assertGreater(len(text), 8)
@@ -219,6 +294,7 @@ class Parameters(server.ServerTest):
                                        stop=stop).status, 200, stop)
 
     def test_q13_stop_token_ids(self):
+        self.good(self.text(stop_token_ids=[5.0]))
         self.each("stop_token_ids", [-1], [self.vocab], [2 ** 31], [2 ** 64], [1.5], ["5"],
                   [5] * 1025, list(range(900_000)), 5, {}, [None])
         one = self.good(self.text(prompt="Hello", temperature=0, max_tokens=3,
@@ -226,6 +302,14 @@ class Parameters(server.ServerTest):
         ended = self.good(self.text(prompt="Hello", temperature=0, max_tokens=3,
                                     stop_token_ids=[one[1]]))["choices"][0]
         self.assertEqual(ended["finish_reason"], "stop")
+        until = self.good(self.text(prompt="Hello", temperature=0,
+                                    max_tokens=one.index(one[1]) + 1))["choices"][0]
+        for stream in (False, True):
+            reply = self.text(prompt="Hello", temperature=0, max_tokens=3, stop_token_ids=[one[1]],
+                              include_stop_str_in_output=True, stream=stream)
+            chunks = reply.events()[:-1] if stream else [self.good(reply)]
+            said = "".join(chunk["choices"][0]["text"] for chunk in chunks)
+            self.assertEqual(said, until["text"])
 
     def test_q14_logprobs(self):
         self.assert_error(self.chat(logprobs=True, top_logprobs=21), 400, param="top_logprobs")
@@ -279,11 +363,19 @@ class Parameters(server.ServerTest):
             self.assertTrue(all(-10_000 < value <= 0 for value in best.values()), best)
 
     def test_q16_seed(self):
-        def said(seed):
-            return self.good(self.chat(seed=seed, temperature=1.5, max_tokens=12))["choices"]
-        for seed in (-1, 0, 2 ** 63, 2 ** 64 - 1, -2 ** 63):
-            self.assertEqual(said(seed), said(seed), seed)
-        self.each("seed", 2 ** 64, -2 ** 63 - 1, 1.5, 1.0, "1", True)
+        def ask(seed):
+            found = self.good(self.chat(seed=seed, n=2, temperature=1.5, max_tokens=12))
+            return found["seed"], found["choices"]
+        for seed in (-2, 0, 2 ** 63, 2 ** 64 - 1, -2 ** 63):
+            self.assertEqual(ask(seed), ask(seed), seed)
+            self.assertEqual(ask(seed)[0], seed)
+        self.assertEqual(ask(5.0), ask(5))
+        for seed in (-1, None):
+            drawn, choices = ask(seed)
+            self.assertIn(drawn, range(2 ** 53))
+            self.assertEqual(ask(drawn), (drawn, choices))
+            self.assertNotEqual(ask(seed)[0], drawn)
+        self.each("seed", 2 ** 64, -2 ** 63 - 1, 1.5, 1e18, "1", True)
 
     def test_q17_streams(self):
         self.each("stream", "true", 1, [], {})
@@ -295,6 +387,20 @@ class Parameters(server.ServerTest):
         self.assertTrue(all(chunk["usage"] is None for chunk in chunks))
         for chunk in self.chat(stream=True).events()[:-1]:
             self.assertNotIn("usage", chunk)
+
+    def test_q17_usage_in_each_chunk(self):
+        """Counts of all choices so far, which end at the counts of the whole response."""
+        options = {"include_usage": True, "continuous_usage_stats": True}
+        reply = self.text(prompt=[[5, 6], [7]], n=2, max_tokens=6, ignore_eos=True, stream=True,
+                          stream_options=options)
+        used = [chunk["usage"] for chunk in reply.events()[:-1]]
+        counts = [usage["completion_tokens"] for usage in used]
+        self.assertEqual(counts, sorted(counts))
+        self.assertEqual(counts[-1], 24)
+        for usage in used:
+            self.assertEqual(usage["prompt_tokens"], 3)
+            self.assertEqual(usage["total_tokens"], 3 + usage["completion_tokens"])
+        self.good(self.chat(stream_options=options), "stream_options")
 
     def test_q19_models(self):
         for name in ("gpt-4", "", "x" * 10 ** 6, "../x", "/etc/passwd", "INGOT-DEMO",
@@ -402,8 +508,43 @@ class Parameters(server.ServerTest):
         self.each("tool_choice", "required", "x", named, 5)
         self.each("response_format", {"type": "json_object"}, {"type": "x"}, {}, "json",
                   {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}})
-        self.good(self.chat(tools=[], response_format={"type": "text"}))
+        self.good(self.chat(response_format={"type": "text"}))
+        self.good(self.chat(tools=[]), "tools")
         self.good(self.chat(tool_choice="none"), "tool_choice")
+        self.good(self.chat(tools=[tool], tool_choice="none"), "tool_choice", "tools")
+
+    def test_q28_errors_name_the_entry(self):
+        turn = {"role": "user", "content": "x"}
+        many = ["x"] * 17
+        for path, members, param in (
+                (TEXT, {"prompt": [5, 6, "x"]}, "prompt[2]"),
+                (TEXT, {"prompt": [[5], [5], [5, 6, -1]]}, "prompt[2][2]"),
+                (TEXT, {"prompt": [*many, ""]}, "prompt[17]"),
+                (TEXT, {"prompt": [*many, "word " * 5000]}, "prompt[17]"),
+                (TEXT, {"prompt": [*many, 5]}, "prompt[17]"),
+                ("/v1/embeddings", {"input": [*many, None]}, "input[17]"),
+                ("/v1/embeddings", {"input": [*many, "word " * 5000]}, "input[17]"),
+                (TEXT, {"stop": ["a", "", "b", 5]}, "stop[3]"),
+                (TEXT, {"stop": ["a", "x" * 1025]}, "stop[1]"),
+                (TEXT, {"stop_token_ids": [1, 2.5]}, "stop_token_ids[1]"),
+                (TEXT, {"stop_token_ids": [1, self.vocab]}, "stop_token_ids[1]"),
+                (TEXT, {"logit_bias": {"5": 1, "50257000": 1}}, 'logit_bias["50257000"]'),
+                (TEXT, {"logit_bias": {"5": 1, "6": 101}}, 'logit_bias["6"]'),
+                (TEXT, {"logit_bias": {"5": 1, 'a"]b': 1}}, 'logit_bias["a"]b"]'),
+                (TEXT, {"logit_bias": [[5, 1], [6, "x"]]}, "logit_bias[1][1]"),
+                (CHAT, {"messages": [turn, {"role": "user"}]}, "messages[1]"),
+                (CHAT, {"messages": [turn, turn, {"role": "user", "content": [
+                    {"type": "text", "text": "x"}, {"type": "image_url"}]}]},
+                 "messages[2].content[1]"),
+                (CHAT, {"messages": [turn], "chat_template_kwargs": {"tokenize": True}},
+                 'chat_template_kwargs["tokenize"]'),
+                ("/detokenize", {"tokens": [5, 6, -1]}, "tokens[2]")):
+            with self.subTest(param=param):
+                body = {"prompt": "x", **members} if path == TEXT else members
+                error = self.assert_error(self.server.post(path, body), 400).error()
+                self.assertEqual(error["param"], param)
+                self.assertTrue(error["message"].startswith(param) or
+                                error["code"] == "context_length_exceeded", error)
 
 
 class Pools(server.ServerTest):
@@ -429,6 +570,79 @@ class Queues(server.ServerTest):
                 reply = self.server.post(TEXT, {**GOOD_TEXT, "n": 4, "stream": stream})
                 self.assert_error(reply, 429, "server_overloaded")
                 self.assertEqual(reply.field("Retry-After"), "1")
+        self.assert_quiet()
+
+    def test_more_prompts_than_the_queue_holds(self):
+        """They wait outside the queue, and each gives the text that it gives alone."""
+        prompts = [f"Number {i % 7}" for i in range(256)]
+        body = {"max_tokens": 3, "temperature": 0, "ignore_eos": True}
+        alone = [self.server.post(TEXT, {**body, "prompt": prompts[i]}).json()["choices"][0]["text"]
+                 for i in range(7)]
+        reply = self.server.post(TEXT, {**body, "prompt": prompts})
+        self.assertEqual(reply.status, 200, reply)
+        choices = reply.json()["choices"]
+        self.assertEqual([c["index"] for c in choices], list(range(256)))
+        self.assertEqual([c["text"] for c in choices], [alone[i % 7] for i in range(256)])
+        self.assertEqual(reply.json()["usage"]["completion_tokens"], 3 * 256)
+        chunks = self.server.post(TEXT, {**body, "prompt": prompts, "stream": True}).events()[:-1]
+        texts = [""] * 256
+        for chunk in chunks:
+            for choice in chunk["choices"]:
+                texts[choice["index"]] += choice["text"]
+        self.assertEqual(texts, [alone[i % 7] for i in range(256)])
+        self.assert_quiet()
+
+    def test_2048_inputs(self):
+        reply = self.server.post("/v1/embeddings", {"input": ["a", "b"] * 1024})
+        self.assertEqual(reply.status, 200, reply)
+        data = reply.json()["data"]
+        self.assertEqual(len(data), 2048)
+        self.assertEqual(data[2046]["embedding"], data[0]["embedding"])
+        self.assertNotEqual(data[1]["embedding"], data[0]["embedding"])
+        self.assert_quiet()
+
+    def test_many_prompts_leave_room_for_others(self):
+        """At most a quarter of the queue is theirs; when their client leaves, all of them end."""
+        long = {"prompt": ["x"] * 256, "max_tokens": 1000, "ignore_eos": True, "stream": True}
+        with server.Wire(self.server, narrow=True) as wire:
+            wire.send(post(TEXT, long)).until(b"data: ")
+            # An unread stream pauses, so that the other request can run.
+            reply = self.server.post(TEXT, GOOD_TEXT)
+            self.assertEqual(reply.status, 200, reply)
+        self.assert_quiet()
+
+    @unittest.skipIf(server.ingot.SANITIZERS, "sanitizers need memory of their own")
+    def test_many_prompts_share_the_other_fields(self):
+        """Prompts that wait have no copies of some 100 KB of texts and biases."""
+        long = {"prompt": ["x"] * 256, "max_tokens": 1000, "ignore_eos": True, "stream": True,
+                "stop": [f"{i:04}" + "q" * 1020 for i in range(64)],
+                "bad_words": [f"{i:04}" + "q" * 124 for i in range(256)],
+                "logit_bias": {str(i): 0 for i in range(1024)}}
+        before = self.server.resident_bytes()
+        with server.Wire(self.server, narrow=True) as wire:
+            wire.send(post(TEXT, long)).until(b"data: ")
+            self.assertLess(self.server.resident_bytes() - before, 16 << 20)
+        self.assert_quiet()
+
+    def test_a_later_prompt_waits_for_room(self):
+        """It is no request, so a full queue counts no refusal."""
+        before = self.server.metric("ingot:rejected_total")
+        long = {**GOOD_TEXT, "n": 4, "stream": True, "max_tokens": 1000, "ignore_eos": True}
+        with server.Wire(self.server, narrow=True) as wire:
+            wire.send(post(TEXT, long)).until(b"data: ")
+            # With the first prompt, five run or wait, as many as may.
+            reply = self.server.post(TEXT, {**GOOD_TEXT, "prompt": ["x"] * 8})
+            self.assertEqual(reply.status, 200, reply)
+            self.assertEqual(len(reply.json()["choices"]), 8)
+        self.assertEqual(self.server.metric("ingot:rejected_total"), before)
+        self.assert_quiet()
+
+    def test_a_full_queue_refuses_the_first_prompt(self):
+        long = {**GOOD_TEXT, "n": 5, "stream": True, "max_tokens": 1000, "ignore_eos": True}
+        with server.Wire(self.server, narrow=True) as wire:
+            wire.send(post(TEXT, long)).until(b"data: ")
+            reply = self.server.post(TEXT, {**GOOD_TEXT, "prompt": ["x"] * 256})
+            self.assert_error(reply, 429, "server_overloaded")
         self.assert_quiet()
 
     def test_a_refusal_without_reading_keeps_the_connection(self):
@@ -474,6 +688,15 @@ class Cancelling(server.ServerTest):
     def cancel(self, id, key):
         return self.server.exchange(head("DELETE", f"/v1/requests/{id}",
                                          [("x-api-key", self.KEYS[key])]))
+
+    def test_many_prompts_beside_another_request_of_the_key(self):
+        """As many prompts as a key may have requests in the queue."""
+        with Wire(self.server, narrow=True) as wire:
+            wire.send(post(TEXT, self.LONG, self.auth)).until(b"data: ")
+            body = {"prompt": ["x"] * 256, "max_tokens": 1}
+            reply = self.server.exchange(post(TEXT, body, self.auth))
+            self.assertEqual(reply.status, 200, reply)
+            self.assertEqual(len(reply.json()["choices"]), 256)
 
     def test_q24_cancelling(self):
         with Wire(self.server, narrow=True) as wire:

@@ -3,6 +3,7 @@
 K10), and how it stops (P9)."""
 import fcntl
 import glob
+import json
 import os
 import re
 import signal
@@ -76,6 +77,11 @@ class Addresses(ProcessTest):
 
     def test_k03_every_page_only_with_keys(self):
         self.refuses(ingot.USAGE, "--cors-origin", "*", says=["--cors-origin"])
+
+    def test_names_of_the_model(self):
+        self.refuses(ingot.USAGE, "--model-name", "a", "--model-name", "a",
+                     says=("--model-name", "twice"))
+        self.refuses(ingot.USAGE, "--model-name", "a", "--model-name", "", says=("--model-name",))
 
     def test_k03_ipv6(self):
         if not has_ipv6():
@@ -284,6 +290,15 @@ class Stopping(ProcessTest):
         held.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
         self.assertEqual(served.wait(), DRAINED)
 
+    def test_p9_a_list_of_prompts_is_drained_to_its_end(self):
+        served = self.serve("--ctx", "8192", "--sequences", "1", "--drain-timeout", "120")
+        held = self.held_stream(served, prompt=["x"] * 5, max_tokens=1000)
+        served.signal(signal.SIGTERM)
+        eventually("it drains", lambda: self.is_draining(served))
+        content = held.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+        self.assertEqual(content.count(b'"finish_reason":"length"'), 5)
+        self.assertEqual(served.wait(), DRAINED)
+
     def test_p9_forced(self):
         served = self.serve("--ctx", "8192", "--drain-timeout", "0")
         streams = [self.wire(served, post(TEXT, LONG)) for _ in range(4)]
@@ -332,6 +347,30 @@ class Stopping(ProcessTest):
         self.assertGreater(time.monotonic() - begin, 0.9)
         # The limit decides: the server with a longer one began to drain earlier, and still drains.
         self.assertTrue(self.is_draining(patient))
+
+    def test_p9_the_log_has_the_start_and_the_end_of_a_drain(self):
+        for seconds, number, code in (("0", signal.SIGINT, FORCED),
+                                      (NEVER, signal.SIGTERM, DRAINED)):
+            served = self.serve("--ctx", "8192", "--sequences", "1", "--drain-timeout", seconds,
+                                "--log-level", "error")
+            eventually("it is at rest", lambda: served.metric("vllm:num_requests_running") == 0)
+            body = {**LONG, "stream": False, "max_tokens": 4000}
+            wires = [self.wire(served, post(TEXT, body)) for _ in range(2)]
+            eventually("one runs and one waits", lambda: (
+                served.metric("vllm:num_requests_running"),
+                served.metric("vllm:num_requests_waiting")) == (1, 1))
+            served.signal(number)
+            for wire in wires:
+                self.assertEqual(wire.reply().status, 503 if code == FORCED else 200)
+            self.assertEqual(served.wait(), code)
+            events = [json.loads(line) for line in served.lines if line.startswith("{")]
+            begin, end = (e for e in events if e["event"] in ("draining", "drained"))
+            self.assertEqual((begin["event"], begin["cause"], begin["running"], begin["waiting"]),
+                             ("draining", number.name, 1, 1))
+            self.assertLessEqual(begin["until"], begin["time"] + float(seconds))
+            self.assertEqual((end["event"], end["finished"], end["cut"]),
+                             ("drained", *((0, 2) if code == FORCED else (2, 0))))
+            self.assertGreaterEqual(end["seconds"], 0)
 
     def test_k10_a_second_signal(self):
         for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGINT),

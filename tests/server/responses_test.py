@@ -8,6 +8,7 @@ from serving import ServerTest, wrong_values
 PATH = "/v1/responses"
 SCRIPT = ["<think>", "hm", ", so", "</think>", "\n\n", "Hello", " there", "!"]
 ASK = {"input": "Hello", "temperature": 0, "max_output_tokens": 40}
+LOGPROBS = "message.output_text.logprobs"
 LONG = {"max_output_tokens": 900, "ignore_eos": True}
 MESSAGE_EVENTS = ["response.output_item.added", "response.content_part.added",
                   "response.output_text.delta", "response.output_text.done",
@@ -19,18 +20,22 @@ BEGIN = ["response.created", "response.in_progress"]
 MEMBERS = {
     "model": ["string"], "input": ["string", "array"], "instructions": ["string"],
     "max_output_tokens": ["integer"], "temperature": ["number"], "top_p": ["number"],
-    "top_k": ["integer"], "min_p": ["number"], "seed": ["integer"], "stop": ["string", "array"],
+    "top_k": ["integer"], "min_p": ["number"], "top_n_sigma": ["number"],
+    "dry_multiplier": ["number"], "bad_words": ["string", "array"],
+    "seed": ["integer"], "stop": ["string", "array"],
     "presence_penalty": ["number"], "frequency_penalty": ["number"], "logit_bias": ["object"],
     "stream": ["boolean"], "stream_options": ["object"], "store": ["boolean"],
     "background": ["boolean"], "include": ["array"], "top_logprobs": ["integer"],
     "metadata": ["object"], "reasoning": ["object"], "text": ["object"], "tools": ["array"],
     "tool_choice": ["string"], "truncation": ["string"], "user": ["string"],
     "service_tier": ["string"], "safety_identifier": ["string"], "prompt_cache_key": ["string"],
-    "prompt_cache_options": ["object"], "chat_template_kwargs": ["object"],
-    "priority": ["integer"], "deadline_ms": ["number"], "cache_salt": ["string"],
+    "prompt_cache_options": ["object"], "client_metadata": ["object"],
+    "context_management": ["array"], "max_tool_calls": ["integer"],
+    "chat_template_kwargs": ["object"], "priority": ["integer"], "deadline_ms": ["number"],
+    "cache_salt": ["string"],
     # Never, whatever they are.
     "previous_response_id": [], "conversation": [], "prompt": [], "moderation": [],
-    "max_tool_calls": [], "context_management": []}
+    "image": []}
 
 
 def merged(names):
@@ -141,7 +146,10 @@ class Responses(ServerTest):
         def warned(**members):
             return [(w["param"], w["code"]) for w in self.ask(**members).get("warnings", [])]
         self.assertEqual(warned(store=True), [("store", "ignored")])
-        self.assertEqual(warned(store=False, background=False, tools=[], truncation="disabled",
+        self.assertEqual(warned(tools=[]), [("tools", "ignored")])
+        self.assertEqual(warned(tool_choice="none", tools=[{"type": "function", "name": "f"}]),
+                         [("tool_choice", "ignored"), ("tools", "ignored")])
+        self.assertEqual(warned(store=False, background=False, truncation="disabled",
                                 text={"format": {"type": "text"}}, parallel_tool_calls=None), [])
         self.assertEqual(warned(truncation="auto"), [("truncation", "ignored")])
         self.assertEqual(warned(reasoning={"effort": "low", "summary": "auto", "x": 1}),
@@ -151,6 +159,13 @@ class Responses(ServerTest):
                          [("include", "ignored")])
         self.assertEqual(warned(max_output_tokens=100000), [("max_output_tokens", "clamped")])
         self.assertEqual(warned(max_tokens=5), [("max_tokens", "unknown")])
+        hints = {"client_metadata": {"x": "y"}, "prompt_cache_key": "k", "safety_identifier": "s",
+                 "prompt_cache_retention": "24h", "service_tier": "priority", "max_tool_calls": 3,
+                 "context_management": [{"type": "compaction", "compact_threshold": 1000}]}
+        for name, value in hints.items():
+            self.assertEqual(warned(**{name: value}), [(name, "ignored")])
+        self.assertEqual(warned(text={"verbosity": "low"}), [("text.verbosity", "ignored")])
+        self.assertEqual(warned(best_of=1), [])
 
     def test_refused(self):
         def refused(param, **members):
@@ -162,8 +177,9 @@ class Responses(ServerTest):
         refused("tools", tools=[{"type": "function", "name": "f"}])
         refused("tool_choice", tool_choice="required")
         refused("truncation", truncation="some")
+        refused("best_of", best_of=2)
         refused("max_output_tokens", max_output_tokens=0)
-        refused("temperature", temperature=2.1)
+        refused("temperature", temperature=100.1)
         refused("top_logprobs", top_logprobs=21)
         refused("metadata", metadata={"a": 1})
         refused("reasoning.effort", reasoning={"effort": 3})
@@ -179,7 +195,20 @@ class Responses(ServerTest):
         refused("input", input=[])
         refused("input", input=None)
         error = refused("input", input="word " * 5000)
-        self.assertEqual(error["code"], "context_length_exceeded")
+        self.assertEqual((error["code"], error["param"]), ("context_length_exceeded", "input"))
+        self.assertRegex(error["message"], r"^This model's maximum context length is \d+ tokens, "
+                         r"the prompt has \d+")
+        for members, param in (
+                ({"input": [{"role": "user", "content": "x"},
+                            {"role": "user", "content": [{"type": "input_text", "text": "x"},
+                                                         {"type": "input_image"}]}]},
+                 "input[1].content[1]"),
+                ({"input": [{"type": "item_reference", "id": "x"}]}, "input[0]"),
+                ({"include": [LOGPROBS, 5]}, "include[1]"),
+                ({"metadata": {"good": "x", "bad": 5}}, 'metadata["bad"]')):
+            error = refused(param, **members)
+            self.assertEqual(error["param"], param)
+            self.assertIn(param + " ", error["message"])
         self.assertEqual(self.refused(PATH, {**ASK, "model": "other"}, "model", 404)["code"],
                          "model_not_found")
 

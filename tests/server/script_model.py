@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 import model_files  # noqa: E402  (found through the line above)
-from model_files import ARRAY, STRING, tiny  # noqa: E402
+from model_files import ARRAY, INT32, STRING, tiny  # noqa: E402
 
 EOS = 2
 WEIGHT = 10.0  # the wanted logit, where all others are 0
@@ -24,8 +24,9 @@ def floats(rows):
     return values.tobytes()
 
 
-def script_model(script, template=TEMPLATE):
-    """The file of a model that says `script`, a list of different pieces."""
+def script_model(script, template=TEMPLATE, control=()):
+    """The file of a model that says `script`, a list of different pieces. Its last tokens are the
+    control tokens `control`."""
     assert len(script) < tiny.HIDDEN and len(set(script)) == len(script)
     model = model_files.tiny_gguf().set("tokenizer.chat_template", STRING, template)
     pieces = list(model.get("tokenizer.ggml.tokens"))
@@ -36,6 +37,10 @@ def script_model(script, template=TEMPLATE):
     # Pieces that are left must not be those of the script once more.
     for i in range(first + len(script), len(pieces)):
         pieces[i] = f"<unused{i}>"
+    types = list(model.get("tokenizer.ggml.token_type"))
+    for i, name in enumerate(control, len(pieces) - len(control)):
+        pieces[i], types[i] = name, tiny.CONTROL
+    model.set("tokenizer.ggml.token_type", (ARRAY, INT32), types)
     model.set("tokenizer.ggml.tokens", (ARRAY, STRING), pieces)
     for entry in model.tensors:
         if entry[0].endswith(("attn_output.weight", "ffn_down.weight")):

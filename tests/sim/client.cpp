@@ -50,7 +50,8 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
     }
     job.append(id);
     c->text_wanted += text_of(id);
-    c->stop = stop_at_end(c->text_wanted, r.stop);
+    const bool may_stop = job.length() - job.prompt_rows >= r.sampling.min_tokens;
+    c->stop = may_stop ? stop_at_end(c->text_wanted, r.stop) : -1;
     if (c->stop < 0) continue;
     c->finish = FinishReason::kStop;
     c->text_wanted.resize(c->text_wanted.size() - r.stop.front().size());

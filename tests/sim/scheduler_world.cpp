@@ -9,6 +9,8 @@ namespace ingot::sim {
 
 namespace {
 
+/// The most rows of a prompt that are shared, so that a step of a large machine takes little time.
+constexpr std::int64_t kSharedMax = 4000;
 /// The most truncations of one sequence, so that it ends.
 constexpr std::int32_t kTruncationsMax = 6;
 constexpr std::int64_t kEndTicksMax = 50000;
@@ -42,7 +44,8 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
       model_(cache_, settings.limits, without_errors(settings.model), random, trace, now_),
       scheduler_(cache_, limits_of(settings)),
       evictions_(cache_, scheduler_.prefixes()),
-      checker_(cache_) {
+      checker_(cache_),
+      shares_(scheduler_) {
   for (std::int64_t i = settings.blocks * kBlockTokens; i > 0; --i) {
     stem_.push_back(random.below(settings.letters + 1));
   }
@@ -62,7 +65,8 @@ void SchedulerWorld::top_up() {
   }
 }
 
-void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant) {
+/// Adds a sequence. Its prompt has `rows` rows, or for 0 a random number, some of them shared.
+void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant, std::int64_t rows) {
   const std::int64_t pool =
       fairness_ ? settings_.rows_max + 1 : std::int64_t{settings_.blocks} * kBlockTokens;
   auto r = std::make_unique<Runner>(cache_);
@@ -70,9 +74,10 @@ void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant) {
   r->job.choice = static_cast<std::uint32_t>(random_.below(3));
   if (random_.chance(settings_.domains)) r->job.prefix.domain = {1, 1};
   if (random_.chance(settings_.adapters)) r->job.prefix.adapter = 1;
-  const std::int64_t shared = random_.chance(settings_.shared) ? random_.below(pool) : 0;
-  const std::int64_t length =
-      std::min<std::int64_t>(pool - 1, shared + random_.between(1, random_.below(2) ? 8 : 60));
+  const std::int64_t shared =
+      rows == 0 && random_.chance(settings_.shared) ? random_.below(std::min(pool, kSharedMax)) : 0;
+  const std::int64_t own = rows > 0 ? rows : random_.between(1, random_.below(2) ? 8 : 60);
+  const std::int64_t length = std::min<std::int64_t>(pool - 1, shared + own);
   for (std::int64_t i = 0; i < length; ++i) {
     r->job.append(i < shared ? stem_[static_cast<std::size_t>(i)] : random_.below(kVocab));
   }
@@ -140,6 +145,9 @@ void SchedulerWorld::tick() {
   if (!is_calm_) {
     const bool has_room = !fairness_ && std::ssize(alive_) < settings_.alive_max;
     if (has_room && random_.chance(settings_.arrival)) arrive();
+    if (random_.chance(settings_.crowd)) {
+      for (std::int64_t n = 250; std::ssize(alive_) < settings_.alive_max; --n) arrive({}, n);
+    }
     for (auto& r : alive_) disturb(*r);
     if (random_.chance(settings_.flush)) scheduler_.flush_prefixes();
   }
@@ -155,7 +163,9 @@ void SchedulerWorld::turn() {
   const std::int32_t depth = settings_.engine.pipeline_depth;
   bool planned = false;
   if (scheduler_.under_way() < depth) {
+    shares_.begin_plan();
     const Step& step = scheduler_.plan();
+    shares_.end_plan(step);
     planned = !step.parts.empty();
     if (planned) model_.run(step);
   }

@@ -11,6 +11,7 @@
 #include "sim/fairness.h"
 #include "sim/fake_model.h"
 #include "sim/settings.h"
+#include "sim/share_checker.h"
 #include "sim/trace.h"
 #include "sim/world.h"
 
@@ -35,7 +36,7 @@ class SchedulerWorld {
     bool refused = false;
   };
   void tick();
-  void arrive(std::optional<std::uint64_t> tenant = std::nullopt);
+  void arrive(std::optional<std::uint64_t> tenant = std::nullopt, std::int64_t rows = 0);
   void top_up();
   void disturb(Runner& r);
   void truncate(Runner& r);
@@ -57,6 +58,7 @@ class SchedulerWorld {
   Scheduler scheduler_;
   EvictionChecker evictions_;
   CacheChecker checker_;
+  ShareChecker shares_;
   std::optional<Fairness> fairness_;  ///< where tenants always wait
   std::vector<std::unique_ptr<Runner>> alive_;
   std::vector<std::unique_ptr<Runner>> gone_;  ///< steps under way may still have their jobs

@@ -105,6 +105,21 @@ void draw_stops(Settings& s, Random random) {
   s.stops = std::max(0.0, random.unit() * 1.5 - 1);
 }
 
+/// Draws a large machine from a separate stream, so that other seeds do not change. Long prompts
+/// and many short ones share its steps. Only a few seeds have it, because its ticks take long.
+void draw_crowd(Settings& s, Random random) {
+  random = Random(random.next() ^ 2);
+  if (random.below(64) != 0) return;
+  s.limits.sequences = s.limits.logits_rows = one_of(random, {24, 80});
+  s.limits.rows = s.limits.out_rows = 512;
+  s.blocks = random.between(500, 1500);
+  s.limits.context = std::int64_t{s.blocks} * kBlockTokens;
+  s.window = s.window_blocks = 0;
+  s.alive_max = s.limits.sequences + 8;
+  s.crowd = 0.02 + random.unit() * 0.1;
+  s.shared = 0.3;
+}
+
 void draw_backlog(Settings& s, Random& random) {
   s.rows_max = one_of(random, {8, 20, 40});
   s.blocks = s.limits.sequences * (s.rows_max / kBlockTokens + 2);
@@ -130,6 +145,7 @@ Settings draw_settings(Random& random, std::int64_t ticks) {
   draw_requests(s, random);
   if (world == 1) draw_backlog(s, random);
   draw_stops(s, random);
+  if (world == 0) draw_crowd(s, random);
   return s;
 }
 

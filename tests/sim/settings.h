@@ -38,6 +38,8 @@ struct Settings {
   // Events of a tick.
   std::int32_t alive_max = 12;
   double arrival = 0, burst = 0;
+  /// Chance that sequences of falling length arrive until there are alive_max. With only_scheduler.
+  double crowd = 0;
   double cancel = 0, drop = 0, stall = 0, resume = 0;
   double jump = 0, flush = 0, refuse = 0, truncate = 0;
   std::int64_t broken_at = -1, drain_at = -1;

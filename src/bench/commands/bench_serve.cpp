@@ -79,7 +79,7 @@ class ServeBench {
         traffic_(traffic),
         writer_(traffic, {.ids = text_ids(instance.tokenizer(),
                                           std::min(instance.sampled_ids(), instance.spec().vocab),
-                                          instance.stop_ids()),
+                                          ids_of(instance.end_tokens())),
                           .seed = values.traffic.seed,
                           .temperature = static_cast<float>(values.traffic.temperature)}),
         checked_(draw_sample(traffic.requests.size(), to_size(values.check), values.traffic.seed)) {

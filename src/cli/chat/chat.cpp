@@ -17,6 +17,7 @@
 #include "cli/options/options.h"
 #include "cli/options/request_options.h"
 #include "cli/options/trace_file.h"
+#include "runtime/sampling/random_seed.h"
 
 namespace ingot {
 
@@ -65,6 +66,7 @@ int chat(const CLI::App& app, const ChatValues& v) {
   const ChatTemplate chosen = chat_template(instance, v.chat_template);
   Request request = v.request;
   set_model_defaults(request, instance.config(), instance.name());
+  if (!is_given(app, "--seed")) request.sampling.seed = random_seed();
   copy_given(request, v.request, app, place::kTalk);
   check_sampling(request.sampling, instance.sampled_ids());
   TraceFile trace(v.trace);

@@ -125,12 +125,12 @@ void TerminalChat::set(std::string_view argument) {
 void TerminalChat::stats(std::string_view) {
   const Outcome& o = session_.outcome();
   const std::int64_t computed = o.prompt_tokens - o.cached_tokens;
-  write_stdout(cat("context ", session_.used(), "/", session_.context(), " tokens, ",
-                   session_.messages().size(), " messages\nlast prompt ", o.prompt_tokens,
-                   " tokens, ", o.cached_tokens, " from the cache, ",
-                   to_fixed(per_second(computed, o.prefill_seconds), 1), " tokens/s\nlast reply ",
-                   o.generated_tokens, " tokens, ",
-                   to_fixed(per_second(o.decode_steps, o.decode_seconds), 1), " tokens/s\n"));
+  write_stdout(cat(
+      "context ", session_.used(), "/", session_.context(), " tokens, ", session_.messages().size(),
+      " messages\nlast prompt ", o.prompt_tokens, " tokens, ", o.cached_tokens, " from the cache, ",
+      to_fixed(per_second(computed, o.prefill_seconds), 1), " tokens/s\nlast reply ",
+      o.generated_tokens, " tokens, ", to_fixed(per_second(o.decode_steps, o.decode_seconds), 1),
+      " tokens/s\nseed ", session_.request().sampling.seed, "\n"));
 }
 
 void TerminalChat::quit(std::string_view) { left_ = true; }

@@ -2,13 +2,16 @@
 #include "cli/chat/chat_session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/interrupt.h"
+#include "cli/log.h"
 #include "cli/reply.h"
+#include "text/chat/system_messages.h"
 
 namespace ingot {
 
@@ -72,7 +75,8 @@ std::vector<std::int32_t> ChatSession::encode(const std::vector<ChatMessage>& me
     j.set("content", message.content);
     input.messages.push(std::move(j));
   }
-  return template_.encode(input);
+  const auto name_of = [](std::size_t number) { return cat("messages[", number, "]"); };
+  return template_.encode(render_fitted(template_, std::move(input), name_of).text);
 }
 
 std::int64_t ChatSession::drop_oldest() {
@@ -94,6 +98,9 @@ std::int64_t ChatSession::drop_oldest() {
 
 std::int64_t ChatSession::prepare() {
   ids_ = encode(messages_);
+  if (system() && !template_.system_rule().one && !std::exchange(has_warned_, true)) {
+    log_warning("the chat template has no system message: its text begins the first message");
+  }
   return std::ssize(ids_);
 }
 

@@ -50,7 +50,8 @@ class ChatSession {
   /// is too long. Returns the number of dropped turns. Errors: those of prepare.
   std::int64_t drop_oldest();
 
-  /// Makes the next prompt; returns its token count. Errors: those of ChatTemplate::encode.
+  /// Makes the next prompt; returns its token count. Warns once if the template has no system
+  /// message. Errors: those of ChatTemplate::encode.
   std::int64_t prepare();
   /// Returns whether the prepared prompt leaves room for a reply.
   bool fits() const;
@@ -88,6 +89,7 @@ class ChatSession {
   std::vector<std::int32_t> ids_;  ///< ids of the prepared prompt
   std::int64_t used_ = 0;
   std::int64_t replies_ = 0;
+  bool has_warned_ = false;  ///< the warning about the template was shown
   Outcome outcome_;
 };
 

@@ -1,10 +1,14 @@
 // Checks chats given as JSON, and finds their template.
 #include "cli/options/chat_input.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/log.h"
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
+#include "text/chat/system_messages.h"
 
 namespace ingot {
 
@@ -58,6 +62,13 @@ ChatTemplate chat_template(const Instance& instance,
   const auto chosen = choose_template(instance, name_or_file);
   if (!chosen) throw no_template(instance.name());
   return {chosen->text, chosen->name, tokenizer};
+}
+
+std::vector<std::int32_t> encode_messages(const ChatTemplate& chat_template, ChatInput input) {
+  const auto name_of = [](std::size_t number) { return cat("messages[", number, "]"); };
+  const FittedPrompt prompt = render_fitted(chat_template, std::move(input), name_of);
+  if (!prompt.change.empty()) log_warning(cat("messages: ", prompt.detail));
+  return chat_template.encode(prompt.text);
 }
 
 }  // namespace ingot

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "load/json.h"
 #include "runtime/instance.h"
@@ -38,5 +39,9 @@ std::optional<NamedTemplate> choose_template(const Instance& instance,
 /// Errors: Error{kModel} if there is no tokenizer or no template.
 ChatTemplate chat_template(const Instance& instance,
                            const std::optional<std::string>& name_or_file);
+
+/// Returns the tokens of a chat's prompt. Logs a warning if the template needs other system
+/// messages. Errors: those of render_fitted and ChatTemplate::encode.
+std::vector<std::int32_t> encode_messages(const ChatTemplate& chat_template, ChatInput input);
 
 }  // namespace ingot

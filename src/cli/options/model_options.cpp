@@ -62,6 +62,15 @@ std::string parse_pack_cache(const std::optional<std::string>& folder) {
   return folder.value_or("");
 }
 
+std::vector<std::int32_t> parse_end_tokens(const std::optional<std::string>& text) {
+  std::vector<std::int32_t> ids;
+  if (!text) return ids;
+  for (const std::int64_t id : parse_list(*text, "--end-tokens", 0, kVocabMax - 1)) {
+    ids.push_back(static_cast<std::int32_t>(id));
+  }
+  return ids;
+}
+
 /// Parses a number of bytes with an optional K, M or G (powers of 1,024).
 std::int64_t parse_bytes(std::string_view text) {
   constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
@@ -121,6 +130,10 @@ std::vector<OptionRow> model_option_rows(ModelOptionValues& v) {
         .value = &v.pack_cache,
         .help = "A folder that keeps packed weights: the next start maps them, processes share "
                 "them"},
+       {.flag = "--end-tokens",
+        .value = &v.end_tokens,
+        .help = "Ids of the tokens that end a text, in place of the model's own: 1,2",
+        .unit = "IDS"},
        {.flag = "--cpu-isa",
         .value = &v.isa,
         .help = "Kernels to use; all give the same bits",
@@ -161,7 +174,8 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
           .kv_type = parse_kv_type(values.kv_type),
           .weights = parse_weights(values.weights),
           .pack_cache = parse_pack_cache(values.pack_cache),
-          .memory_limit = parse_bytes(values.memory_limit)};
+          .memory_limit = parse_bytes(values.memory_limit),
+          .end_ids = parse_end_tokens(values.end_tokens)};
 }
 
 std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values) {
@@ -211,8 +225,18 @@ const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hi
                     cat("the model has no tokenizer that ingot can read", hint));
 }
 
-std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text) {
-  return require_tokenizer(instance, kUseTokens).encode(text, {.add_special = true});
+std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text,
+                                        const PromptOptions& options) {
+  const Tokenizer& tokenizer = require_tokenizer(instance, kUseTokens);
+  if (options.suffix.empty()) {
+    return tokenizer.encode_prompt(text, options.special.value_or(true));
+  }
+  if (!tokenizer.fim()) {
+    throw Error(ErrorCode::kInvalid, "suffix: the model has no fill-in-the-middle tokens");
+  }
+  return encode_fim(
+      tokenizer,
+      {.prefix = text, .suffix = options.suffix, .parse_special = options.special.value_or(false)});
 }
 
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,

@@ -30,6 +30,7 @@ struct ModelOptionValues {
   bool check_tensors = false;
   std::string weights = "stored";
   std::optional<std::string> pack_cache;  ///< folder for packed weights; absent: none
+  std::optional<std::string> end_tokens;  ///< ids that replace the model's end tokens: "1,2"
 };
 
 /// Makes the table of the common options. Its rows set the members of `values`.
@@ -80,8 +81,17 @@ inline constexpr std::string_view kUseTokens = ": use --tokens";
 /// Errors: Error{kModel} if the model has no tokenizer.
 const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hint = {});
 
-/// Returns a text's ids, with BOS if the tokenizer adds it. Errors: those of require_tokenizer.
-std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text);
+/// How a prompt's text becomes tokens.
+struct PromptOptions {
+  /// Whether names of special tokens become tokens. Absent: only in a prompt without a suffix.
+  std::optional<bool> special{};
+  std::string suffix{};  ///< text behind the gap that the model fills; empty: no gap
+};
+
+/// Returns the ids of a prompt to continue, with BOS if the tokenizer adds it. Errors: those of
+/// require_tokenizer; Error{kInvalid} for a suffix if the model has no fill-in-the-middle tokens.
+std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text,
+                                        const PromptOptions& options = {});
 
 /// Returns the context to plan for: `needed` tokens, but at most --ctx. Without --ctx, the model's
 /// context is the limit. Warns if --ctx exceeds the context that the model was made for.

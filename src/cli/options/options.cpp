@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/sampling/random_seed.h"
+
 namespace ingot {
 
 namespace {
@@ -14,9 +16,8 @@ void declare(CLI::App& app, Value& value, const NumberOption<Number>& option, Pa
   const std::string name(option.name);
   auto* added = app.add_option_function<std::string>(
       name,
-      [&value, name, low = option.low, high = option.high, parse](const std::string& text) {
-        value = static_cast<Value>(parse(text, name, low, high));
-      },
+      [&value, name = name.substr(0, name.find(',')), low = option.low, high = option.high, parse](
+          const std::string& text) { value = static_cast<Value>(parse(text, name, low, high)); },
       std::string(option.help));
   added->type_name(cat("NUMBER in [", option.low, " - ", option.high, "]"));
   if constexpr (std::is_arithmetic_v<Value>) {
@@ -75,6 +76,14 @@ void add_number(CLI::App& app, std::int64_t& value, const NumberOption<std::int6
 
 void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uint64_t>& option) {
   declare(app, value, option, parse_whole<std::uint64_t>);
+}
+
+void add_seed(CLI::App& app, std::uint64_t& seed, const NumberOption<std::uint64_t>& option) {
+  const auto parse = [](std::string_view text, std::string_view name, std::uint64_t low,
+                        std::uint64_t high) {
+    return text == "-1" ? random_seed() : parse_whole(text, name, low, high);
+  };
+  declare(app, seed, option, parse);
 }
 
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option) {
@@ -153,5 +162,10 @@ void need(CLI::App& app, const std::string& name, const std::string& other) {
 }
 
 bool is_given(const CLI::App& app, const std::string& name) { return app.count(name) > 0; }
+
+bool is_given_as(const CLI::App& app, const std::string& name, std::string_view text) {
+  const std::vector<std::string>& values = app.get_option(name)->results();
+  return !values.empty() && values.back() == text;
+}
 
 }  // namespace ingot

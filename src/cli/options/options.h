@@ -65,6 +65,9 @@ void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uin
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option);
 void add_number(CLI::App& app, float& value, const NumberOption<double>& option);
 
+/// Declares an option that takes a seed within its bounds, or -1 to draw one.
+void add_seed(CLI::App& app, std::uint64_t& seed, const NumberOption<std::uint64_t>& option);
+
 /// Declares an option that takes a number. `value` stays absent unless the option is given.
 void add_number(CLI::App& app, std::optional<std::int32_t>& value,
                 const NumberOption<std::int32_t>& option);
@@ -122,5 +125,7 @@ void need(CLI::App& app, const std::string& name, const std::string& other);
 
 /// Returns whether the command line has the option or argument `name`.
 bool is_given(const CLI::App& app, const std::string& name);
+/// Returns whether the command line has the option `name` with the value `text`.
+bool is_given_as(const CLI::App& app, const std::string& name, std::string_view text);
 
 }  // namespace ingot

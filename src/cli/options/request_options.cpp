@@ -37,6 +37,7 @@ struct FlagDeclarer {
   const std::string flag;
   const std::string help;
   const FieldRange range;
+  const Places command;
 
   void operator()(bool& value) const { add_switch(app, value, flag, help); }
   void operator()(std::vector<std::string>& value) const { add_texts(app, value, flag, help); }
@@ -59,6 +60,14 @@ struct FlagDeclarer {
   }
   void operator()(double& /*seconds*/) const {}        // no flag
   void operator()(std::uint32_t& /*choice*/) const {}  // no flag
+  /// The seed: `ingot run` has the default 0, and `ingot chat` draws one.
+  void operator()(std::uint64_t& seed) const {
+    add_seed(app, seed,
+             {.name = flag,
+              .help = help,
+              .high = bound<std::uint64_t>(range.high),
+              .show_default = command == place::kRun});
+  }
   template <class Int>
   void operator()(Int& value) const {
     add_number(app, value,
@@ -76,9 +85,10 @@ void add_request_options(CLI::App& app, Request& request, Places command) {
   for (const RequestField& field : request_fields()) {
     if ((field.places & command) == 0) continue;
     const FlagDeclarer declare{.app = app,
-                               .flag = flag_of(field),
+                               .flag = flags_of(field, command),
                                .help = std::string(field.help),
-                               .range = range_at(field, command)};
+                               .range = range_at(field, command),
+                               .command = command};
     with_value(field, declare, request);
   }
 }

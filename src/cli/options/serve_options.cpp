@@ -61,8 +61,12 @@ std::vector<OptionRow> server_option_rows(ServerConfig& c) {
 
       // Model.
       {.flag = "--model-name",
-       .value = &c.model_name,
-       .help = "The name that clients send as `model` (default: the file's)"},
+       .value = &c.model_names,
+       .help = "A name that clients may send as `model`; the first is the model's own (default: "
+               "the file's)"},
+      {.flag = "--any-model",
+       .value = &c.any_model,
+       .help = "Serve requests for unknown models with this model, and warn in their responses"},
       {.flag = "--template", .value = &c.chat_template, .help = template_help()},
       {.flag = "--no-prefix-cache",
        .value = &c.prefix_cache,

@@ -1,8 +1,10 @@
 // ingot serve: serves a model over HTTP, from start-up to the end of the process.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/index.h"
@@ -17,6 +19,7 @@
 #include "cli/serve/access.h"
 #include "cli/serve/capacity.h"
 #include "cli/stop_signal.h"
+#include "load/json_object.h"
 #include "model/fingerprint.h"
 #include "runtime/observe/engine_log.h"
 #include "runtime/session/session.h"
@@ -43,8 +46,18 @@ constexpr double kWeightCheckSeconds = 5;
 /// Number of engine steps that GET /admin/steps shows.
 constexpr std::size_t kStepsKept = 256;
 
-std::string served_name(const ServerConfig& config, const Instance& instance) {
-  if (config.model_name) return *config.model_name;
+/// Errors: Error{kInvalid} if a name of the model is empty or comes twice.
+void check_model_names(const std::vector<std::string>& names) {
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (name->empty()) throw bad_option("--model-name", *name, "expected a name");
+    if (std::find(names.begin(), name, *name) != name) {
+      throw bad_option("--model-name", *name, "the name is given twice");
+    }
+  }
+}
+
+/// The name of the model's file, without its ending.
+std::string file_name(const Instance& instance) {
   const std::string& path = instance.name();
   std::string name = path.substr(path.find_last_of('/') + 1);
   if (name.ends_with(".gguf")) name.resize(name.size() - 5);
@@ -148,15 +161,52 @@ void wait_until_stopped(StopSignal& stop, const Instance& instance) {
   while (!stop.wait_for(kWeightCheckSeconds)) instance.expect_weights_not_overwritten();
 }
 
+/// Logs the start and the end of a drain.
+class DrainLog {
+ public:
+  /// Logs the start. `service` must not have begun to drain.
+  DrainLog(ServerLog& log, Service& service, std::string_view cause, double seconds)
+      : log_(log), service_(service), before_(service.counts()) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    log_.event("draining",
+               json_object({{"cause", cause},
+                            {"running", before_.running},
+                            {"waiting", before_.waiting},
+                            {"until", std::chrono::duration<double>(now).count() + seconds}}));
+  }
+  /// Logs the end. Call this when the engine and the server have stopped, or do not answer.
+  void end() {
+    const EngineCounts now = service_.counts();
+    const auto ended = [&](FinishReason reason) {
+      return static_cast<std::int64_t>(now.finished_by(reason) - before_.finished_by(reason));
+    };
+    const std::chrono::duration<double> seconds = Clock::now() - begin_;
+    log_.event("drained",
+               json_object({{"finished", ended(FinishReason::kStop) + ended(FinishReason::kLength)},
+                            {"cut", ended(FinishReason::kCancelled) + ended(FinishReason::kError) +
+                                        now.running + now.waiting},
+                            {"seconds", seconds.count()}}));
+  }
+
+ private:
+  ServerLog& log_;
+  Service& service_;
+  EngineCounts before_;
+  Clock::time_point begin_ = Clock::now();
+};
+
 /// Gives requests the time of --drain-timeout to end. Returns the exit code. If the engine's thread
 /// is stuck, ends the process itself, since destructors would wait for the thread.
-int drain(double seconds, Service& service, Engine& engine, Server& server) {
+int drain(double seconds, std::string_view cause, Service& service, Engine& engine, Server& server,
+          ServerLog& log) {
   const auto drain_by = Clock::now() + std::chrono::duration<double>(seconds);
+  DrainLog drain_log(log, service, cause, seconds);
   service.begin_drain();
   bool is_drained = engine.wait_drained();
   // The rest of the time is for responses that clients read slowly.
   const std::chrono::duration<double> left = drain_by - Clock::now();
   is_drained = server.stop(kFlushSeconds, left.count()) && is_drained;
+  drain_log.end();
   if (engine.has_failed()) _exit(kInternal);
   if (engine.step_seconds_now() > 0) _exit(kForced);
   return is_drained ? kDone : kForced;
@@ -164,6 +214,7 @@ int drain(double seconds, Service& service, Engine& engine, Server& server) {
 
 int serve(ServerValues values) {
   ServerConfig& config = values.server;
+  check_model_names(config.model_names);
   StopSignal stop(kForced);
   config.listen.io_threads = default_io_threads();
   fit_connections(config.listen);
@@ -187,8 +238,14 @@ int serve(ServerValues values) {
   }
 
   ServingEngine serving(config, std::move(keys.weights), instance, stop);
+  std::vector<std::string> aliases = config.model_names;
+  if (aliases.empty()) aliases.push_back(file_name(instance));
+  std::string model_name = std::move(aliases.front());
+  aliases.erase(aliases.begin());
   ServiceOptions options{.limits = config.requests,
-                         .model_name = served_name(config, instance),
+                         .model_name = std::move(model_name),
+                         .aliases = std::move(aliases),
+                         .any_model = config.any_model,
                          .version = INGOT_VERSION,
                          .fingerprint = std::move(fingerprint),
                          .keys = keys.keys.size(),
@@ -217,7 +274,7 @@ int serve(ServerValues values) {
     // The engine's destructor would wait for a step that may never end.
     _exit(kInternal);
   }
-  return drain(config.requests.drain_seconds, service, serving.engine(), server);
+  return drain(config.requests.drain_seconds, stop.cause(), service, serving.engine(), server, log);
 }
 
 }  // namespace

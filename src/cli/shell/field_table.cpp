@@ -19,8 +19,9 @@ constexpr std::array<std::string_view, 11> kPlaces = {
 
 /// Names of types, in the order of the alternatives of FieldMember.
 constexpr std::array<std::string_view, std::variant_size_v<FieldMember>> kTypes = {
-    "text",      "number",  "integer", "integer", "integer", "integer", "numbers by token id",
-    "token ids", "integer", "integer", "number",  "boolean", "texts",   "token ids"};
+    "text",      "number", "integer", "integer", "integer", "integer", "numbers by token",
+    "token ids", "texts",  "integer", "integer", "number",  "boolean", "texts",
+    "token ids"};
 
 std::string names(Places places) {
   std::string list;
@@ -38,6 +39,8 @@ std::string range_text(const FieldRange& range) {
 }
 
 std::string default_text(const RequestField& field, Places where) {
+  // The seed's default is no number, so the table of fields cannot state it.
+  if (field.name == "seed" && where != place::kRun) return "random";
   const std::string text = field_text(field, default_request(where));
   return text.empty() || text == "[]" || text == "{}" || text == "inf" ? "none" : text;
 }
@@ -60,6 +63,18 @@ std::string by_place(Places places, TextAt text_at) {
   return list.empty() ? usual->first : cat(list, "else ", usual->first);
 }
 
+/// A field's other names, with their places: "; also `n_predict` (JSON lines)".
+std::string alias_text(const RequestField& field) {
+  std::string text;
+  for (const FieldAlias& alias : field.aliases) {
+    const bool is_everywhere =
+        (field.places & ~(alias.places | place::kSession | place::kModel)) == 0;
+    text += cat("; also `", alias.name, "`",
+                is_everywhere ? std::string() : cat(" (", names(alias.places), ")"));
+  }
+  return text;
+}
+
 std::string line(const RequestField& field) {
   // Fields at other places have no default: an absent field keeps its earlier value.
   constexpr Places kWithDefaults = place::kFlags | place::kHttp | place::kEmbeddings;
@@ -68,7 +83,7 @@ std::string line(const RequestField& field) {
   const std::string flag = field.flag.empty() ? "" : cat("; flag `", field.flag, "`");
   return cat("| `", field.name, "` | ", kTypes[field.member.index()], " | ",
              by_place(field.places, range), " | ", by_place(field.places & kWithDefaults, initial),
-             " | ", names(field.places), flag, " | ", field.help, " |\n");
+             " | ", names(field.places), flag, alias_text(field), " | ", field.help, " |\n");
 }
 
 }  // namespace

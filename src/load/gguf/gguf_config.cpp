@@ -1,8 +1,6 @@
 // Reads hyper-parameters from GGUF keys such as "llama.attention.head_count".
 #include "load/gguf/gguf_config.h"
 
-#include <algorithm>
-
 #include "base/index.h"
 #include "base/math_double.h"
 #include "base/text.h"
@@ -215,10 +213,15 @@ class ConfigReader {
       keys_.refuse(key("vocab_size"), cat("is less than the tokenizer's ", tokens, " tokens"));
     }
     config_.bos_id = tokenizer->bos;
-    for (const std::optional<std::int32_t>& id : {tokenizer->eos, tokenizer->eot}) {
-      auto& ids = config_.eos_ids;
-      if (id && std::find(ids.begin(), ids.end(), *id) == ids.end()) ids.push_back(*id);
-    }
+    const auto end = [&](std::optional<std::int32_t> id, std::string_view key) {
+      if (id) add_end(config_.ends, *id, key);
+    };
+    end(tokenizer->eos, "tokenizer.ggml.eos_token_id");
+    end(tokenizer->eot, "tokenizer.ggml.eot_token_id");
+    end(tokenizer->eom, "tokenizer.ggml.eom_token_id");
+    end(tokenizer->fim.padding, "tokenizer.ggml.fim_pad_token_id");
+    end(tokenizer->fim.repository, "tokenizer.ggml.fim_rep_token_id");
+    end(tokenizer->fim.file, "tokenizer.ggml.fim_sep_token_id");
   }
 
   void read_sampling() {

@@ -60,7 +60,7 @@ TEST(GgufConfig, every_field_of_the_tiny_model) {
   EXPECT_TRUE(c.window.empty());
   EXPECT_FALSE(c.tied.has_value());
   EXPECT_EQ(c.experts, 0);
-  EXPECT_EQ(c.eos_ids, std::vector<std::int32_t>{2});
+  EXPECT_EQ(ids_of(c.ends), std::vector<std::int32_t>{2});
   EXPECT_EQ(c.bos_id, 1);
   EXPECT_TRUE(opened.checkpoint->warnings().empty());
 }
@@ -206,9 +206,18 @@ TEST(GgufConfig, yarn_scaling) {
 
 TEST(GgufConfig, end_tokens_are_listed_once) {
   GgufWriter w = tiny_model().set("tokenizer.ggml.eot_token_id", u32(5));
-  EXPECT_EQ(open_bytes(w.build()).config().eos_ids, (std::vector<std::int32_t>{2, 5}));
-  w.set("tokenizer.ggml.eot_token_id", u32(2));
-  EXPECT_EQ(open_bytes(w.build()).config().eos_ids, (std::vector<std::int32_t>{2}));
+  w.set("tokenizer.ggml.eom_token_id", u32(7));
+  EXPECT_EQ(open_bytes(w.build()).config().ends,
+            (std::vector<EndToken>{{2, "tokenizer.ggml.eos_token_id"},
+                                   {5, "tokenizer.ggml.eot_token_id"},
+                                   {7, "tokenizer.ggml.eom_token_id"}}));
+  w.set("tokenizer.ggml.fim_pad_token_id", u32(8)).set("tokenizer.ggml.fim_sep_token_id", u32(9));
+  w.set("tokenizer.ggml.fim_rep_token_id", u32(10)).set("tokenizer.ggml.fim_mid_token_id", u32(11));
+  EXPECT_EQ(ids_of(open_bytes(w.build()).config().ends),
+            (std::vector<std::int32_t>{2, 5, 7, 8, 10, 9}));
+  w = tiny_model().set("tokenizer.ggml.eot_token_id", u32(2));
+  w.set("tokenizer.ggml.eom_token_id", u32(2));
+  EXPECT_EQ(ids_of(open_bytes(w.build()).config().ends), (std::vector<std::int32_t>{2}));
 }
 
 TEST(GgufConfig, keys_that_are_not_applied_are_refused) {
@@ -342,6 +351,7 @@ TEST(GgufHostile, G47_wrong_types_of_every_key) {
   base.set("tokenizer.ggml.add_space_prefix", boolean(1));
   base.set("tokenizer.ggml.remove_extra_whitespaces", boolean(0));
   base.set("tokenizer.ggml.eot_token_id", u32(2));
+  base.set("tokenizer.ggml.eom_token_id", u32(2));
   base.set("tokenizer.chat_template", text("{{ messages }}"));
   ASSERT_TRUE(opens(base.build()));
 

@@ -118,7 +118,7 @@ class Reader {
 
   /// Token types for a file without types: by the tokens' roles, and byte tokens for text pieces.
   void guess_types() {
-    for (const auto id : {out_->bos, out_->eos, out_->eot, out_->padding}) {
+    for (const auto id : {out_->bos, out_->eos, out_->eot, out_->eom, out_->padding}) {
       if (id) at(out_->types, *id) = TokenType::kControl;
     }
     if (!out_->space_marks) return;
@@ -134,8 +134,10 @@ class Reader {
     out_->bos = read_id("tokenizer.ggml.bos_token_id");
     out_->eos = read_id("tokenizer.ggml.eos_token_id");
     out_->eot = read_id("tokenizer.ggml.eot_token_id");
+    out_->eom = read_id("tokenizer.ggml.eom_token_id");
     out_->unknown = read_id("tokenizer.ggml.unknown_token_id");
     out_->padding = read_id("tokenizer.ggml.padding_token_id");
+    read_fim();
     add_bos_ = keys_.boolean("tokenizer.ggml.add_bos_token");
     add_eos_ = keys_.boolean("tokenizer.ggml.add_eos_token");
     out_->chat_template = keys_.text("tokenizer.chat_template");
@@ -145,6 +147,20 @@ class Reader {
       const auto text = keys_.text(cat("tokenizer.chat_template.", name));
       if (text) out_->named_templates.push_back({std::string(name), std::string(*text)});
     });
+  }
+
+  /// Reads the tokens of fill-in-the-middle. Older files have keys without "fim_".
+  void read_fim() {
+    const auto read = [&](std::string_view key, std::string_view older = {}) {
+      const auto id = read_id(cat("tokenizer.ggml.", key));
+      return id || older.empty() ? id : read_id(cat("tokenizer.ggml.", older));
+    };
+    out_->fim = {.prefix = read("fim_pre_token_id", "prefix_token_id"),
+                 .suffix = read("fim_suf_token_id", "suffix_token_id"),
+                 .middle = read("fim_mid_token_id", "middle_token_id"),
+                 .padding = read("fim_pad_token_id"),
+                 .repository = read("fim_rep_token_id"),
+                 .file = read("fim_sep_token_id")};
   }
 
   std::optional<std::int32_t> read_id(std::string_view key) const {

@@ -64,12 +64,12 @@ TEST(GgufTokenizer, absent_settings_stay_absent) {
   const Opened opened = open_bytes(w.build());
   const TokenizerData& t = *opened.checkpoint->tokenizer();
   EXPECT_TRUE(t.scores.empty() && t.frame_begin.empty() && t.frame_end.empty());
-  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.chat_template);
+  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.eom || t.chat_template);
   EXPECT_TRUE(t.normalizers[0].add_prefix);
   EXPECT_FALSE(t.normalizers[0].squeeze);
   ASSERT_EQ(t.warnings.size(), 1u);
   EXPECT_EQ(t.warnings[0], "test.gguf: no tokenizer.ggml.pre, using default");
-  EXPECT_TRUE(opened.config().eos_ids.empty());
+  EXPECT_TRUE(opened.config().ends.empty());
   EXPECT_FALSE(opened.config().bos_id.has_value());
 }
 
@@ -80,6 +80,25 @@ TokenizerData of_model(std::string_view model, std::string_view pre) {
   if (!pre.empty()) w.set("tokenizer.ggml.pre", text(std::string(pre)));
   w.remove("tokenizer.ggml.add_bos_token").remove("tokenizer.ggml.add_eos_token");
   return *open_bytes(w.build()).checkpoint->tokenizer();
+}
+
+TEST(GgufTokenizer, fill_in_the_middle) {
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.ggml.prefix_token_id", u32(4));
+  w.set("tokenizer.ggml.suffix_token_id", u32(5));
+  w.set("tokenizer.ggml.middle_token_id", u32(6));
+  const FimIds older = open_bytes(w.build()).checkpoint->tokenizer()->fim;
+  EXPECT_EQ(older, (FimIds{.prefix = 4, .suffix = 5, .middle = 6}));
+  w.set("tokenizer.ggml.fim_pre_token_id", u32(7));
+  w.set("tokenizer.ggml.fim_suf_token_id", u32(8));
+  w.set("tokenizer.ggml.fim_mid_token_id", u32(9));
+  w.set("tokenizer.ggml.fim_pad_token_id", u32(10));
+  w.set("tokenizer.ggml.fim_rep_token_id", u32(11));
+  w.set("tokenizer.ggml.fim_sep_token_id", u32(12));
+  const FimIds newer = open_bytes(w.build()).checkpoint->tokenizer()->fim;
+  EXPECT_EQ(
+      newer,
+      (FimIds{.prefix = 7, .suffix = 8, .middle = 9, .padding = 10, .repository = 11, .file = 12}));
 }
 
 TEST(GgufTokenizer, names_of_patterns_bring_their_rules) {
@@ -172,7 +191,9 @@ TEST(GgufHostile, G40_scores_and_token_types) {
 }
 
 TEST(GgufHostile, G41_special_ids) {
-  for (const char* name : {"bos", "eos", "eot", "unknown", "padding"}) {
+  for (const char* name :
+       {"bos", "eos", "eot", "unknown", "padding", "fim_pre", "fim_suf", "fim_mid", "fim_pad",
+        "fim_rep", "fim_sep", "prefix", "suffix", "middle"}) {
     const std::string key = cat("tokenizer.ggml.", name, "_token_id");
     EXPECT_TRUE(opens(with_key(key, u32(15))));
     EXPECT_TRUE(opens(with_key(key, u32(0xffffffff))));

@@ -243,32 +243,29 @@ void read_experts(const JsonKeys& keys, const Family& family, Config& c) {
   read_dense_layers(keys, c);
 }
 
-void add_eos(const JsonKeys& keys, const Json& value, Config& c) {
+void add_eos(const JsonKeys& keys, const Json& value, std::string_view source, Config& c) {
   const std::int64_t* id = value.as_int();
   if (id == nullptr || *id < 0 || *id >= c.vocab) {
     keys.refuse("eos_token_id", value, cat("expected an id below ", c.vocab));
   }
-  const auto narrow = static_cast<std::int32_t>(*id);
-  if (std::find(c.eos_ids.begin(), c.eos_ids.end(), narrow) == c.eos_ids.end()) {
-    c.eos_ids.push_back(narrow);
-  }
+  add_end(c.ends, static_cast<std::int32_t>(*id), source);
 }
 
-void read_ends(const JsonKeys& keys, Config& c) {
+void read_ends(const JsonKeys& keys, std::string_view source, Config& c) {
   const auto bos = keys.integer("bos_token_id", 0, c.vocab - 1);
   if (bos && !c.bos_id) c.bos_id = static_cast<std::int32_t>(*bos);
   const Json* eos = keys.get("eos_token_id");
   if (eos == nullptr) return;
   const Json::Array* list = eos->as_array();
   if (list == nullptr) {
-    add_eos(keys, *eos, c);
+    add_eos(keys, *eos, source, c);
     return;
   }
   if (list->size() > kEosIdsMax) {
     keys.fail(
         cat("eos_token_id has ", list->size(), " entries, at most ", kEosIdsMax, " are accepted"));
   }
-  for (const Json& entry : *list) add_eos(keys, entry, c);
+  for (const Json& entry : *list) add_eos(keys, entry, source, c);
 }
 
 void expect_object(const Json& root, const std::string& file) {
@@ -294,13 +291,13 @@ Config read_hf_config(const Json& root, const std::string& file,
   read_hf_rope(keys, file, config);
   read_windows(keys, family, config, warnings);
   read_experts(keys, family, config);
-  read_ends(keys, config);
+  read_ends(keys, "config.json", config);
   return config;
 }
 
 void read_generation_config(const Json& root, const std::string& file, Config& config) {
   expect_object(root, file);
-  read_ends(JsonKeys(root, file), config);
+  read_ends(JsonKeys(root, file), "generation_config.json", config);
   config.sampling = root;
 }
 

@@ -67,7 +67,7 @@ TEST(HfConfig, Llama) {
   EXPECT_EQ(c.tied, false);
   EXPECT_EQ(c.experts, 0);
   EXPECT_TRUE(c.dense_layer.empty());
-  EXPECT_TRUE(c.eos_ids.empty());
+  EXPECT_TRUE(c.ends.empty());
   EXPECT_EQ(c.bos_id, std::nullopt);
 }
 
@@ -460,10 +460,11 @@ TEST(HfConfig, KeysThatWouldChangeTheResultAreRefused) {
 }
 
 TEST(HfConfig, S22EndsOfText) {
-  EXPECT_EQ(config(with("eos_token_id", "2")).eos_ids, std::vector<std::int32_t>{2});
-  EXPECT_EQ(config(with("eos_token_id", "[7, 2, 7]")).eos_ids, (std::vector<std::int32_t>{7, 2}));
+  EXPECT_EQ(ids_of(config(with("eos_token_id", "2")).ends), std::vector<std::int32_t>{2});
+  EXPECT_EQ(ids_of(config(with("eos_token_id", "[7, 2, 7]")).ends),
+            (std::vector<std::int32_t>{7, 2}));
   EXPECT_EQ(config(with("bos_token_id", "1")).bos_id, 1);
-  EXPECT_TRUE(config(with("eos_token_id", "[]")).eos_ids.empty());
+  EXPECT_TRUE(config(with("eos_token_id", "[]")).ends.empty());
   for (const char* bad : {"320", "-1", "1.0", "\"2\"", "true", "[1, 320]", "[[1]]", "[null]", "{}",
                           "4294967298", "1e300"}) {
     expect_config_refused(with("eos_token_id", bad), "eos_token_id is ");
@@ -480,7 +481,7 @@ TEST(HfConfig, GenerationConfigAddsEnds) {
   const std::string text = ConfigText().set("eos_token_id", "2").set("bos_token_id", "1").text();
   const Config c =
       read(text, R"({"eos_token_id": [2, 5], "bos_token_id": 9, "top_k": 5000})").config;
-  EXPECT_EQ(c.eos_ids, (std::vector<std::int32_t>{2, 5}));
+  EXPECT_EQ(c.ends, (std::vector<EndToken>{{2, "config.json"}, {5, "generation_config.json"}}));
   EXPECT_EQ(c.bos_id, 1);
   EXPECT_EQ(read(ConfigText().text(), R"({"bos_token_id": 9})").config.bos_id, 9);
   for (const char* bad : {R"({"eos_token_id": 320})", R"({"eos_token_id": "x"})", "[]", "{",

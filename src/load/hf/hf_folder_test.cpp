@@ -182,7 +182,7 @@ TEST(HfFolder, GenerationConfigIsRead) {
   const TempFolder folder;
   write_single(folder);
   folder.write("generation_config.json", R"({"eos_token_id": [3, 4]})");
-  EXPECT_EQ(open(folder)->config().eos_ids, (std::vector<std::int32_t>{3, 4}));
+  EXPECT_EQ(ids_of(open(folder)->config().ends), (std::vector<std::int32_t>{3, 4}));
   folder.write("generation_config.json", R"({"eos_token_id": 999})");
   expect_open_refused(folder, "generation_config.json: config @0: eos_token_id is 999");
 }

@@ -96,7 +96,7 @@ inline bool check_config(std::string_view text) {
   INGOT_CHECK(c.window.empty() || std::ssize(c.window) == c.layers, c.window.size());
   INGOT_CHECK(c.dense_layer.empty() || std::ssize(c.dense_layer) == c.layers, "dense layers");
   INGOT_CHECK(c.experts_used <= c.experts && c.experts <= kExpertsMax, c.experts);
-  for (const std::int32_t id : c.eos_ids) INGOT_CHECK(id >= 0 && id < c.vocab, id);
+  for (const EndToken& end : c.ends) INGOT_CHECK(end.id >= 0 && end.id < c.vocab, end.id);
   return true;
 }
 

@@ -159,6 +159,16 @@ struct NamedTemplate {
   std::string text;
 };
 
+/// The tokens of fill-in-the-middle that a file states. Other files have tokens with known texts.
+struct FimIds {
+  std::optional<std::int32_t> prefix{}, suffix{}, middle{};  ///< stand before each of these texts
+  std::optional<std::int32_t> padding{};
+  std::optional<std::int32_t> repository{};  ///< stands before a repository's name
+  std::optional<std::int32_t> file{};        ///< stands before a file's name
+
+  bool operator==(const FimIds&) const = default;
+};
+
 /// A tokenizer as read from its files. The loader checks only that ids are within the vocabulary;
 /// code in text/ checks everything else.
 struct TokenizerData {
@@ -182,9 +192,11 @@ struct TokenizerData {
   std::vector<DecoderStep> decoders;
   bool join_with_spaces = false;  ///< whether decoding puts spaces between tokens
   std::vector<AddedToken> added;
-  std::vector<std::int32_t> frame_begin, frame_end;  ///< ids that `add_special` puts around a text
+  std::vector<std::int32_t> frame_begin, frame_end;  ///< ids that stand around a whole text
 
-  std::optional<std::int32_t> bos, eos, unknown, padding, eot;
+  std::optional<std::int32_t> bos, eos, unknown, padding;
+  std::optional<std::int32_t> eot, eom;  ///< ends of a turn and of a message, if the file has them
+  FimIds fim;
   std::optional<std::string> chat_template;
   std::vector<NamedTemplate> named_templates;
   std::vector<std::string> warnings;  ///< assumptions made while reading, one line each

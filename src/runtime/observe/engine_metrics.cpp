@@ -56,12 +56,12 @@ void EngineMetrics::first_token(const RequestRecord& r) {
 }
 
 void EngineMetrics::add_prompt(const RequestRecord& r, double done_seconds) {
-  const auto tokens = static_cast<std::uint64_t>(r.prompt_tokens);
-  counts_.prompt_tokens += tokens;
-  if (r.reads_cache) counts_.prefix_queries += tokens;
+  const std::int64_t ready = r.cached_tokens + r.computed_tokens;
+  counts_.prompt_tokens += static_cast<std::uint64_t>(ready);
+  if (r.reads_cache) counts_.prefix_queries += static_cast<std::uint64_t>(r.prompt_tokens);
   counts_.prefix_hits += static_cast<std::uint64_t>(r.cached_tokens);
   counts_.queue_seconds.add(*r.start_seconds - r.queued_seconds);
-  counts_.prefill_seconds.add(done_seconds - *r.start_seconds);
+  if (ready == r.prompt_tokens) counts_.prefill_seconds.add(done_seconds - *r.start_seconds);
 }
 
 void EngineMetrics::token(double gap_seconds) {
@@ -74,18 +74,18 @@ void EngineMetrics::request(const RequestRecord& r) {
   const std::lock_guard lock(mutex_);
   const FinishReason reason = r.finish.value_or(FinishReason::kError);
   ++at(counts_.finished, reason);
-  if (!ended_by_itself(reason)) return;
-  // No first_token event counted this prompt: it asked for rows, or its text ended at once.
+  // No first_token event counted this request: it had no token, or was cut, or ended at once.
   if (r.generated_tokens == 0 && r.start_seconds) {
     add_prompt(r, r.first_token_seconds.value_or(r.end_seconds));
   }
-  counts_.request_seconds.add(r.end_seconds - r.queued_seconds);
-  if (r.start_seconds) counts_.inference_seconds.add(r.end_seconds - *r.start_seconds);
-  if (r.generated_tokens > 0) counts_.decode_seconds.add(r.end_seconds - *r.first_token_seconds);
   counts_.request_prompt_tokens.add(as_number(r.prompt_tokens));
   counts_.request_generation_tokens.add(as_number(r.generated_tokens));
   counts_.request_max_tokens.add(as_number(r.max_tokens));
   if (r.choices > 0) counts_.request_choices.add(r.choices);
+  if (!ended_by_itself(reason)) return;
+  counts_.request_seconds.add(r.end_seconds - r.queued_seconds);
+  if (r.start_seconds) counts_.inference_seconds.add(r.end_seconds - *r.start_seconds);
+  if (r.generated_tokens > 0) counts_.decode_seconds.add(r.end_seconds - *r.first_token_seconds);
 }
 
 void EngineMetrics::freed(double seconds) {

@@ -37,7 +37,7 @@ struct MetricBounds {
 struct EngineCounts {
   // Counters since the engine was made.
   std::uint64_t steps = 0;
-  std::uint64_t prompt_tokens = 0;      ///< tokens of completely computed prompts
+  std::uint64_t prompt_tokens = 0;      ///< prompt tokens that were cached or computed
   std::uint64_t generation_tokens = 0;  ///< tokens delivered to readers
   std::uint64_t prefix_queries = 0;     ///< prompt tokens that were looked up in the prefix cache
   std::uint64_t prefix_hits = 0;        ///< prompt tokens that were found in the prefix cache
@@ -45,7 +45,7 @@ struct EngineCounts {
   std::array<std::uint64_t, kFinishReasons> finished{};  ///< number of ended requests by reason
   std::array<std::uint64_t, kRejections> rejected{};     ///< number of refused requests by reason
 
-  // Gauges: the state after the last tick.
+  // Gauges: the state after the last tick. Engine::load also knows what changes during a step.
   std::int64_t running = 0;
   std::int64_t waiting = 0;
   std::int64_t paused = 0;
@@ -61,8 +61,9 @@ struct EngineCounts {
   Histogram step_seconds{MetricBounds::kStep};
   Histogram step_rows{MetricBounds::kStepRows};  ///< rows per step; vLLM's "iteration tokens"
   Histogram token_gap_seconds{MetricBounds::kTokenGap};
-  /// Seconds from submission to first token, for completely computed prompts. `queue_seconds`: from
-  /// submission to first step. `prefill_seconds`: from first step to first token.
+  /// Seconds from submission to first token, of requests with a token. `queue_seconds`: from
+  /// submission to first step. `prefill_seconds`: from first step to first token, or to the end of
+  /// a prompt without tokens.
   Histogram first_token_seconds{MetricBounds::kFirstToken};
   Histogram queue_seconds{MetricBounds::kRequest};
   Histogram prefill_seconds{MetricBounds::kRequest};
@@ -73,6 +74,7 @@ struct EngineCounts {
   Histogram decode_seconds{MetricBounds::kRequest};
   /// Seconds from a reader's cancel to the release of its request's blocks.
   Histogram cancel_to_free_seconds{MetricBounds::kStep};
+  // Sizes of all ended requests, however they ended, as in `finished`.
   Histogram request_prompt_tokens{MetricBounds::kTokens};
   Histogram request_generation_tokens{MetricBounds::kTokens};
   Histogram request_max_tokens{MetricBounds::kTokens};

@@ -34,6 +34,7 @@ RequestRecord example() {
           .end_seconds = 63,
           .prompt_tokens = 150,
           .cached_tokens = 48,
+          .computed_tokens = 102,
           .generated_tokens = 20,
           .max_tokens = 64,
           .choices = 4,
@@ -75,6 +76,7 @@ TEST(EngineMetrics, WhatMayNotReadThePrefixesIsNoQuery) {
   RequestRecord r = example();
   r.reads_cache = false;
   r.cached_tokens = 0;
+  r.computed_tokens = 150;
   metrics.first_token(r);
   EXPECT_EQ(metrics.snapshot().prompt_tokens, 150u);
   EXPECT_EQ(metrics.snapshot().prefix_queries, 0u);
@@ -137,7 +139,40 @@ TEST(EngineMetrics, WhoIsCutOffHasNoLatency) {
   EXPECT_EQ(c.finished_by(FinishReason::kError), 2u);
   EXPECT_EQ(c.finished_by(FinishReason::kStop), 0u);
   EXPECT_EQ(c.request_seconds.count(), 0u);
-  EXPECT_EQ(c.request_max_tokens.count(), 0u);
+  EXPECT_EQ(c.decode_seconds.count(), 0u);
+  EXPECT_EQ(c.inference_seconds.count(), 0u);
+}
+
+TEST(EngineMetrics, ACutRequestCountsWhatItTook) {
+  EngineMetrics metrics;
+  RequestRecord r = example();
+  r.finish = FinishReason::kCancelled;
+  metrics.request(r);
+  EngineCounts c = metrics.snapshot();
+  EXPECT_EQ(buckets(c.request_prompt_tokens), (Buckets{{200, 1}}));
+  EXPECT_EQ(buckets(c.request_generation_tokens), (Buckets{{20, 1}}));
+  EXPECT_EQ(buckets(c.request_max_tokens), (Buckets{{100, 1}}));
+  EXPECT_EQ(buckets(c.request_choices), (Buckets{{5, 1}}));
+  EXPECT_EQ(c.prompt_tokens, 0u) << "counted with the first token";
+  // During its prefill: 48 tokens were cached, 30 are computed.
+  r.first_token_seconds.reset();
+  r.generated_tokens = 0;
+  r.computed_tokens = 30;
+  metrics.request(r);
+  c = metrics.snapshot();
+  EXPECT_EQ(c.prompt_tokens, 78u);
+  EXPECT_EQ(c.prefix_queries, 150u);
+  EXPECT_EQ(c.prefix_hits, 48u);
+  EXPECT_EQ(c.queue_seconds.sum(), 0.75);
+  EXPECT_EQ(c.prefill_seconds.count(), 0u) << "it did not end";
+  EXPECT_EQ(c.first_token_seconds.count(), 0u);
+  // While it waits.
+  r = {.id = 9, .prompt_tokens = 150, .max_tokens = 64, .finish = FinishReason::kCancelled};
+  metrics.request(r);
+  c = metrics.snapshot();
+  EXPECT_EQ(c.prompt_tokens, 78u);
+  EXPECT_EQ(c.queue_seconds.count(), 1u);
+  EXPECT_EQ(buckets(c.request_prompt_tokens), (Buckets{{200, 3}}));
 }
 
 TEST(EngineMetrics, StepsAddUpAndTheLastOneSaysWhatIs) {

@@ -22,9 +22,10 @@ struct RequestRecord {
   std::optional<double> start_seconds{};  ///< time at which the request's first step began
   std::optional<double> first_token_seconds{};
   double end_seconds = 0;
-  std::int64_t prompt_tokens = 0;
-  std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
-  PrefixMiss miss{};               ///< where the cached prefix ended, and why
+  std::int64_t prompt_tokens = 0;    ///< length of the prompt
+  std::int64_t cached_tokens = 0;    ///< prompt tokens that were found in the prefix cache
+  std::int64_t computed_tokens = 0;  ///< prompt tokens that steps computed so far
+  PrefixMiss miss{};                 ///< where the cached prefix ended, and why
   std::int64_t generated_tokens = 0;
   std::int64_t max_tokens = 0;  ///< limit on the number of generated tokens
   std::int32_t choices = 0;     ///< first choice's record: number of choices; other records: 0

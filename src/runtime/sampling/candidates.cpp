@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "base/index.h"
 #include "base/math_double.h"
@@ -61,17 +62,22 @@ std::int64_t Candidates::bytes(std::int64_t room) {
 }
 
 bool Candidates::truncates(const SamplingParams& p, std::int64_t n) {
-  return cuts_top_k(p, n) || p.typical_p < 1 || p.top_p < 1 || p.min_p > 0;
+  return p.top_n_sigma > 0 || cuts_top_k(p, n) || p.typical_p < 1 || p.top_p < 1 || p.min_p > 0 ||
+         p.mirostat != 0;
 }
 
 bool Candidates::needs_weight(const SamplingParams& p, std::int64_t n) {
-  return p.top_p < 1 && p.typical_p >= 1 && !cuts_top_k(p, n);
+  return p.top_p < 1 && p.typical_p >= 1 && !cuts_top_k(p, n) && !(p.top_n_sigma > 0);
 }
 
-void Candidates::truncate(const ScannedRow& row, const SamplingParams& p, double row_weight) {
+void Candidates::truncate(const ScannedRow& row, const SamplingParams& p, const FilterState& state,
+                          double row_weight) {
   row_ = row;
   const bool whole = needs_weight(p, row.n);
-  if (cuts_top_k(p, row.n)) {
+  if (p.top_n_sigma > 0) {
+    take_near(static_cast<double>(p.top_n_sigma) * state.deviation);
+    if (cuts_top_k(p, size_)) keep_best(p.top_k);
+  } else if (cuts_top_k(p, row.n)) {
     take_top_k(p.top_k);
   } else if (p.typical_p < 1) {
     collect_to_depth(kDepthMax);
@@ -86,6 +92,8 @@ void Candidates::truncate(const ScannedRow& row, const SamplingParams& p, double
     keep(logits_now(), find_cut(logits_now(), weights_now(), target, places_));
   }
   if (p.min_p > 0) keep_likely(p.min_p);
+  if (p.mirostat != 0) keep_expected(state.surprise_max);
+  if (state.excludes_top) drop_top(p.xtc_threshold);
 }
 
 std::int32_t Candidates::best(const ScannedRow& row) {
@@ -146,7 +154,20 @@ double Candidates::weight() const {
 
 void Candidates::take_top_k(std::int64_t k) {
   collect(std::max(kLowest, bound_of_best(k)));
+  keep_best(k);
+}
+
+void Candidates::keep_best(std::int64_t k) {
   keep(logits_now(), find_cut(logits_now(), {}, static_cast<double>(k), places_));
+}
+
+/// Fills the list with the tokens whose logits are at most `range` below the largest.
+void Candidates::take_near(double range) {
+  const double bound = static_cast<double>(row_.largest) - range;
+  auto least = static_cast<float>(std::max(bound, static_cast<double>(kLowest)));
+  if (static_cast<double>(least) < bound) least = std::nextafter(least, row_.largest);
+  collect(least);
+  weigh();
 }
 
 /// Collects to greater depths until the list's weights sum to `target`, or to `depth_max`, where
@@ -187,6 +208,30 @@ void Candidates::keep_likely(float share) {
   const auto weights = weights_now();
   const float least = share * *std::max_element(weights.begin(), weights.end());
   keep(weights, {.key = least, .last = size_});
+}
+
+/// Keeps the best token, and each token whose surprise, -log2 of its probability, is within a
+/// limit.
+void Candidates::keep_expected(double surprise_max) {
+  const auto weights = weights_now();
+  const double least = weight() * math::exp(-surprise_max * std::numbers::ln2);
+  const double best = static_cast<double>(*std::max_element(weights.begin(), weights.end()));
+  keep(weights, {.key = static_cast<float>(std::min(least, best)), .last = size_});
+}
+
+/// Drops the tokens with at least this probability, except the least likely of them. If several are
+/// equally unlikely, the token with the highest id stays.
+void Candidates::drop_top(float threshold) {
+  const double least = static_cast<double>(threshold) * weight();
+  const auto is_top = [&](std::size_t i) {
+    return weights_[i] > 0 && static_cast<double>(weights_[i]) >= least;
+  };
+  std::size_t stays = count();
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (is_top(i) && (stays == count() || weights_[i] <= weights_[stays])) stays = i;
+  }
+  for (std::size_t i = 0; i < count(); ++i) keys_[i] = is_top(i) && i != stays ? 0.0f : 1.0f;
+  keep(keys_.first(count()), {.key = 1, .last = size_});
 }
 
 /// Keeps the tokens before the cut, still by ascending id.

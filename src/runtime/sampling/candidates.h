@@ -23,6 +23,13 @@ struct ScannedRow {
   float scale = 1;    ///< factor in a token's weight, exp((logit - largest) * scale)
 };
 
+/// What the filters of one draw need beside the parameters.
+struct FilterState {
+  bool excludes_top = false;  ///< whether XTC acts in this draw
+  double deviation = 0;       ///< standard deviation of the logits, for top_n_sigma
+  double surprise_max = 0;    ///< mirostat's limit on a token's surprise, in bits
+};
+
 /// A list of tokens by ascending id, with their logits and weights. Only the constructor allocates.
 class Candidates {
  public:
@@ -31,14 +38,15 @@ class Candidates {
   /// Errors: Error{kDoesNotFit} if there is no memory.
   Candidates(const HostKernels& kernels, std::int64_t room);
 
-  /// Returns whether these parameters may drop tokens from a row of n tokens.
+  /// Returns whether these parameters may drop tokens from a row of n tokens, apart from XTC.
   static bool truncates(const SamplingParams& params, std::int64_t n);
   /// Returns whether `truncate` needs `row_weight`, the sum of all weights of the row.
   static bool needs_weight(const SamplingParams& params, std::int64_t n);
 
   /// Fills the list with the tokens that pass all filters of `params`. The list may include tokens
   /// of weight 0.
-  void truncate(const ScannedRow& row, const SamplingParams& params, double row_weight);
+  void truncate(const ScannedRow& row, const SamplingParams& params, const FilterState& state,
+                double row_weight);
 
   /// Returns the token with the largest logit; of several such tokens, the one with the lowest id.
   std::int32_t best(const ScannedRow& row);
@@ -60,9 +68,13 @@ class Candidates {
   void weigh();
   double weight() const;
   void take_top_k(std::int64_t k);
+  void keep_best(std::int64_t k);
+  void take_near(double range);
   void take_until(double target, double row_weight, double depth_max);
   void keep_typical(double typical_p);
   void keep_likely(float share);
+  void keep_expected(double surprise_max);
+  void drop_top(float threshold);
   void keep(std::span<const float> keys, Cut cut);
 
   std::span<const float> logits_now() const { return logits_.first(count()); }

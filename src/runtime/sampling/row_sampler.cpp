@@ -4,17 +4,21 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numbers>
 
 #include "base/check.h"
 #include "base/index.h"
 #include "base/math_double.h"
 #include "base/philox.h"
+#include "runtime/sampling/spread.h"
 
 namespace ingot {
 
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
+/// Limit on DRY's penalty, so that logits stay finite.
+constexpr double kRepeatPenaltyMax = 1e30;
 
 double sum_of(const float* sums, std::int64_t spans) {
   double sum = 0;
@@ -22,20 +26,37 @@ double sum_of(const float* sums, std::int64_t spans) {
   return sum;
 }
 
+bool ends_with(std::span<const std::int32_t> tokens, std::span<const std::int32_t> end) {
+  return tokens.size() >= end.size() &&
+         std::equal(end.begin(), end.end(), tokens.end() - std::ssize(end));
+}
+
 /// Number of spans of logits [0, ids) and of the rest of the row.
 std::int64_t spans_of_parts(std::int64_t vocab, std::int64_t ids) {
   return spans_of(ids) + spans_of(vocab - ids);
 }
 
-}  // namespace
+/// What a random number is for. Each purpose has its own numbers.
+enum class Purpose : std::uint32_t { kDraw = 0, kXtc = 1 };
 
-double sampling_noise(const SamplingParams& params, std::uint64_t index) {
+double uniform(const SamplingParams& params, std::uint64_t index, Purpose purpose) {
   const auto words = philox4x32(
       {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), params.choice,
-       0},
+       static_cast<std::uint32_t>(purpose)},
       {static_cast<std::uint32_t>(params.seed), static_cast<std::uint32_t>(params.seed >> 32)});
   const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
   return static_cast<double>(bits) * 0x1p-53;
+}
+
+}  // namespace
+
+double sampling_noise(const SamplingParams& params, std::uint64_t index) {
+  return uniform(params, index, Purpose::kDraw);
+}
+
+bool xtc_acts(const SamplingParams& params, std::uint64_t index) {
+  if (params.xtc_probability == 0 || params.xtc_threshold > 0.5f) return false;
+  return uniform(params, index, Purpose::kXtc) < static_cast<double>(params.xtc_probability);
 }
 
 RowSampler::RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int64_t ids)
@@ -46,23 +67,28 @@ RowSampler::RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int6
                             static_cast<std::int64_t>(sizeof(float)))),
       tops_(reinterpret_cast<float*>(memory_.data())),
       sums_(tops_ + 16 * spans_of_parts(vocab, ids)),
-      candidates_(kernels, ids) {
-  originals_.reserve(to_size(2 * vocab));
+      candidates_(kernels, ids),
+      repeats_(to_size(ids)) {
+  // Biases, penalties and DRY change each token at most once.
+  originals_.reserve(to_size(3 * vocab));
 }
 
 std::int64_t RowSampler::bytes(std::int64_t vocab) {
   // Two parts have at most one span more than one part has.
   return (spans_of(vocab) + 1) * 17 * static_cast<std::int64_t>(sizeof(float)) +
-         2 * vocab * static_cast<std::int64_t>(sizeof(Original)) + Candidates::bytes(vocab);
+         3 * vocab * static_cast<std::int64_t>(sizeof(Original)) + vocab + Candidates::bytes(vocab);
 }
 
 void RowSampler::draw(const SampleRow& row, Drawn& drawn) {
   drawn.id = -1;
+  drawn.excludes_all = false;
+  drawn.surprise = 0;
   drawn.logprob = 0;
   drawn.top.clear();
   if (!prepare(row, drawn)) return;
   drawn.id = pick(sampling_noise(*row.params, row.index));
   if (scored_) drawn.logprob = logprob(original(drawn.id));
+  if (row.params->mirostat != 0 && greedy_ < 0) drawn.surprise = surprise(drawn.id);
 }
 
 bool RowSampler::prepare(const SampleRow& row, Drawn& drawn) {
@@ -79,8 +105,11 @@ bool RowSampler::prepare(const SampleRow& row, Drawn& drawn) {
   }
   if (!(rest_largest_ < kInf) || !scan()) return false;
   if (scored_) score(row.params->logprobs, drawn.top);
-  if (modify(row) && !scan()) return false;
-  choose_source(*row.params);
+  if (modify(row) && !scan()) {
+    drawn.excludes_all = true;
+    return false;
+  }
+  choose_source(row);
   return true;
 }
 
@@ -121,8 +150,9 @@ float RowSampler::original(std::int32_t id) const {
   return first != originals_.end() ? first->logit : at(logits_, id);
 }
 
-/// Applies biases, penalties and min_tokens. Returns false if no logit changed. Skips ids that
-/// cannot be drawn, because a prompt may contain them.
+/// Applies biases, masks and penalties. Returns false if no logit changed. A prompt may contain ids
+/// that cannot be drawn; such ids are skipped. Computes the deviation before the penalties: one
+/// large penalty would raise the deviation so far that top_n_sigma drops no token.
 bool RowSampler::modify(const SampleRow& row) {
   bool changed = false;
   for (const auto& [id, bias] : row.params->logit_bias) {
@@ -130,15 +160,38 @@ bool RowSampler::modify(const SampleRow& row) {
     change(id) += bias;
     changed = true;
   }
+  changed |= mask(row);
+  if (row.params->top_n_sigma > 0) deviation_ = logit_deviation(logits_.first(to_size(ids_)));
   changed |= penalise(*row.params, row.counts);
+  changed |= penalise_repeats(*row.params, row.repeats);
+  return changed;
+}
+
+/// Sets the logits of tokens that may not be drawn to -Inf. Returns false if no logit changed. No
+/// log-probability of these tokens is reported, so their values are not remembered.
+bool RowSampler::mask(const SampleRow& row) {
+  bool changed = false;
   if (row.index < static_cast<std::uint64_t>(row.params->min_tokens)) {
     for (const std::int32_t id : row.params->end_ids) {
       if (id >= ids_) continue;
-      change(id) = -kInf;
+      at(logits_, id) = -kInf;
       changed = true;
     }
   }
-  return changed;
+  for (const std::vector<std::int32_t>& word : row.bad_words) {
+    const auto before = std::span(word).first(word.size() - 1);
+    if (word.back() >= ids_ || !ends_with(row.drawn, before)) continue;
+    at(logits_, word.back()) = -kInf;
+    changed = true;
+  }
+  if (row.allowed.empty()) return changed;
+  std::int32_t next = 0;
+  for (const std::int32_t id : row.allowed) {
+    std::fill(logits_.begin() + next, logits_.begin() + id, -kInf);
+    next = id + 1;
+  }
+  std::fill(logits_.begin() + next, logits_.begin() + ids_, -kInf);
+  return true;
 }
 
 bool RowSampler::penalise(const SamplingParams& params, const TokenCounts* counts) {
@@ -157,6 +210,37 @@ bool RowSampler::penalise(const SamplingParams& params, const TokenCounts* count
   return true;
 }
 
+/// Applies DRY, in two searches: the first finds the longest repetition of each token, the second
+/// changes each of these tokens once. Returns false if no logit changed.
+bool RowSampler::penalise_repeats(const SamplingParams& params, const RepeatHistory* repeats) {
+  if (params.dry_multiplier == 0) return false;
+  INGOT_CHECK(repeats != nullptr, "DRY needs the history of tokens");
+  const auto tokens = repeats->last(params.dry_penalty_last_n);
+  const std::int64_t allowed = params.dry_allowed_length;
+  const std::int64_t least = std::max<std::int64_t>(1, allowed);
+  std::array<double, kRepeatMax + 1> penalties{};
+  double penalty = static_cast<double>(params.dry_multiplier);
+  for (std::int64_t length = allowed; length <= kRepeatMax; ++length) {
+    at(penalties, length) = std::min(penalty, kRepeatPenaltyMax);
+    penalty *= static_cast<double>(params.dry_base);
+  }
+  each_repeat(tokens, least, [&](std::int32_t id, std::int64_t length) {
+    if (id >= ids_) return;
+    std::uint8_t& longest = at(repeats_, id);
+    longest = std::max(longest, static_cast<std::uint8_t>(length));
+  });
+  bool changed = false;
+  each_repeat(tokens, least, [&](std::int32_t id, std::int64_t) {
+    if (id >= ids_ || at(repeats_, id) == 0) return;
+    const std::int64_t longest = at(repeats_, id);
+    float& logit = change(id);
+    logit = static_cast<float>(static_cast<double>(logit) - at(penalties, longest));
+    at(repeats_, id) = 0;
+    changed = true;
+  });
+  return changed;
+}
+
 /// Weighs logits [0, ids) with this scale. Returns the sum of the weights.
 double RowSampler::weigh_row(float scale) {
   row_.scale = scale;
@@ -164,25 +248,36 @@ double RowSampler::weigh_row(float scale) {
   return sum_of(sums_, spans_of(row_.n));
 }
 
-void RowSampler::choose_source(const SamplingParams& params) {
+void RowSampler::choose_source(const SampleRow& row) {
+  const SamplingParams& params = *row.params;
   greedy_ = -1;
   if (params.temperature == 0) {
     greedy_ = candidates_.best(row_);
     return;
   }
   row_.scale = std::min(1 / params.temperature, std::numeric_limits<float>::max());
-  const bool truncates = Candidates::truncates(params, ids_);
+  const FilterState state{.excludes_top = xtc_acts(params, row.index),
+                          .deviation = deviation_,
+                          .surprise_max = row.surprise_max};
+  const bool truncates = state.excludes_top || Candidates::truncates(params, ids_);
   double weight = 0;
   if (!truncates || Candidates::needs_weight(params, ids_)) weight = weigh_row(row_.scale);
   source_ = {.logits = row_.logits, .sums = sums_, .n = row_.n};
   total_ = weight;
   if (!truncates) return;
-  candidates_.truncate(row_, params, weight);
+  candidates_.truncate(row_, params, state, weight);
   source_ = {.logits = candidates_.logits(),
              .ids = candidates_.ids(),
              .sums = candidates_.sums(),
              .n = candidates_.size()};
   total_ = sum_of(source_.sums, spans_of(source_.n));
+}
+
+/// -log2 of the probability with which `pick` returns a token.
+double RowSampler::surprise(std::int32_t id) const {
+  float weight = 0;
+  kernels_.weigh(logits_.data() + id, 1, row_.largest, row_.scale, &weight, nullptr);
+  return math::log(total_ / static_cast<double>(weight)) / std::numbers::ln2;
 }
 
 std::int32_t RowSampler::pick(double noise) {

@@ -14,6 +14,8 @@ namespace ingot {
 
 /// Returns a uniform random number in [0, 1) with 53 bits, to draw token `index` of a choice.
 double sampling_noise(const SamplingParams& params, std::uint64_t index);
+/// Returns whether XTC acts when token `index` of a choice is drawn. Draws its own random number.
+bool xtc_acts(const SamplingParams& params, std::uint64_t index);
 
 /// Turns a row of logits into a distribution and draws a token. For the arithmetic, see Sampler.
 class RowSampler {
@@ -53,9 +55,12 @@ class RowSampler {
   float logprob(float logit) const;
   bool modify(const SampleRow& row);
   bool penalise(const SamplingParams& params, const TokenCounts* counts);
+  bool penalise_repeats(const SamplingParams& params, const RepeatHistory* repeats);
+  bool mask(const SampleRow& row);
   float& change(std::int32_t id);
   float original(std::int32_t id) const;
-  void choose_source(const SamplingParams& params);
+  void choose_source(const SampleRow& row);
+  double surprise(std::int32_t id) const;
   double weigh_row(float scale);
 
   const HostKernels& kernels_;
@@ -66,12 +71,14 @@ class RowSampler {
   float* sums_ = nullptr;  ///< weight sum of each span of 256 logits, in the order of `tops_`
   Candidates candidates_;
   std::vector<Original> originals_;
+  std::vector<std::uint8_t> repeats_;  ///< [ids]: length of each token's longest repetition
 
   std::span<float> logits_;   ///< [V]: the current row
   bool scored_ = false;       ///< whether the request wants log-probabilities
   ScannedRow row_;            ///< the current row's logits [0, ids)
   float rest_largest_ = 0;    ///< largest logit at an index >= `ids_`; -infinity if there is none
   float raw_largest_ = 0;     ///< largest logit of the unchanged row
+  double deviation_ = 0;      ///< with top_n_sigma, standard deviation before the penalties
   double log_sum_ = 0;        ///< log of the sum of exp(logit - raw_largest_) in the unchanged row
   std::int32_t greedy_ = -1;  ///< at temperature 0, the most likely token; otherwise -1
   Source source_;

@@ -10,6 +10,7 @@
 #include "backend/host_kernels.h"
 #include "backend/ops.h"
 #include "base/thread_pool.h"
+#include "runtime/sampling/repeats.h"
 #include "runtime/sampling/sampling_params.h"
 #include "runtime/sampling/token_counts.h"
 
@@ -20,12 +21,19 @@ struct SampleRow {
   std::span<float> logits;  ///< [V]; overwritten
   const SamplingParams* params = nullptr;
   const TokenCounts* counts = nullptr;  ///< history for penalties; null if there are no penalties
-  std::uint64_t index = 0;              ///< index of the token in its choice, from 0
+  const RepeatHistory* repeats = nullptr;                  ///< history for DRY; null without DRY
+  std::span<const std::vector<std::int32_t>> bad_words{};  ///< tokens of `bad_words`
+  std::span<const std::int32_t> allowed{};  ///< ids of `allowed_token_ids`, rising, each once
+  std::span<const std::int32_t> drawn{};    ///< the choice's earlier tokens, for `bad_words`
+  double surprise_max = 0;                  ///< mirostat's limit on a token's surprise, in bits
+  std::uint64_t index = 0;                  ///< index of the token in its choice, from 0
 };
 
 /// A token drawn from a row.
 struct Drawn {
   std::int32_t id = -1;         ///< the token; -1: the row holds NaN or +Inf, or allows no token
+  bool excludes_all = false;    ///< whether the row allows tokens, but the parameters exclude all
+  double surprise = 0;          ///< with mirostat, -log2 of the probability of drawing `id`
   float logprob = 0;            ///< log-probability of `id` in the unchanged row; 0 if not wanted
   std::vector<TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
 };
@@ -40,13 +48,17 @@ class RowSampler;
 
 /// Draws tokens from rows in a thread pool. Only the constructor and Drawn::top allocate memory.
 ///
-/// The logits change in this order: logit_bias; repetition_penalty; presence and frequency penalty;
-/// -Inf for end_ids until min_tokens are drawn. Temperature 0 takes the token with the largest
-/// logit. Otherwise, w = exp((x - largest) * min(1 / temperature, FLT_MAX)) is the weight of a
-/// token with logit x. Then the filters drop tokens, in the order of SamplingParams. The draw adds
-/// the remaining weights by id: each 256 weights as a tree of 16 lane sums, then these sums as
-/// doubles. The draw takes the first token whose running sum exceeds u * total, where u is 53 bits
-/// of Philox4x32-10 with the key `seed` and the counter (index, choice).
+/// The logits change in this order: logit_bias; -Inf for end_ids until min_tokens are drawn, for
+/// the last tokens of bad words, and for tokens that are not allowed; repetition_penalty; presence
+/// and frequency penalty; DRY, which subtracts dry_multiplier * dry_base^(length -
+/// dry_allowed_length) from each token that would extend a repetition. top_n_sigma uses the
+/// standard deviation before the penalties. Temperature 0 takes the token with the largest logit.
+/// Otherwise, w = exp((x - largest) * min(1 / temperature, FLT_MAX)) is the weight of a token with
+/// logit x. Then the filters drop tokens, in the order of SamplingParams; each keeps at least one
+/// token. The draw adds the remaining weights by id: each 256 weights as a tree of 16 lane sums,
+/// then these sums as doubles. The draw takes the first token whose running sum exceeds u * total,
+/// where u is 53 bits of Philox4x32-10 with the key `seed` and the counter (index, choice, 0). XTC
+/// takes its own number, from the counter (index, choice, 1).
 ///
 /// A log-probability is (x - largest) - log(sum of exp(x - largest)), computed as doubles from the
 /// unchanged row. The sum includes all V logits of the row, even logits without an id.

@@ -62,8 +62,45 @@ void keep_typical(Judged& j, const std::vector<float>& logits, double typical_p)
   keep_until(j, ranked, typical_p);
 }
 
+void keep_near(Judged& j, const std::vector<float>& logits, double sigmas) {
+  double mean = 0;
+  double variance = 0;
+  const auto n = static_cast<double>(j.order.size());
+  for (const std::size_t id : j.order) mean += double{logits[id]} / n;
+  for (const std::size_t id : j.order) variance += std::pow(double{logits[id]} - mean, 2) / n;
+  const double least = double{logits[j.order[0]]} - sigmas * std::sqrt(variance);
+  for (const std::size_t id : j.order) {
+    if (logits[id] != logits[j.order[0]]) {
+      j.margin = std::min(j.margin, std::abs(double{logits[id]} - least));
+    }
+  }
+  std::erase_if(j.order, [&](std::size_t id) {
+    return double{logits[id]} < least && logits[id] != logits[j.order[0]];
+  });
+}
+
+void keep_expected(Judged& j, double surprise_max) {
+  const std::size_t best = j.order[0];
+  for (const std::size_t id : j.order) {
+    if (j.p[id] > 0) j.margin = std::min(j.margin, std::abs(-std::log2(j.p[id]) - surprise_max));
+  }
+  const double least = std::min(std::exp2(-surprise_max), j.p[best]);
+  std::erase_if(j.order, [&](std::size_t id) { return j.p[id] < least; });
+  renormalise(j);
+}
+
+/// `order` has equal tokens by id, so the last of the likely tokens is the one that stays.
+void drop_top(Judged& j, double threshold) {
+  for (const std::size_t id : j.order) j.margin = std::min(j.margin, std::abs(j.p[id] - threshold));
+  const auto end = std::find_if(j.order.begin(), j.order.end(),
+                                [&](std::size_t id) { return j.p[id] < threshold; });
+  if (end - j.order.begin() < 2 || threshold > 0.5) return;
+  j.order.erase(j.order.begin(), end - 1);
+  renormalise(j);
+}
+
 /// The goldens' definitions from top_k on, over unchanged logits.
-Judged judge(const std::vector<float>& logits, const SamplingParams& params) {
+Judged judge(const std::vector<float>& logits, const SamplingParams& params, double surprise_max) {
   Judged j;
   const double largest = double{*std::max_element(logits.begin(), logits.end())};
   for (const float x : logits) {
@@ -74,6 +111,7 @@ Judged judge(const std::vector<float>& logits, const SamplingParams& params) {
   }
   std::stable_sort(j.order.begin(), j.order.end(),
                    [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  if (params.top_n_sigma > 0) keep_near(j, logits, double{params.top_n_sigma});
   if (params.top_k > 0 && j.order.size() > static_cast<std::size_t>(params.top_k)) {
     j.order.resize(static_cast<std::size_t>(params.top_k));
   }
@@ -89,6 +127,8 @@ Judged judge(const std::vector<float>& logits, const SamplingParams& params) {
     std::erase_if(j.order, [&](std::size_t id) { return j.p[id] < least; });
     renormalise(j);
   }
+  if (params.mirostat != 0) keep_expected(j, surprise_max);
+  if (params.xtc_probability == 1) drop_top(j, double{params.xtc_threshold});
   return j;
 }
 
@@ -117,6 +157,12 @@ SamplingParams random_params(std::mt19937_64& random) {
   if (random() % 4 == 0) p.typical_p = percent(1);
   if (random() % 2 == 0) p.top_p = percent(0);
   if (random() % 3 == 0) p.min_p = percent(0) * percent(0);
+  if (random() % 4 == 0) p.top_n_sigma = percent(1) * 3;
+  if (random() % 4 == 0) p.mirostat = 2;
+  if (random() % 4 == 0) {
+    p.xtc_probability = 1;
+    p.xtc_threshold = percent(1) * percent(1);
+  }
   return p;
 }
 
@@ -127,7 +173,8 @@ TEST(SamplerRandom, KeepsWhatAFullSortInDoubleKeeps) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
     TestRow row{.logits = random_logits(random)};
     row.params = random_params(random);
-    const Judged want = judge(row.logits, row.params);
+    row.surprise_max = static_cast<double>(random() % 1200) / 100;
+    const Judged want = judge(row.logits, row.params, row.surprise_max);
     if (want.margin < 1e-5) continue;  // hangs on rounding
     ++judged;
     SCOPED_TRACE(cat("seed ", seed, ", V ", row.vocab()));

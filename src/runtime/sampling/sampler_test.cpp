@@ -184,6 +184,9 @@ std::vector<TestRow> mixed_rows() {
       {.temperature = 3, .top_p = 0.9f},
       {.temperature = 1.2f, .min_p = 0.02f},
       {.temperature = 1, .typical_p = 0.5f},
+      {.temperature = 0.9f, .top_n_sigma = 1.5f, .top_k = 200, .logprobs = 2},
+      {.temperature = 1.5f, .mirostat = 2, .xtc_probability = 0.5f, .xtc_threshold = 0.01f},
+      {.dry_multiplier = 0.8f, .temperature = 1, .top_p = 0.9f, .logprobs = 1},
       {.repetition_penalty = 1.3f,
        .frequency_penalty = 0.2f,
        .temperature = 1,
@@ -200,6 +203,8 @@ std::vector<TestRow> mixed_rows() {
     row.params.seed = i;
     row.index = 3 * i;
     for (std::int32_t id = 0; id < 500; ++id) row.counts.add_generated(id * 7 % 400);
+    for (std::int32_t id = 0; id < 500; ++id) row.repeats.add(id * 7 % 40);
+    row.surprise_max = 9;
     rows.push_back(std::move(row));
   }
   rows[9].logits[4999] = std::nanf("");
@@ -207,7 +212,8 @@ std::vector<TestRow> mixed_rows() {
 }
 
 std::string drawn_text(const Drawn& drawn) {
-  std::string text = cat(drawn.id, " ", std::bit_cast<std::uint32_t>(drawn.logprob));
+  std::string text = cat(drawn.id, " ", std::bit_cast<std::uint32_t>(drawn.logprob), " ",
+                         std::bit_cast<std::uint64_t>(drawn.surprise));
   for (const auto& [id, p] : drawn.top) {
     text += cat(" ", id, ":", std::bit_cast<std::uint32_t>(p));
   }

@@ -20,10 +20,22 @@ struct TestRow {
   SamplingParams params{};
   TokenCounts counts{};
   std::uint64_t index = 0;
+  RepeatHistory repeats{{}, nullptr};
+  std::vector<std::vector<std::int32_t>> bad_words{};
+  std::vector<std::int32_t> drawn{};
+  double surprise_max = 0;
 
   SampleRow row() {
     scratch = logits;
-    return {.logits = scratch, .params = &params, .counts = &counts, .index = index};
+    return {.logits = scratch,
+            .params = &params,
+            .counts = &counts,
+            .repeats = &repeats,
+            .bad_words = bad_words,
+            .allowed = params.allowed_token_ids,
+            .drawn = drawn,
+            .surprise_max = surprise_max,
+            .index = index};
   }
   std::int64_t vocab() const { return std::ssize(logits); }
 

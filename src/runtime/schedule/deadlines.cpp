@@ -15,6 +15,7 @@ constexpr std::size_t kComparedMax = 128;
 struct Prompt {
   const Sequence* sequence = nullptr;
   std::int64_t rows_there = 0;
+  std::int64_t rows_missing() const { return sequence->length() - rows_there; }
 };
 
 bool has_smaller_tokens(const Prompt& a, const Prompt& b) {
@@ -45,9 +46,21 @@ std::int64_t missing_rows(std::vector<Prompt>& prompts) {
   return rows;
 }
 
-/// Calls `visit` with `s` and the sequences that surely come before it, until `visit` returns
-/// false: running prompts, preempted sequences, and its tenant's sequences ahead of it. Sequences
-/// of other tenants are left out, because their order changes with each step.
+/// Removes prompts that `s`, with `rows` missing rows, may overtake: prompts with more missing rows
+/// or a lower priority. Removes at most `count` prompts, the longest first.
+void remove_overtaken(std::vector<Prompt>& prompts, const Sequence& s, std::int64_t rows,
+                      std::int64_t count) {
+  const auto others = std::partition(prompts.begin(), prompts.end(), [&](const Prompt& p) {
+    return p.rows_missing() > rows || p.sequence->terms.priority > s.terms.priority;
+  });
+  std::sort(prompts.begin(), others,
+            [](const Prompt& a, const Prompt& b) { return a.rows_missing() > b.rows_missing(); });
+  prompts.erase(prompts.begin(), prompts.begin() + std::min(count, others - prompts.begin()));
+}
+
+/// Calls `visit` with `s` and each sequence that is admitted before `s`: running prompts, preempted
+/// sequences, and earlier sequences of the tenant of `s`. Ends when `visit` returns false. Leaves
+/// out new sequences of other tenants, because their order changes with each step.
 void visit_before(const DeadlineView& view, const Sequence& s,
                   FunctionRef<bool(const Sequence&)> visit) {
   if (!visit(s)) return;
@@ -92,6 +105,8 @@ MinSeconds min_seconds(const DeadlineView& view, const Sequence& s, double now) 
     }
     return prompts.size() < kComparedMax;
   });
+  const std::int64_t own = s.fork_of != nullptr ? 1 : prompts.front().rows_missing();
+  remove_overtaken(prompts, s, own, view.overtaken_max);
   return seconds(missing_rows(prompts) + forks);
 }
 

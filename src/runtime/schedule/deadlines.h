@@ -23,6 +23,9 @@ struct DeadlineView {
   const WaitingQueue& waiting;
   const StepTimes& times;
   std::int32_t rows_max = 0;  ///< the scheduler's token budget of a step
+  /// Maximum number of prompts that share a step and do not end in it. A shorter prompt overtakes
+  /// only these prompts, because waiting prompts begin in order.
+  std::int64_t overtaken_max = 0;
   /// Returns how many of the first rows of a waiting sequence are cached.
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };
@@ -31,7 +34,8 @@ struct DeadlineView {
 /// Counts missing rows of this sequence and of the prompts surely before it, at the best measured
 /// rate. The second time includes decode steps. Both are 0 until enough steps were measured.
 /// First assumes that no row is cached, and that prompts share no rows. If the sequence would be
-/// late, predicts again for at most 128 prompts: omits cached rows, and counts shared rows once.
+/// late, predicts again for at most 128 prompts: omits cached rows, counts shared rows once, and
+/// omits the prompts that the sequence may overtake.
 /// Errors: std::bad_alloc.
 MinSeconds min_seconds(const DeadlineView& view, const Sequence& sequence, double now);
 

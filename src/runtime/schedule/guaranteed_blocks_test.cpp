@@ -6,7 +6,7 @@
 namespace ingot {
 namespace {
 
-class GuaranteedBlocksTest : public testing::Test {
+class GuaranteedBlocksTest : public ::testing::Test {
  protected:
   Pool pool_{10};
   GuaranteedBlocks guarantees_{pool_.cache(), 32, 2};

@@ -16,7 +16,17 @@ namespace {
 /// Part of the time of a step's decode rows that prompt rows may add, for each of up to kPromptsMax
 /// prompts. More lengthens the gaps between tokens, less the time to the first token.
 constexpr double kPromptShare = 0.45;
+/// Maximum number of prompts in a step that has too few rows for all prompts. A prompt that ends in
+/// the step may join beyond this limit. With a larger limit, partly computed prompts hold more
+/// blocks. With a smaller one, a short prompt overtakes fewer long prompts.
 constexpr std::int64_t kPromptsMax = 8;
+/// The prompt of first rank gets at least 1 / kFirstPart of a step's prompt rows, any other prompt
+/// at least 1 / kOtherPart. Larger shares delay short prompts; smaller shares delay a long prompt
+/// while short prompts keep arriving. The shares of kPromptsMax prompts add up to less than half.
+/// Paused prompts resume, so more than kPromptsMax prompts can run. With more than 49 prompts, the
+/// shares of the others shrink, so that the sum of all shares is at most the number of rows.
+constexpr std::int32_t kFirstPart = 4;
+constexpr std::int32_t kOtherPart = 64;
 /// Least number of prompt rows that a step has room for, so that prompts continue in slow steps.
 constexpr std::int32_t kPromptRowsMin = 2;
 
@@ -35,6 +45,7 @@ Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
   const auto sequences = to_size(limits.sequences);
   running_.reserve(sequences);
   order_.reserve(sequences);
+  prompts_.reserve(sequences);
   dropped_.reserve(sequences);
   steps_.resize(to_size(limits.pipeline_depth));
   for (Step& step : steps_) step.parts.reserve(sequences);
@@ -107,12 +118,16 @@ void Scheduler::fill(Step& step) {
   rows_left_ = step.rows_max = limits_.rows;
   order_.assign(running_.begin(), running_.end());
   guarantees_.withhold_all(running_);
-  plan_running(step, true);
+  plan_decodes(step);
   const auto decodes = static_cast<std::int32_t>(step.parts.size());
   rows_left_ = prompt_rows(decodes);
   step.rows_max = rows_left_ + decodes;
-  plan_running(step, false);
+  prompts_.clear();
+  for (Sequence* const s : running_) {
+    if (s->missing() > 1 && !s->paused && s->pending < s->room) prompts_.push_back({.sequence = s});
+  }
   admit_waiting(step);
+  plan_prompts(step);
 }
 
 /// Preempts the running sequence of the latest rank if no sequence can continue. Returns whether it
@@ -131,14 +146,65 @@ bool Scheduler::break_deadlock(Step& step) {
   return true;
 }
 
-/// Plans the decoding sequences (one missing row) if `decodes`, otherwise the prefilling ones.
-/// Skips sequences that were preempted since planning began.
-void Scheduler::plan_running(Step& step, bool decodes) {
+/// Plans the decoding sequences, which miss one row each. Skips sequences that were preempted since
+/// planning began.
+void Scheduler::plan_decodes(Step& step) {
   for (Sequence* const s : order_) {
-    if (!s->admitted || s->paused || s->missing() == 0) continue;
-    if (s->pending >= s->room) continue;
-    if ((s->missing() == 1) == decodes) add_part(step, *s);
+    if (!s->admitted || s->paused || s->missing() != 1 || s->pending >= s->room) continue;
+    add_part(step, *s, 1);
   }
+}
+
+/// Divides the rows that are left among the prompts. Each prompt gets its share. The other rows go
+/// to the prompts in the order of `goes_first`. A preempted prompt leaves its share to the others.
+void Scheduler::plan_prompts(Step& step) {
+  std::int64_t owed = set_shares();
+  std::sort(prompts_.begin(), prompts_.end(), [this](const Prompt& a, const Prompt& b) {
+    return goes_first(*a.sequence, *b.sequence);
+  });
+  for (const Prompt& prompt : prompts_) {
+    owed -= prompt.share;
+    Sequence& s = *prompt.sequence;
+    if (s.admitted && !s.paused) add_part(step, s, rows_left_ - owed);
+  }
+}
+
+/// Sets the prompts' shares. Returns their sum, which is at most the number of rows left.
+std::int64_t Scheduler::set_shares() {
+  if (prompts_.empty()) return 0;
+  const std::int64_t rows = rows_left_;
+  const std::int64_t first_rows = INGOT_MUTANT(22) ? 0 : (rows + kFirstPart - 1) / kFirstPart;
+  const std::int64_t others = std::max<std::int64_t>(1, std::ssize(prompts_) - 1);
+  const std::int64_t other_rows = std::min(rows / kOtherPart, (rows - first_rows) / others);
+  const Sequence* const first = &first_of_rank();
+  std::int64_t sum = 0;
+  for (Prompt& prompt : prompts_) {
+    const std::int64_t most = prompt.sequence == first ? first_rows : other_rows;
+    prompt.share = std::min(next_rows(*prompt.sequence), most);
+    sum += prompt.share;
+  }
+  return sum;
+}
+
+/// The prompt of first rank among `prompts_`, which must not be empty.
+const Sequence& Scheduler::first_of_rank() const {
+  const auto first =
+      std::min_element(prompts_.begin(), prompts_.end(), [this](const Prompt& a, const Prompt& b) {
+        return waiting_.before(*a.sequence, *b.sequence);
+      });
+  return *first->sequence;
+}
+
+/// Whether prompt `a` gets more rows than its share before prompt `b` does: by priority, then by
+/// the number of missing rows, then by rank.
+bool Scheduler::goes_first(const Sequence& a, const Sequence& b) const {
+  if (has_priority(a, b) || has_priority(b, a)) return has_priority(a, b);
+  const std::int64_t rows_a = a.missing(), rows_b = b.missing();
+  return rows_a != rows_b ? rows_a < rows_b : waiting_.before(a, b);
+}
+
+bool Scheduler::has_priority(const Sequence& a, const Sequence& b) const {
+  return limits_.waiting.policy == Policy::kPriority && a.terms.priority < b.terms.priority;
 }
 
 /// Number of prompt rows that a step with `decodes` decode rows has time for. It grows with the
@@ -166,10 +232,41 @@ void Scheduler::admit_waiting(Step& step) {
     is_full_ = running(PausedRoom::kFree) >= limits_.sequences;
     if (is_full_) return;
     const PrefixIndex::Match match = find_prefix(prefixes(), *s);
+    if (!may_join(*s, match)) return;
     is_full_ = !make_room_to_admit(step, *s, match);
     if (is_full_) return;
     admit(step, *s, match);
   }
+}
+
+/// Whether the prompt of `s` may join the planned step. It may if the other prompts leave rows. It
+/// may also if `s` surely ends in the step: `s`, the prompts that can end, and those of higher
+/// priority miss at most half of the rows, and the shares of the others are less than half. Else
+/// the step must have fewer than kPromptsMax prompts, and none may soon compute rows for `s`.
+bool Scheduler::may_join(const Sequence& s, const PrefixIndex::Match& match) const {
+  const bool shares_prompt = s.fork_of != nullptr && s.fork_of->admitted;
+  const std::int64_t own = s.missing() - (shares_prompt ? s.skippable_rows() : match.rows);
+  const std::int64_t half = rows_left_ / 2;
+  std::int64_t wanted = 0, ending = 0;
+  for (const Prompt& prompt : prompts_) {
+    const Sequence& other = *prompt.sequence;
+    wanted += next_rows(other);
+    if (other.missing() <= half || has_priority(other, s)) ending += other.missing();
+  }
+  if (wanted < rows_left_ || ending + own <= half) return true;
+  return std::ssize(prompts_) < kPromptsMax && !is_computed_soon(s, match);
+}
+
+/// Whether a running prompt soon computes rows that `s` can then take from the cache. Checks the
+/// prompt of first rank and the prompt that goes first, because other prompts may get few rows.
+bool Scheduler::is_computed_soon(const Sequence& s, const PrefixIndex::Match& match) const {
+  const auto computes = [&](const Sequence& prompt) {
+    return rows_to_share(prefixes(), s, prompt) > match.rows;
+  };
+  const auto next = std::min_element(
+      prompts_.begin(), prompts_.end(),
+      [this](const Prompt& a, const Prompt& b) { return goes_first(*a.sequence, *b.sequence); });
+  return computes(first_of_rank()) || computes(*next->sequence);
 }
 
 void Scheduler::admit(Step& step, Sequence& s, const PrefixIndex::Match& match) {
@@ -186,7 +283,7 @@ void Scheduler::admit(Step& step, Sequence& s, const PrefixIndex::Match& match) 
     cached_tokens_ += s.cached;
   }
   guarantees_.withhold(s);
-  add_part(step, s);
+  prompts_.push_back({.sequence = &s});
 }
 
 std::int64_t Scheduler::queued() const {
@@ -224,8 +321,9 @@ std::int64_t Scheduler::running(PausedRoom paused) const {
                        [](const Sequence* s) { return !s->paused; });
 }
 
-/// Whether there are blocks for all known rows of `s`, and one for each running sequence. With
-/// less, `s` would soon be preempted. If its guarantee is due, all its future rows need blocks too.
+/// Whether there are blocks for all known rows of `s` and of the running sequences, and one more
+/// block for each running sequence. With fewer blocks, `s` would soon be preempted. If the
+/// guarantee of `s` is due, all its future rows need blocks too.
 bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
                           PausedRoom paused) const {
   const std::int64_t running = this->running(paused);
@@ -239,6 +337,7 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
     if (takes_over) wanted -= match.blocks - prefixes_->unheld(match, g);
     std::int64_t free = cache_.pool(g).available() - at(guarantees_.withheld(), g);
     for (const Sequence* other : running_) {
+      if (!other->paused) wanted += blocks_missing(*other, g);
       if (paused == PausedRoom::kHeld || !other->paused) continue;
       free += other->blocks.releasable(g);
       // Blocks that `s` takes over from it do not become free.
@@ -249,8 +348,19 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
   return true;
 }
 
-void Scheduler::add_part(Step& step, Sequence& s) {
-  auto rows = static_cast<std::int32_t>(std::min<std::int64_t>(next_rows(s), rows_left_));
+/// Blocks of group g that a running sequence must still take for its known rows. Leaves out blocks
+/// that a guarantee reserves.
+std::int64_t Scheduler::blocks_missing(const Sequence& s, std::int32_t g) const {
+  if (s.guaranteed) return 0;
+  const std::int64_t most = cache_.group(g).blocks_for(s.length(), limits_.rows);
+  return std::min(s.blocks.wanted(g, s.length()),
+                  std::max<std::int64_t>(0, most - s.blocks.held(g)));
+}
+
+/// Plans up to `rows_max` of the sequence's next rows, if they have blocks.
+void Scheduler::add_part(Step& step, Sequence& s, std::int64_t rows_max) {
+  auto rows =
+      static_cast<std::int32_t>(std::min({next_rows(s), rows_max, std::int64_t{rows_left_}}));
   if (rows <= 0 || !reserve(step, s, s.next_row(), rows)) return;
   step.parts.push_back(next_part(s, rows));
   rows_left_ -= rows;
@@ -410,12 +520,14 @@ MinSeconds Scheduler::min_seconds(const Sequence& s, double now) {
   const auto cached_rows = [this](const Sequence& other) {
     return find_prefix(prefixes(), other).rows;
   };
-  return ingot::min_seconds({.running = running_,
-                             .waiting = waiting_,
-                             .times = times_,
-                             .rows_max = limits_.rows,
-                             .cached_rows = cached_rows},
-                            s, now);
+  return ingot::min_seconds(
+      {.running = running_,
+       .waiting = waiting_,
+       .times = times_,
+       .rows_max = limits_.rows,
+       .overtaken_max = std::min<std::int64_t>(limits_.sequences - 1, kPromptsMax),
+       .cached_rows = cached_rows},
+      s, now);
 }
 
 std::span<const Dropped> Scheduler::late(double now) {

@@ -51,10 +51,13 @@ struct Dropped {
 ///
 /// Prefill and decode share a step. A step computes missing rows within its token budget and the
 /// free blocks: first one row of each decoding sequence, so that decoding never waits for a long
-/// prompt; then rows of running prompts, within the step's time limit; then rows of waiting
-/// sequences. If blocks run out, the running sequence with the latest rank is preempted. It
-/// releases its blocks, and waits ahead of new sequences. A paused sequence keeps its blocks until
-/// another sequence needs blocks.
+/// prompt; then rows of prompts, within the step's time limit. The prompt of first rank gets at
+/// least a quarter of the prompt rows. Any other prompt gets at least 1/64; with more than 49
+/// prompts, an equal part of three quarters. Other rows go to the prompts with the fewest missing
+/// rows, so that short prompts do not wait for a long one. Waiting sequences are admitted in order.
+/// If blocks run out, the running sequence with the latest rank is preempted. It releases its
+/// blocks, and waits ahead of new sequences. A paused sequence keeps its blocks until another
+/// sequence needs blocks.
 ///
 /// Full blocks of computed tokens enter a prefix index. A later sequence with the same first tokens
 /// starts with these blocks. With a pipeline depth of 2, a row may stand for a token that is still
@@ -131,19 +134,32 @@ class Scheduler {
  private:
   /// kHeld: paused sequences count as running and hold their blocks. kFree: they do neither.
   enum class PausedRoom { kHeld, kFree };
+  /// A running prompt that shares the planned step's prompt rows.
+  struct Prompt {
+    Sequence* sequence = nullptr;
+    std::int64_t share = 0;  ///< number of rows that other prompts leave to it
+  };
 
   Step& step_at(std::int64_t number) { return at(steps_, number % limits_.pipeline_depth); }
   void fill(Step& step);
   bool break_deadlock(Step& step);
-  void plan_running(Step& step, bool decodes);
+  void plan_decodes(Step& step);
+  void plan_prompts(Step& step);
+  std::int64_t set_shares();
+  const Sequence& first_of_rank() const;
+  bool goes_first(const Sequence& a, const Sequence& b) const;
+  bool has_priority(const Sequence& a, const Sequence& b) const;
   std::int32_t prompt_rows(std::int32_t decodes) const;
   void admit_waiting(Step& step);
+  bool may_join(const Sequence& s, const PrefixIndex::Match& match) const;
+  bool is_computed_soon(const Sequence& s, const PrefixIndex::Match& match) const;
   void admit(Step& step, Sequence& s, const PrefixIndex::Match& match);
   Sequence* first_waiting() const;
   std::int64_t running(PausedRoom paused) const;
   bool make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match);
   bool may_admit(const Sequence& s, const PrefixIndex::Match& match, PausedRoom paused) const;
-  void add_part(Step& step, Sequence& s);
+  std::int64_t blocks_missing(const Sequence& s, std::int32_t g) const;
+  void add_part(Step& step, Sequence& s, std::int64_t rows_max);
   bool reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows);
   bool is_releasing() const;
   Sequence* victim_for(Sequence& s) const;
@@ -160,6 +176,7 @@ class Scheduler {
   GuaranteedBlocks guarantees_;
   std::vector<Sequence*> running_;  ///< in order of admission
   std::vector<Sequence*> order_;    ///< copy of `running_` from the start of `plan`
+  std::vector<Prompt> prompts_;     ///< prompts of the planned step
   std::vector<Step> steps_;         ///< step n at index n modulo the pipeline depth
   std::int64_t planned_ = 0;        ///< number of steps planned so far
   std::int32_t under_way_ = 0;

@@ -1,4 +1,5 @@
 // Scheduler: each of its rules, one test for each.
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/schedule/scheduler_test_util.h"
@@ -242,6 +243,252 @@ TEST(Scheduler, ARowIsShownAsHiddenStateOnce) {
   pool.expect_all_free();
 }
 
+/// Number of rows of `s` in a step.
+std::int64_t rows_of(std::span<const StepPart> parts, const Sequence& s) {
+  std::int64_t rows = 0;
+  for (const StepPart& part : parts) rows += part.sequence == &s ? part.rows : 0;
+  return rows;
+}
+
+TEST(Scheduler, AShortPromptDrawsBesideALongOne) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 512, .sequences = 16});
+  const auto first = sequence_of(pool, 4000), second = sequence_of(pool, 4000),
+             small = sequence_of(pool, 20);
+  scheduler->add(*first);
+  scheduler.step();
+  scheduler->add(*second);
+  scheduler->add(*small);
+  const auto parts = scheduler.plan();
+  EXPECT_EQ(rows_of(parts, *small), 20);
+  EXPECT_EQ(rows_of(parts, *second), 512 / 64);
+  EXPECT_EQ(rows_of(parts, *first), 512 - 20 - 512 / 64);
+  scheduler.commit(parts);
+  EXPECT_EQ(small->length(), 21);
+  for (Sequence* s : {first.get(), second.get(), small.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, ManyShortPromptsDrawBesideALongOne) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 512, .sequences = 16});
+  const auto large = sequence_of(pool, 4000);
+  scheduler->add(*large);
+  scheduler.step();
+  std::vector<std::unique_ptr<Sequence>> others;
+  for (int i = 0; i < 10; ++i) scheduler->add(*others.emplace_back(sequence_of(pool, 20)));
+  scheduler.step();
+  for (const auto& s : others) EXPECT_EQ(s->length(), 21);
+  EXPECT_EQ(large->computed, 512 + 512 - 10 * 20);
+  for (const auto& s : others) scheduler->remove(*s);
+  scheduler->remove(*large);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, ALongPromptAdvancesWhileShortOnesKeepArriving) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 512, .sequences = 16});
+  const auto large = sequence_of(pool, 4000);
+  scheduler->add(*large);
+  std::vector<std::unique_ptr<Sequence>> others;
+  while (large->length() == 4000) {
+    while (scheduler->waiting() < 16) {
+      others.push_back(sequence_of(pool, 200));
+      scheduler->add(*others.back());
+    }
+    const std::int64_t missing = large->missing();
+    const auto parts = scheduler.plan();
+    ASSERT_GE(rows_of(parts, *large), std::min<std::int64_t>(missing, 512 / 4));
+    scheduler.commit(parts);
+    std::erase_if(others, [&](const auto& s) {
+      if (s->length() == 200) return false;
+      scheduler->remove(*s);
+      return true;
+    });
+  }
+  EXPECT_EQ(scheduler->preemptions(), 0);
+  for (const auto& s : others) scheduler->remove(*s);
+  scheduler->remove(*large);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, PromptsOfOneSizeDrawInTheirOrder) {
+  Pool pool(100);
+  Steps scheduler(pool, {.rows = 128, .sequences = 4});
+  std::vector<std::unique_ptr<Sequence>> prompts;
+  for (int i = 0; i < 3; ++i) scheduler->add(*prompts.emplace_back(sequence_of(pool, 300)));
+  const auto parts = scheduler.plan();
+  EXPECT_EQ(rows_of(parts, *prompts[0]), 128 - 2 * 2);
+  EXPECT_EQ(rows_of(parts, *prompts[1]), 128 / 64);
+  EXPECT_EQ(rows_of(parts, *prompts[2]), 128 / 64);
+  scheduler.commit(parts);
+  for (std::size_t i = 0; i < 3; ++i) {
+    while (prompts[i]->length() == 300) scheduler.step();
+    for (std::size_t later = i + 1; later < 3; ++later) EXPECT_EQ(prompts[later]->length(), 300);
+    scheduler->remove(*prompts[i]);
+  }
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, PromptsOfHigherPriorityGoBeforeShorterOnes) {
+  Pool pool(100);
+  Steps scheduler(pool, {.rows = 128, .sequences = 2, .waiting = {.policy = Policy::kPriority}});
+  const auto urgent = sequence_of(pool, 1000), small = sequence_of(pool, 20);
+  small->terms.priority = 1;
+  scheduler->add(*urgent);
+  scheduler->add(*small);
+  const auto parts = scheduler.plan();
+  EXPECT_EQ(rows_of(parts, *urgent), 128 - 2);
+  EXPECT_EQ(rows_of(parts, *small), 128 / 64);
+  scheduler.commit(parts);
+  for (Sequence* s : {urgent.get(), small.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+/// Each prompt is shorter than those before it, and too long to end in the step beside them.
+TEST(Scheduler, PromptsOfFallingLengthDoNotAllShareAStep) {
+  Pool pool(2000);
+  Steps scheduler(pool, {.rows = 512, .sequences = 128});
+  const auto large = sequence_of(pool, 4000);
+  scheduler->add(*large);
+  scheduler.step();
+  std::vector<std::unique_ptr<Sequence>> others;
+  for (int i = 0; i < 100; ++i) scheduler->add(*others.emplace_back(sequence_of(pool, 250 - i)));
+  for (int i = 0; i < 10; ++i) {
+    const auto parts = scheduler.plan();
+    EXPECT_LE(std::count_if(parts.begin(), parts.end(), [](const auto& p) { return !p.decode; }),
+              8);
+    EXPECT_GE(rows_of(parts, *large), 100);
+    scheduler.commit(parts);
+  }
+  for (const auto& s : others) scheduler->remove(*s);
+  scheduler->remove(*large);
+  pool.expect_all_free();
+}
+
+/// Each step admits some prompts. They pause before they end, and all resume at once.
+TEST(Scheduler, TheFirstPromptAdvancesBesideManyThatResume) {
+  Pool pool(2500);
+  Steps scheduler(pool, {.rows = 512, .sequences = 128});
+  const auto large = sequence_of(pool, 6000);
+  scheduler->add(*large);
+  std::vector<std::unique_ptr<Sequence>> others;
+  for (int i = 0; i < 90; ++i) scheduler->add(*others.emplace_back(sequence_of(pool, 300)));
+  for (int i = 0; i < 14; ++i) {
+    scheduler.step();
+    for (const auto& s : others) s->paused = s->admitted;
+  }
+  std::int64_t prompts = 0;
+  for (const auto& s : others) {
+    prompts += s->admitted && s->missing() > 1 ? 1 : 0;
+    s->paused = false;
+  }
+  ASSERT_GE(prompts, 64) << "1/64 of the rows for each would be all";
+  const auto parts = scheduler.plan();
+  EXPECT_GE(rows_of(parts, *large), 100);
+  scheduler.commit(parts);
+  for (const auto& s : others) scheduler->remove(*s);
+  scheduler->remove(*large);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, AChoiceThatSharesAPromptJoinsWithItsLastRow) {
+  Pool pool(1000);
+  Steps scheduler(pool, {.rows = 64, .sequences = 16});
+  const auto first = sequence_of(pool, 100), choice = sequence_of(pool, 100);
+  for (Sequence* s : {first.get(), choice.get()}) s->reads_cache = false;
+  choice->tokens = first->tokens;
+  scheduler->add(*first);
+  while (first->length() == 100) scheduler.step();
+  std::vector<std::unique_ptr<Sequence>> others;
+  for (int i = 0; i < 8; ++i) scheduler->add(*others.emplace_back(sequence_of(pool, 1000)));
+  scheduler.step();
+  choice->fork_of = first.get();
+  scheduler->add(*choice);
+  scheduler.step();
+  EXPECT_EQ(choice->length(), 101);
+  for (Sequence* s : {first.get(), choice.get()}) scheduler->remove(*s);
+  for (const auto& s : others) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APromptEndsBesideNoneOfHigherPriority) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 64, .sequences = 16, .waiting = {.policy = Policy::kPriority}});
+  std::vector<std::unique_ptr<Sequence>> urgent;
+  for (int i = 0; i < 8; ++i) scheduler->add(*urgent.emplace_back(sequence_of(pool, 1000)));
+  scheduler.step();
+  const auto small = sequence_of(pool, 10), late = sequence_of(pool, 10);
+  late->terms.priority = 1;
+  scheduler->add(*late);
+  scheduler.step();
+  EXPECT_FALSE(late->admitted);
+  scheduler->remove(*late);
+  scheduler->add(*small);
+  scheduler.step();
+  EXPECT_EQ(small->length(), 11);
+  scheduler->remove(*small);
+  for (const auto& s : urgent) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APromptKeepsTheBlocksForItsMissingRows) {
+  Pool pool(30);
+  Steps scheduler(pool, {.rows = 64, .sequences = 4});
+  const auto large = sequence_of(pool, 400), middle = sequence_of(pool, 100),
+             small = sequence_of(pool, 10);
+  for (Sequence* s : {large.get(), middle.get(), small.get()}) scheduler->add(*s);
+  while (large->length() == 400) {
+    scheduler.step();
+    EXPECT_FALSE(middle->admitted) << "7 blocks of 30, 25 of which are for the large one";
+    EXPECT_FALSE(small->admitted) << "it would overtake the middle one";
+  }
+  scheduler->remove(*large);
+  scheduler.step();
+  EXPECT_TRUE(middle->admitted);
+  EXPECT_TRUE(small->admitted);
+  EXPECT_EQ(scheduler->preemptions(), 0);
+  for (Sequence* s : {middle.get(), small.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APromptWaitsForRowsThatARunningOneComputesForBoth) {
+  Pool pool(100);
+  Steps scheduler(pool, {.rows = 64, .sequences = 4});
+  const auto large = sequence_of(pool, 400), other = sequence_of(pool, 110);
+  std::copy_n(large->tokens.begin(), 100, other->tokens.begin());
+  for (Sequence* s : {large.get(), other.get()}) scheduler->add(*s);
+  scheduler.step();
+  scheduler.step();
+  EXPECT_EQ(large->computed, 128);
+  EXPECT_FALSE(other->admitted);
+  scheduler.step();
+  EXPECT_EQ(other->cached, 96);
+  EXPECT_EQ(other->length(), 111);
+  for (Sequence* s : {large.get(), other.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APromptDoesNotWaitForRowsOfOneThatHardlyAdvances) {
+  Pool pool(600);
+  Steps scheduler(pool, {.rows = 64, .sequences = 8});
+  const auto first = sequence_of(pool, 4000), next = sequence_of(pool, 400),
+             slow = sequence_of(pool, 1000), other = sequence_of(pool, 500),
+             small = sequence_of(pool, 5);
+  std::copy_n(slow->tokens.begin(), 100, other->tokens.begin());
+  for (Sequence* s : {first.get(), next.get(), slow.get()}) scheduler->add(*s);
+  scheduler.step();
+  EXPECT_EQ(slow->computed, 1);
+  for (Sequence* s : {other.get(), small.get()}) scheduler->add(*s);
+  scheduler.step();
+  EXPECT_TRUE(other->admitted);
+  EXPECT_EQ(small->length(), 6) << "it would wait behind the other";
+  for (Sequence* s : {first.get(), next.get(), slow.get(), other.get(), small.get()}) {
+    scheduler->remove(*s);
+  }
+  pool.expect_all_free();
+}
+
 TEST(Scheduler, KnowsWhatFitsAlone) {
   Pool pool(4, 8, 3);
   Steps scheduler(pool, {.rows = 16, .sequences = 1});
@@ -288,7 +535,7 @@ TEST(Scheduler, ChunksOfAPromptFitIntoTheTimeThatAStepMayTake) {
 }
 
 /// Runs one sequence at a time, after enough steps to have measured 1 ms for a row.
-class Prediction : public testing::Test {
+class Prediction : public ::testing::Test {
  protected:
   Prediction() {
     auto first = sequence_of(pool_, 128);
@@ -329,6 +576,27 @@ TEST_F(Prediction, CountsWhatIsMissingInFront) {
   EXPECT_EQ(rows_before_first_token(last), 201 + 101 + 51);
   step();
   EXPECT_EQ(rows_before_first_token(last), 201 + 101 + 51 - 64);
+}
+
+/// Two prompts share a step here, so that one of the long prompts may still be computed.
+TEST(Scheduler, ThePredictionLeavesOutALongPromptThatAShortOneOvertakes) {
+  Pool pool(400);
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
+  const auto first = sequence_of(pool, 64), large = sequence_of(pool, 1000),
+             larger = sequence_of(pool, 1001), small = sequence_of(pool, 21);
+  scheduler->add(*first);
+  scheduler.commit(scheduler.plan(), 0.064);
+  scheduler->remove(*first);
+  for (Sequence* s : {large.get(), larger.get(), small.get()}) {
+    s->terms.first_token_by = 0;
+    scheduler->add(*s);
+  }
+  EXPECT_NEAR(scheduler->min_seconds(*small, 1).first_token, 1.021, 1e-9);
+  EXPECT_NEAR(scheduler->min_seconds(*larger, 1).first_token, 2.001, 1e-9);
+  scheduler->remove(*large);
+  EXPECT_NEAR(scheduler->min_seconds(*small, 1).first_token, 0.021, 1e-9);
+  for (Sequence* s : {larger.get(), small.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
 }
 
 TEST_F(Prediction, CountsWhatSeveralShareOnce) {

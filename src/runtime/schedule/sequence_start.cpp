@@ -38,6 +38,15 @@ PrefixIndex::Match find_prefix(PrefixIndex* prefixes, const Sequence& s) {
   return prefixes->find(s.prefix, s.tokens, s.skippable_rows(), s.chat_template);
 }
 
+std::int64_t rows_to_share(const PrefixIndex* prefixes, const Sequence& s, const Sequence& other) {
+  if (!reads_cache(prefixes, s) || other.place.node < 0 || other.prefix != s.prefix) return 0;
+  const auto ends =
+      std::mismatch(s.tokens.begin(), s.tokens.end(), other.tokens.begin(), other.tokens.end());
+  const std::int64_t rows =
+      std::min<std::int64_t>(ends.first - s.tokens.begin(), s.skippable_rows());
+  return rows - rows % kBlockTokens;
+}
+
 void start_sequence(PrefixIndex* prefixes, Sequence& s, const PrefixIndex::Match& match,
                     std::vector<BlockCopy>& copies) {
   const Sequence* const from = std::exchange(s.fork_of, nullptr);

@@ -6,7 +6,7 @@
 namespace ingot {
 namespace {
 
-class WaitingQueueTest : public testing::Test {
+class WaitingQueueTest : public ::testing::Test {
  protected:
   Sequence& add(WaitingQueue& queue, const SchedulingTerms& terms) {
     sequences_.push_back(sequence_of(pool_, 1));

@@ -45,7 +45,7 @@ class Place {
   PrefixIndex index_;
 };
 
-class SessionCopyTest : public testing::Test {
+class SessionCopyTest : public ::testing::Test {
  protected:
   SessionCopyTest() {
     session_.tokens.resize(8 * kBlockTokens);

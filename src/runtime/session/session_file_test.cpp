@@ -34,13 +34,19 @@ Session some_session() {
                       .repetition_penalty = 1.25f,
                       .presence_penalty = 0.5f,
                       .frequency_penalty = -0.25f,
+                      .dry_multiplier = 0.5f,
+                      .dry_sequence_breakers = {"\n", "\xc3\xa9"},
                       .min_tokens = 12,
                       .end_ids = {5, 6},
+                      .bad_words = {"bad"},
+                      .allowed_token_ids = {7, 8},
                       .temperature = 0.75f,
+                      .top_n_sigma = 1.5f,
                       .top_k = 40,
                       .typical_p = 0.5f,
                       .top_p = 0.875f,
                       .min_p = 0.0625f,
+                      .xtc_probability = 0.5f,
                       .seed = 0x123456789abcdef0,
                       .choice = 3};
   return session;
@@ -82,7 +88,7 @@ std::string refusal(std::span<const std::byte> bytes) {
   return {};
 }
 
-class SessionFileTest : public testing::Test {
+class SessionFileTest : public ::testing::Test {
  protected:
   /// Where a 32-bit number stands for the first time.
   std::size_t place_of(std::uint32_t number) const {
@@ -125,6 +131,12 @@ TEST_F(SessionFileTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(p.typical_p, 0.5f);
   EXPECT_EQ(p.top_p, 0.875f);
   EXPECT_EQ(p.min_p, 0.0625f);
+  EXPECT_EQ(p.dry_multiplier, 0.5f);
+  EXPECT_EQ(p.dry_sequence_breakers, want.sampling.dry_sequence_breakers);
+  EXPECT_EQ(p.bad_words, want.sampling.bad_words);
+  EXPECT_EQ(p.allowed_token_ids, want.sampling.allowed_token_ids);
+  EXPECT_EQ(p.top_n_sigma, 1.5f);
+  EXPECT_EQ(p.xtc_probability, 0.5f);
   EXPECT_EQ(p.seed, 0x123456789abcdef0u);
   EXPECT_EQ(p.choice, 3u);
 }

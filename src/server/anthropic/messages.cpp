@@ -13,23 +13,50 @@ namespace {
 
 constexpr std::size_t kNameBytesMax = 256;
 
-void read_rest(Params& params) {
-  refuse_constraints(params);
-  params.whole("n", 1, 1);
+/// Ignores a container, because only tools could read its files. Refuses skills.
+void read_container(Params& params) {
+  const Json* container = params.take("container");
+  if (container == nullptr) return;
+  if (container->as_object() != nullptr) {
+    Params members(*container, "container.");
+    const Json* skills = members.array("skills");
+    if (skills != nullptr && !skills->as_array()->empty()) {
+      throw invalid_request("container.skills", "container.skills: skills are not supported");
+    }
+  } else if (container->as_string() == nullptr) {
+    throw invalid_request("container",
+                          cat("container is ", container->kind(), ", expected a string or object"));
+  }
+  params.warn("container", "ignored", "there are no tools that could use it");
+}
+
+/// Reads members that are only hints. Refuses MCP servers, which the server cannot call.
+void read_hints(Params& params) {
+  params.ignore_object("cache_control", "equal beginnings of prompts are cached without it");
+  params.ignore_object("context_management", "conversations are used as they are sent");
+  if (params.array("betas") != nullptr) params.warn("betas", "ignored", "there are no betas");
+  if (const Json* servers = params.array("mcp_servers")) {
+    if (!servers->as_array()->empty()) {
+      throw invalid_request("mcp_servers", "mcp_servers: MCP servers are not supported");
+    }
+    params.warn("mcp_servers", "ignored", "it is empty");
+  }
+  read_container(params);
   params.within("metadata", [](Params& metadata) { metadata.text("user_id", kNameBytesMax); });
-  params.one_of("service_tier", {"auto", "standard_only"});
+  read_service_tier(params, {"auto", "standard_only"});
   if (params.one_of("speed", {"standard", "fast"}) == "fast") {
     params.warn("speed", "ignored", "there is one speed");
   }
-  for (const std::string_view name :
-       {"container", "context_management", "mcp_servers", "inference_geo", "output_format"}) {
+  for (const std::string_view name : {"inference_geo", "output_format"}) {
     params.refuse(name, "is not supported");
   }
 }
 
-/// Accepts `cache_control`, which has no effect: prefixes are cached without it.
-void read_cache_control(Params& params) {
-  params.ignore_object("cache_control", "equal beginnings of prompts are cached without it");
+/// Refuses members that would change the reply in unsupported ways.
+void refuse_demands(Params& params) {
+  refuse_constraints(params);
+  params.refuse("suffix", "is not supported");
+  params.whole("n", 1, 1);
 }
 
 }  // namespace
@@ -37,37 +64,38 @@ void read_cache_control(Params& params) {
 Reply messages(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.check_model(params.take("model"));
-  MessageForm form{.id = cat("msg_", call.id)};
+  MessageForm form{.id = call.id, .model = call.service.read_model(params)};
   form.stream = params.flag("stream").value_or(false);
-  GenerationPrompt prompt;
+  Generation generation;
+  Request& request = generation.request;
   ChatPrompt chat = read_messages(params, call.service, PromptRoom::kContext);
   form.prompt_tokens = std::ssize(chat.ids);
   const ReplyText reply(chat);
-  prompt.request.prompt = std::move(chat.ids);
+  request.prompt = std::move(chat.ids);
   params.refuse("stop", "its name is stop_sequences here");
   params.array("stop_sequences");  // must be a list of strings
-  read_fields(params, call, prompt.request, place::kMessages);
-  form.stops = prompt.request.stop;
-  if (!params.has("max_tokens")) throw invalid_request("max_tokens", "max_tokens is missing");
-  read_max_tokens(params, call, prompt.request, place::kMessages);
-  read_rest(params);
-  read_cache_control(params);
+  read_fields(params, call, request, place::kMessages);
+  form.stops = request.stop;
+  if (!params.has("max_tokens") && !params.is_null("max_tokens"))
+    throw invalid_request("max_tokens", "max_tokens is missing");
+  read_max_tokens(params, call, request, place::kMessages);
+  refuse_demands(params);
+  read_hints(params);
+  form.seed = used_seed(params, request);
   params.finish();
   form.warnings = params.warnings();
-  Generation generation;
   generation.stream = form.stream;
-  generation.prompts.push_back(std::move(prompt));
-  generation.writer = messages_writer(call.service, std::move(form), reply);
+  generation.add_prompt();
+  generation.writer = messages_writer(std::move(form), reply);
   return generation;
 }
 
 Reply count_tokens(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.check_model(params.take("model"));
+  call.service.read_model(params);
   const ChatPrompt chat = read_messages(params, call.service, PromptRoom::kAny);
-  read_cache_control(params);
+  read_hints(params);
   params.finish();
   Json j = Json::object();
   j.set("input_tokens", std::ssize(chat.ids));

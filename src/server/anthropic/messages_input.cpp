@@ -8,14 +8,16 @@
 
 #include "base/text.h"
 #include "load/json_object.h"
+#include "server/common/common_params.h"
 #include "server/common/message_text.h"
 
 namespace ingot {
 
 namespace {
 
-/// Consecutive messages of one role, joined.
+/// Joined consecutive messages of one role, or one system message.
 struct ChatTurn {
+  std::string place;  ///< the first message's member, such as "messages[3]"
   std::string role;
   std::string text{};
   std::string reasoning{};
@@ -29,34 +31,37 @@ struct ChatTurn {
 
 /// Adds blocks of text and of thinking to `turn`.
 void add_blocks(const std::string& place, const Json::Array& blocks, ChatTurn& turn) {
-  if (blocks.empty()) refuse_at(place, "has a content without blocks");
-  for (const Json& block : blocks) {
-    const std::string& type = part_type(place, block);
+  if (blocks.empty()) refuse_at(place, "has no blocks");
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::string at = entry_place(place, i);
+    const std::string& type = part_type(at, blocks[i]);
     if (type == "text") {
-      add_line(turn.text, part_string(place, block, "text"));
+      add_line(turn.text, part_string(at, blocks[i], "text"));
     } else if (type == "thinking" && turn.role == "assistant") {
-      add_line(turn.reasoning, part_string(place, block, "thinking"));
+      add_line(turn.reasoning, part_string(at, blocks[i], "thinking"));
     } else {
-      refuse_at(place, cat("has a block of type ", printable(type, 64),
-                           ": only text is supported, and thinking of the assistant"));
+      refuse_at(at, cat("is of type ", printable(type, 64),
+                        ": only text is supported, and thinking of the assistant"));
     }
   }
 }
 
 ChatTurn read_turn(const std::string& place, const Json& message) {
-  ChatTurn turn{.role = message_role(place, message, {"user", "assistant", "system"})};
+  ChatTurn turn{.place = place,
+                .role = message_role(place, message, {"user", "assistant", "system"})};
   const Json* content = message.find("content");
   if (content == nullptr) refuse_at(place, "has no content");
+  const std::string content_place = cat(place, ".content");
   if (const Json::Array* blocks = content->as_array()) {
-    add_blocks(place, *blocks, turn);
+    add_blocks(content_place, *blocks, turn);
   } else {
-    turn.text = message_text(place, *content, {});
+    turn.text = message_text(content_place, *content, {});
   }
   return turn;
 }
 
 void add_turn(ChatTurn turn, std::vector<ChatTurn>& turns) {
-  if (turns.empty() || turns.back().role != turn.role) {
+  if (turns.empty() || turns.back().role != turn.role || turn.role == "system") {
     turns.push_back(std::move(turn));
     return;
   }
@@ -75,10 +80,11 @@ std::vector<ChatTurn> read_turns(Params& params) {
   }
   std::vector<ChatTurn> turns;
   if (const Json* system = params.take("system")) {
-    turns.push_back({.role = "system", .text = message_text("system", *system, {"text"})});
+    turns.push_back(
+        {.place = "system", .role = "system", .text = message_text("system", *system, {"text"})});
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    add_turn(read_turn(cat("messages[", i, "]"), all[i]), turns);
+    add_turn(read_turn(entry_place("messages", i), all[i]), turns);
   }
   return turns;
 }
@@ -114,14 +120,12 @@ void read_thinking(Params& params, const Service& service, ChatArguments& argume
 }
 
 void read_tools_of_messages(Params& params) {
-  const Json* tools = params.array("tools");
-  if (tools != nullptr && !tools->as_array()->empty()) {
-    throw invalid_request("tools", "tools: calls of tools are not supported yet");
-  }
-  params.within("tool_choice", [](Params& choice) {
-    choice.one_of("type", {"auto", "none"});
+  bool is_none_chosen = false;
+  params.within("tool_choice", [&](Params& choice) {
+    is_none_chosen = choice.one_of("type", {"auto", "none"}) == "none";
     choice.flag("disable_parallel_tool_use");
   });
+  read_tool_list(params, is_none_chosen);
 }
 
 }  // namespace
@@ -135,12 +139,16 @@ ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room
   for (const ChatTurn& turn : turns) messages.push(turn.json());
   const bool is_begun = turns.back().role == "assistant";
   if (is_begun && turns.back().text.empty()) {
-    throw invalid_request("messages", "messages end in a reply of the assistant without text");
+    const std::string last =
+        entry_place("messages", params.array("messages")->as_array()->size() - 1);
+    refuse_at(last, "is the last one, a reply of the assistant, and has no text");
   }
-  Json chat = json_object({{"messages", normalised_messages(messages, service)},
+  Json chat = json_object({{"messages", normalised_messages(messages)},
                            {"continue_final_message", is_begun},
                            {"chat_template_kwargs", arguments.values()}});
-  return encode_chat(chat, service, "messages", room);
+  const auto name_of = [&](std::size_t number) { return turns[number].place; };
+  const ChatNames names{.param = "messages", .name_of = name_of};
+  return encode_chat(params, chat, service, names, room);
 }
 
 }  // namespace ingot

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/response_json.h"
 
@@ -28,12 +29,14 @@ struct Block {
 
 class MessageWriter final : public ResponseWriter {
  public:
-  MessageWriter(const Service& service, MessageForm form, const ReplyText& reply)
-      : service_(service), form_(std::move(form)), reply_(reply) {
+  MessageWriter(MessageForm form, const ReplyText& reply) : form_(std::move(form)), reply_(reply) {
     usage_.prompt_tokens = form_.prompt_tokens;
   }
 
-  void add_delta(std::size_t /*choice*/, const Delta& delta) override { reply_.add(delta); }
+  void add_delta(std::size_t /*choice*/, const Delta& delta) override {
+    usage_.cached_tokens = delta.cached_tokens;
+    reply_.add(delta);
+  }
 
   void flush(std::size_t /*choice*/, std::string& out) override {
     begin(out);
@@ -44,6 +47,7 @@ class MessageWriter final : public ResponseWriter {
 
   void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) override {
     reply_.finish();
+    usage_.cached_tokens = outcome.cached_tokens;
     flush(choice, out);
     if (!blocks_.empty()) close_block(out);
     usage_ = {};
@@ -65,7 +69,7 @@ class MessageWriter final : public ResponseWriter {
 
   void write_error(const ApiError& error, std::string& out) override {
     out += "event: error\n";
-    append_event(out, error_json(error, ErrorForm::kAnthropic));
+    append_event(out, error_json(error, ErrorForm::kAnthropic, form_.id));
   }
 
  private:
@@ -80,7 +84,7 @@ class MessageWriter final : public ResponseWriter {
     append_event(out, type, j);
   }
 
-  /// Appends the first event of a stream.
+  /// Appends the first event of a stream. Its usage needs the first delta, or the outcome.
   void begin(std::string& out) {
     if (!std::exchange(has_begun_, true)) event(out, "message_start", {{"message", message()}});
   }
@@ -125,19 +129,19 @@ class MessageWriter final : public ResponseWriter {
   Json message() {
     Json content = Json::array();
     for (const Block& block : blocks_) content.push(block.json());
-    Json j = json_object({{"id", form_.id},
+    Json j = json_object({{"id", cat("msg_", form_.id)},
                           {"type", "message"},
                           {"role", "assistant"},
-                          {"model", service_.options().model_name},
+                          {"model", form_.model},
                           {"content", std::move(content)},
                           {"stop_reason", stop_reason_},
                           {"stop_sequence", stop_sequence_},
-                          {"usage", usage()}});
+                          {"usage", usage()},
+                          {"seed", form_.seed}});
     if (!form_.warnings.is_null()) j.set("warnings", form_.warnings);
     return j;
   }
 
-  const Service& service_;
   MessageForm form_;
   ReplyText reply_;
   Usage usage_;
@@ -149,9 +153,8 @@ class MessageWriter final : public ResponseWriter {
 
 }  // namespace
 
-std::unique_ptr<ResponseWriter> messages_writer(const Service& service, MessageForm form,
-                                                const ReplyText& reply) {
-  return std::make_unique<MessageWriter>(service, std::move(form), reply);
+std::unique_ptr<ResponseWriter> messages_writer(MessageForm form, const ReplyText& reply) {
+  return std::make_unique<MessageWriter>(std::move(form), reply);
 }
 
 }  // namespace ingot

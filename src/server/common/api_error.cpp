@@ -14,16 +14,32 @@ namespace {
 
 constexpr std::size_t kMessageMax = 512;
 
+/// The length of a name at the beginning of `text`, with the indices or the key behind it:
+/// "stop[3]", "logit_bias[\"7\"]".
+std::size_t path_length(std::string_view text) {
+  const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  auto length = to_size(std::find_if_not(text.begin(), text.end(), is_name) - text.begin());
+  // Takes the last `"]` as the key's end, because the key itself may contain `"]`.
+  const std::size_t key_end = text.rfind("\"]");
+  if (key_end != std::string_view::npos && text.substr(length).starts_with("[\"")) {
+    return key_end + 2;
+  }
+  while (length > 0 && text.substr(length).starts_with('[')) {
+    const std::size_t end = text.find(']', length);
+    if (end == std::string_view::npos) return 0;
+    length = end + 1;
+  }
+  return length;
+}
+
 /// The parameter at the beginning of a message about a request: "top_p is 2, ...", "stop: ...".
 std::string param_of(std::string_view message) {
-  const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-  const auto end = std::find_if_not(message.begin(), message.end(), is_name);
-  if (end == message.begin() || end == message.end()) return {};
-  const auto length = to_size(end - message.begin());
+  const std::size_t length = path_length(message);
+  if (length == 0) return {};
   const std::string_view rest = message.substr(length);
   const bool is_param = rest.starts_with(": ") || rest.starts_with(" is ") ||
                         rest.starts_with(" has ") || rest.starts_with(" holds ") ||
-                        rest.starts_with(" names ") || rest.starts_with(" of token ");
+                        rest.starts_with(" names ");
   return is_param ? std::string(message.substr(0, length)) : std::string();
 }
 
@@ -42,9 +58,11 @@ std::string_view type_of(int status, bool is_anthropic) {
 
 }  // namespace
 
-std::string error_json(const ApiError& error, ErrorForm form) {
+std::string error_json(const ApiError& error, ErrorForm form, const std::string& request_id) {
   const bool is_anthropic = form == ErrorForm::kAnthropic;
-  Json inner = json_object({{"message", printable(error.message, kMessageMax)},
+  const bool is_own = is_anthropic && !error.anthropic_message.empty();
+  const std::string& message = is_own ? error.anthropic_message : error.message;
+  Json inner = json_object({{"message", printable(message, kMessageMax)},
                             {"type", type_of(error.status, is_anthropic)},
                             {"param", null_or(error.param)},
                             {"code", null_or(error.code)}});
@@ -53,11 +71,14 @@ std::string error_json(const ApiError& error, ErrorForm form) {
   Json outer = Json::object();
   if (is_anthropic) outer.set("type", "error");
   outer.set("error", std::move(inner));
+  if (is_anthropic && !request_id.empty()) outer.set("request_id", request_id);
   return outer.dump();
 }
 
-HttpResponse error_response(const ApiError& error, ErrorForm form) {
-  HttpResponse response{.status = error.status, .body = error_json(error, form)};
+HttpResponse error_response(const ApiError& error, ErrorForm form, const std::string& request_id) {
+  HttpResponse response{.status = error.status,
+                        .body = error_json(error, form, request_id),
+                        .error = {.code = error.code, .param = error.param}};
   const bool is_for_now = error.status == 429 || error.status == 503;
   if (is_for_now && error.retry_seconds > 0) {
     response.fields.emplace_back("Retry-After", std::to_string(error.retry_seconds));
@@ -69,6 +90,21 @@ HttpResponse error_response(const ApiError& error, ErrorForm form) {
 
 ApiError invalid_request(std::string param, std::string message) {
   return {400, "invalid_value", std::move(message), std::move(param)};
+}
+
+ApiError prompt_too_long(std::string param, std::int64_t tokens, std::int64_t context,
+                         bool is_exact) {
+  ApiError error(400, "context_length_exceeded",
+                 cat("This model's maximum context length is ", context, " tokens, the prompt has ",
+                     tokens, is_exact ? "" : " or more", ": it must leave room for another token"),
+                 std::move(param));
+  // Clients look for exactly this wording. A prompt of `context` tokens is too long as well,
+  // because it leaves no room: "64 tokens > 63 maximum".
+  error.anthropic_message =
+      cat("prompt is too long: ", tokens, " tokens > ", std::min(context, tokens - 1), " maximum");
+  if (is_exact) error.prompt_tokens = tokens;
+  error.context = context;
+  return error;
 }
 
 ApiError overloaded() {

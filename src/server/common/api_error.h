@@ -22,9 +22,10 @@ struct ApiError : std::exception {
   int status;  ///< HTTP status; it decides the error's type
   std::string code;
   std::string message;
-  std::string param;                ///< name of the body's wrong member; empty: none
+  std::string anthropic_message{};  ///< the message for Anthropic's clients; empty: `message`
+  std::string param;                ///< the body's wrong member, such as "stop[3]"; empty: none
   std::string cause{};              ///< reason for a status 500; written only to the log
-  std::int64_t prompt_tokens = -1;  ///< tokens of a prompt that is too long; -1: unset
+  std::int64_t prompt_tokens = -1;  ///< tokens of a prompt that is too long; -1: unknown
   std::int64_t context = -1;        ///< context in tokens, if a prompt is too long; -1: unset
   std::int64_t retry_seconds = 1;   ///< seconds until a retry can succeed (429, 503); 0: never
 };
@@ -32,16 +33,23 @@ struct ApiError : std::exception {
 /// The JSON form of an error, which depends on the API that the client uses.
 enum class ErrorForm {
   kOpenAi,     ///< {"error": {"message", "type", "param", "code"}}
-  kAnthropic,  ///< {"type": "error", "error": {"type", "message", ...}}, with Anthropic's types
+  kAnthropic,  ///< {"type": "error", "error": {"type", "message", ...}, "request_id"}
 };
 
-/// Formats an error as a JSON object, with a shortened and printable message.
-std::string error_json(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
+/// Formats an error as a JSON object, with a shortened and printable message. `request_id`: the
+/// request's id, for Anthropic's form; empty: unknown.
+std::string error_json(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi,
+                       const std::string& request_id = {});
 /// Makes the response to an error, with header fields that tell clients whether to retry.
-HttpResponse error_response(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
+HttpResponse error_response(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi,
+                            const std::string& request_id = {});
 
 /// Makes an error 400 about the body's member `param`.
 ApiError invalid_request(std::string param, std::string message);
+/// Makes an error context_length_exceeded. A prompt needs room for one more token. `is_exact`: the
+/// prompt has exactly `tokens` tokens; otherwise at least as many.
+ApiError prompt_too_long(std::string param, std::int64_t tokens, std::int64_t context,
+                         bool is_exact);
 /// Makes an error 429: the queue is full, or the request would wait longer than its limit.
 ApiError overloaded();
 /// Makes an error 503: the server is being stopped.
@@ -50,7 +58,7 @@ ApiError draining();
 ApiError api_error(const Error& error);
 
 /// Calls `body` and rethrows its Error as an ApiError. ApiError::param is the name at the beginning
-/// of the Error's message.
+/// of the Error's message, with its path: "stop[3]".
 template <class Body>
 auto as_api(Body&& body) {
   try {

@@ -1,7 +1,6 @@
 // Chat prompts: checks messages and renders them with the template.
 #include "server/common/chat_prompt.h"
 
-#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -28,7 +27,8 @@ std::optional<Json> object_in(const std::string& text) {
 
 Json normalised_content(const std::string& place, std::string_view role, const Json* content) {
   if (content != nullptr && !content->is_null()) {
-    return Json(message_text(place, *content, {"text", "input_text", "output_text"}));
+    return Json(
+        message_text(cat(place, ".content"), *content, {"text", "input_text", "output_text"}));
   }
   if (role != "assistant") refuse_at(place, "has no content");
   return Json("");
@@ -61,15 +61,15 @@ Json calls_for_template(const Json& calls) {
   return out;
 }
 
-Json normalised_message(const std::string& place, const Json& message, bool knows_developer) {
+Json normalised_message(const std::string& place, const Json& message) {
   const std::string& role = message_role(
       place, message, {"system", "developer", "user", "assistant", "tool", "function"});
   if (role == "tool") {
     const Json* call = message.find("tool_call_id");
     if (call == nullptr || call->as_string() == nullptr) refuse_at(place, "has no tool_call_id");
   }
-  Json out = json_object({{"role", role == "developer" && !knows_developer ? "system" : role},
-                          {"content", normalised_content(place, role, message.find("content"))}});
+  Json out = json_object(
+      {{"role", role}, {"content", normalised_content(place, role, message.find("content"))}});
   const Json* reasoning = message.find("reasoning_content");
   if (reasoning == nullptr || reasoning->is_null()) reasoning = message.find("reasoning");
   if (reasoning != nullptr && !reasoning->is_null()) {
@@ -94,11 +94,11 @@ Json normalised_message(const std::string& place, const Json& message, bool know
 }
 
 /// The members of a chat, in an object of their own.
-Json chat_members(Params& params, const Service& service) {
+Json chat_members(Params& params) {
   const Json* messages = params.take("messages");
   if (messages == nullptr) throw invalid_request("messages", "messages is missing");
   Json chat = Json::object();
-  chat.set("messages", normalised_messages(*messages, service));
+  chat.set("messages", normalised_messages(*messages));
   for (const std::string_view name :
        {"documents", "add_generation_prompt", "continue_final_message"}) {
     if (const Json* value = params.take(name)) chat.set(std::string(name), *value);
@@ -115,7 +115,7 @@ std::tm local_time() {
 
 }  // namespace
 
-Json normalised_messages(const Json& messages, const Service& service) {
+Json normalised_messages(const Json& messages) {
   const Json::Array* all = messages.as_array();
   if (all == nullptr) {
     throw invalid_request("messages", cat("messages is ", messages.kind(), ", expected an array"));
@@ -124,10 +124,9 @@ Json normalised_messages(const Json& messages, const Service& service) {
     throw invalid_request("messages", cat("messages has ", all->size(),
                                           " entries, possible are 1 to ", kMessagesMax));
   }
-  const bool knows_developer = service.chat_knows("developer");
   Json out = Json::array();
   for (std::size_t i = 0; i < all->size(); ++i) {
-    out.push(normalised_message(cat("messages[", i, "]"), (*all)[i], knows_developer));
+    out.push(normalised_message(entry_place("messages", i), (*all)[i]));
   }
   return out;
 }
@@ -146,13 +145,22 @@ auto about_chat(std::string_view param, Body&& body) {
   }
 }
 
+/// Renders a chat. Warns if its system messages had to be changed.
+MarkedText rendered(Params& params, const Json& chat, const ChatTemplate& format,
+                    const ChatNames& names) {
+  FittedPrompt prompt = render_fitted(format, parse_chat(chat, local_time()), names.name_of);
+  if (!prompt.change.empty()) params.warn(names.param, prompt.change, prompt.detail);
+  return std::move(prompt.text);
+}
+
 }  // namespace
 
-ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param,
-                       PromptRoom room) {
+ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
+                       const ChatNames& names, PromptRoom room) {
   const ChatTemplate& format = service.chat();
+  const std::string_view param = names.param;
   return about_chat(param, [&] {
-    const MarkedText text = format.render(parse_chat(chat, local_time()));
+    const MarkedText text = rendered(params, chat, format, names);
     const bool is_bounded = room == PromptRoom::kContext;
     if (is_bounded) service.check_text_room(text.bytes.size(), param);
     ChatPrompt prompt{.ids = format.encode(text)};
@@ -192,9 +200,11 @@ void ChatArguments::read_effort(Params& params, std::string_view name) {
 
 namespace {
 
+constexpr auto kMessagesEntry = [](std::size_t number) { return cat("messages[", number, "]"); };
+
 /// A chat and its template's arguments, read from the request.
 Json whole_chat(Params& params, const Service& service) {
-  Json chat = chat_members(params, service);
+  Json chat = chat_members(params);
   ChatArguments arguments(params, service);
   arguments.read_effort(params, "reasoning_effort");
   chat.set("chat_template_kwargs", arguments.values());
@@ -206,11 +216,14 @@ Json whole_chat(Params& params, const Service& service) {
 MarkedText render_chat(Params& params, const Service& service) {
   const ChatTemplate& format = service.chat();
   const Json chat = whole_chat(params, service);
-  return about_chat("messages", [&] { return format.render(parse_chat(chat, local_time())); });
+  const ChatNames names{.param = "messages", .name_of = kMessagesEntry};
+  return about_chat("messages", [&] { return rendered(params, chat, format, names); });
 }
 
 ChatPrompt read_chat(Params& params, const Service& service) {
-  return encode_chat(whole_chat(params, service), service, "messages", PromptRoom::kContext);
+  const Json chat = whole_chat(params, service);
+  const ChatNames names{.param = "messages", .name_of = kMessagesEntry};
+  return encode_chat(params, chat, service, names, PromptRoom::kContext);
 }
 
 }  // namespace ingot

@@ -6,6 +6,7 @@
 
 #include "server/common/params.h"
 #include "server/common/service.h"
+#include "text/chat/system_messages.h"
 
 namespace ingot {
 
@@ -43,12 +44,19 @@ enum class PromptRoom {
   kContext,  ///< shorter than the context by at least one token
 };
 
-/// Renders a chat to a prompt. `chat` has the form that `parse_chat` reads.
+/// How errors and warnings name the messages of a chat.
+struct ChatNames {
+  std::string_view param;  ///< the JSON member with the messages
+  MessageName name_of;     ///< returns where a message comes from, such as "input[3]"
+};
+
+/// Renders a chat to a prompt. `chat` has the form that `parse_chat` reads. Warns if the template
+/// needs other system messages (render_fitted).
 ///
-/// Errors: ApiError naming the JSON member. This is `param` if the template refuses the messages,
-/// or if the prompt is too long (context_length_exceeded).
-ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param,
-                       PromptRoom room);
+/// Errors: ApiError naming the JSON member. This is `names.param` if the template refuses the
+/// messages, or if the prompt is too long (context_length_exceeded).
+ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
+                       const ChatNames& names, PromptRoom room);
 
 /// Makes a prompt from `messages`, `chat_template_kwargs` and the other members of a chat.
 ///
@@ -60,10 +68,10 @@ ChatPrompt read_chat(Params& params, const Service& service);
 /// Errors: ApiError naming the JSON member.
 MarkedText render_chat(Params& params, const Service& service);
 
-/// Converts messages to the form that templates expect: joins text parts, turns "developer" into
-/// "system" for templates without "developer", and stores reasoning under both names in use.
+/// Converts messages to the form that templates expect: joins text parts, and stores reasoning
+/// under both names in use.
 ///
 /// Errors: ApiError naming the message, for roles and contents that templates cannot render.
-Json normalised_messages(const Json& messages, const Service& service);
+Json normalised_messages(const Json& messages);
 
 }  // namespace ingot

@@ -1,10 +1,13 @@
 // Reads the request members that several endpoints share.
 #include "server/common/common_params.h"
 
-#include <random>
+#include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "runtime/request_fields.h"
+#include "runtime/sampling/bias_texts.h"
+#include "runtime/sampling/random_seed.h"
 
 namespace ingot {
 
@@ -14,11 +17,6 @@ namespace {
 constexpr double kTemperatureMin = 1e-6;
 constexpr std::size_t kSaltBytesMax = 256;
 
-std::uint64_t random_seed() {
-  thread_local std::mt19937_64 generator{std::random_device{}()};
-  return generator();
-}
-
 /// Maximum tokens in `logit_bias`. The sampler changes that many logits in every step.
 constexpr std::size_t kBiasesMax = 1024;
 
@@ -26,21 +24,51 @@ constexpr std::size_t kBiasesMax = 1024;
 /// Functions that walk a body recursively need stack for each level.
 constexpr std::int32_t kJsonDepthMax = 64;
 
-/// Checks counts and lengths before a prompt is computed. `stop` is the endpoint's name for stop
-/// strings.
-void check_counts(const Request& request, std::string_view stop) {
-  const auto check = [](std::string_view name, std::size_t count, std::size_t most) {
-    if (count <= most) return;
-    throw invalid_request(std::string(name),
-                          cat(name, " has ", count, " entries, possible are ", most));
-  };
-  check(stop, request.stop.size(), kStopsMax);
-  for (const std::string& text : request.stop) {
-    if (!text.empty() && text.size() <= kStopBytesMax) continue;
-    throw invalid_request(std::string(stop), cat(stop, " has a string of ", text.size(),
-                                                 " bytes, possible are 1 to ", kStopBytesMax));
+void check_count(std::string_view name, std::size_t count, std::size_t most) {
+  if (count <= most) return;
+  throw invalid_request(std::string(name),
+                        cat(name, " has ", count, " entries, possible are ", most));
+}
+
+/// Appends a stop string to `stops`. Returns false for null and for an empty string, which have no
+/// effect. Errors: ApiError naming `path`.
+bool add_stop(const std::string& path, const Json& value, std::vector<std::string>& stops) {
+  const std::string* text = value.as_string();
+  if (value.is_null() || (text != nullptr && text->empty())) return false;
+  if (text == nullptr) {
+    throw invalid_request(path, cat(path, " is ", value.kind(), ", expected a string"));
   }
-  check("logit_bias", request.sampling.logit_bias.size(), kBiasesMax);
+  if (text->size() > kStopBytesMax) {
+    throw invalid_request(
+        path, cat(path, " has ", text->size(), " bytes, possible are at most ", kStopBytesMax));
+  }
+  stops.push_back(*text);
+  return true;
+}
+
+/// Reads stop strings: one, or a list.
+std::vector<std::string> read_stops(Params& params, std::string_view name) {
+  std::vector<std::string> stops;
+  const Json* value = params.take(name);
+  if (value == nullptr) return stops;
+  bool has_void = false;
+  if (const Json::Array* list = value->as_array()) {
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      has_void |= !add_stop(cat(name, "[", i, "]"), (*list)[i], stops);
+      check_count(name, stops.size(), kStopsMax);
+    }
+  } else {
+    has_void = !add_stop(std::string(name), *value, stops);
+  }
+  if (has_void) params.warn(name, "ignored", "empty strings and nulls have no effect");
+  return stops;
+}
+
+/// Returns `logit_bias` with the tokens of its texts, unless it has too many entries.
+Json read_biases(const Json& value, const Service& service) {
+  const Json::Object* biases = value.as_object();
+  const bool has_texts = biases != nullptr && biases->size() <= kBiasesMax;
+  return has_texts && service.has_tokenizer() ? with_token_ids(value, &service.tokenizer()) : value;
 }
 
 /// Only text is supported: output cannot be constrained.
@@ -54,18 +82,30 @@ void read_response_format(Params& params) {
   throw invalid_request("response_format", "response_format can only be {\"type\": \"text\"}");
 }
 
+/// The largest limit on generated tokens: only the context ends the text.
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
 }  // namespace
 
 void read_fields(Params& params, const Call& call, Request& request, Places where) {
   request.sampling = call.service.sampling_defaults();
   request.sampling.seed = random_seed();
+  Json biases;
+  const auto find = [&](std::string_view name) -> const Json* {
+    const Json* value = params.take(name);
+    if (value == nullptr || name != "logit_bias") return value;
+    biases = read_biases(*value, call.service);
+    return &biases;
+  };
   for (const RequestField& field : request_fields()) {
     if ((field.places & where) == 0 || (field.read_apart & where) != 0) continue;
-    const Json* value = params.take(field.name);
-    if (value != nullptr) as_api([&] { set_field(request, field, *value, where); });
+    as_api([&] { set_named_field(request, field, where, find); });
   }
   if (request.sampling.temperature < kTemperatureMin) request.sampling.temperature = 0;
-  check_counts(request, where == place::kMessages ? "stop_sequences" : "stop");
+  if ((where & place::kHttp) != 0) {
+    request.stop = read_stops(params, where == place::kMessages ? "stop_sequences" : "stop");
+  }
+  check_count("logit_bias", request.sampling.logit_bias.size(), kBiasesMax);
   as_api([&] { check_sampling(request.sampling, call.service.limits().ids); });
   if (request.priority != 0 && !call.service.options().limits.by_priority) {
     params.warn("priority", "ignored", "the server takes requests in their order");
@@ -75,16 +115,34 @@ void read_fields(Params& params, const Call& call, Request& request, Places wher
       call.service.domain(call.key, params.text("cache_salt", kSaltBytesMax).value_or(""));
 }
 
+Json used_seed(Params& params, const Request& request) {
+  const Json* given = params.take("seed");
+  const bool is_drawn = given == nullptr || given->number() == -1.0;
+  return is_drawn ? Json(request.sampling.seed) : *given;
+}
+
+std::optional<std::int64_t> read_limit(Params& params, std::string_view name, std::int64_t least,
+                                       std::int64_t most) {
+  const auto value = params.whole(name, -1, most);
+  if (!value || *value >= least) return value;
+  if (*value == -1) return kNoLimit;
+  throw invalid_request(std::string(name),
+                        cat(name, " is ", *value, ", possible are -1 and ", least, " to ", most));
+}
+
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least) {
   const std::int64_t room = call.service.context() - std::ssize(request.prompt);
   std::optional<std::int64_t> wanted;
+  bool has_null = false;
   std::string_view from;
-  for (const std::string_view name : {"max_completion_tokens", "max_tokens", "max_output_tokens"}) {
+  for (const std::string_view name : {"max_completion_tokens", "max_tokens", "max_output_tokens",
+                                      "max_new_tokens", "n_predict"}) {
     const RequestField* field = find_field(name, where);
     if (field == nullptr) continue;
     const auto most = static_cast<std::int64_t>(range_at(*field, where).high);
-    const auto value = params.whole(name, least, most);
+    const auto value = read_limit(params, name, least, most);
+    has_null |= params.is_null(name);
     if (!value) continue;
     if (wanted && *wanted != *value) {
       throw invalid_request(std::string(name), cat(name, " and ", from, " contradict each other"));
@@ -92,31 +150,37 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
     wanted = value;
     from = name;
   }
-  const std::int64_t fallback = where == place::kCompletions
-                                    ? default_request(where).max_tokens
-                                    : call.service.options().limits.max_tokens_default;
+  std::int64_t fallback = where == place::kCompletions
+                              ? default_request(where).max_tokens
+                              : call.service.options().limits.max_tokens_default;
+  if (has_null) fallback = kNoLimit;
   request.max_tokens = std::min(wanted.value_or(fallback), room);
-  if (wanted && *wanted > room) {
-    params.warn(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));
+  if (wanted && *wanted != kNoLimit && *wanted > room) {
+    // A list of prompts calls this for each of them.
+    params.warn_once(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));
   }
 }
 
-void read_tools(Params& params) {
-  if (const Json* tools = params.take("tools")) {
-    if (tools->as_array() == nullptr) {
-      throw invalid_request("tools", cat("tools is ", tools->kind(), ", expected an array"));
-    }
-    if (!tools->as_array()->empty()) {
-      throw invalid_request("tools", "tools: calls of tools are not supported yet");
-    }
+void read_tool_list(Params& params, bool is_none_chosen) {
+  const Json* tools = params.array("tools");
+  if (tools == nullptr) return;
+  if (!tools->as_array()->empty() && !is_none_chosen) {
+    throw invalid_request("tools", "tools: tool calls are not supported yet");
   }
+  params.warn("tools", "ignored", "tool calls are not supported yet");
+}
+
+void read_tools(Params& params) {
+  bool is_none_chosen = false;
   if (const Json* choice = params.take("tool_choice")) {
     const std::string* text = choice->as_string();
-    if (text == nullptr || (*text != "none" && *text != "auto")) {
+    is_none_chosen = text != nullptr && *text == "none";
+    if (!is_none_chosen && (text == nullptr || *text != "auto")) {
       throw invalid_request("tool_choice", "tool_choice: there are no tools to choose from");
     }
-    params.warn("tool_choice", "ignored", "there are no tools");
+    params.warn("tool_choice", "ignored", "tool calls are not supported yet");
   }
+  read_tool_list(params, is_none_chosen);
   params.ignore("parallel_tool_calls", "there are no tools");
 }
 
@@ -125,8 +189,7 @@ void refuse_constraints(Params& params) {
   for (const std::string_view name :
        {"functions", "function_call", "audio", "web_search_options", "logit_processors",
         "logits_processors", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
-        "grammar", "structured_outputs", "json_schema", "chat_template", "suffix", "bad_words",
-        "allowed_token_ids", "prompt_embeds"}) {
+        "grammar", "structured_outputs", "json_schema", "chat_template", "prompt_embeds"}) {
     params.refuse(name, "is not supported");
   }
   if (params.flag("use_beam_search").value_or(false)) {
@@ -135,20 +198,23 @@ void refuse_constraints(Params& params) {
   params.whole("best_of", 1, 1);
 }
 
+void read_service_tier(Params& params, std::initializer_list<std::string_view> usual) {
+  constexpr std::size_t kTierBytesMax = 64;
+  const auto tier = params.text("service_tier", kTierBytesMax);
+  if (!tier || std::find(usual.begin(), usual.end(), *tier) != usual.end()) return;
+  params.warn("service_tier", "ignored", "there is one tier");
+}
+
 void read_unsupported(Params& params) {
   refuse_constraints(params);
   read_tools(params);
-  params.one_of("service_tier", {"auto", "default"});
+  read_service_tier(params, {"auto", "default"});
   for (const std::string_view name :
        {"store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
-        "prompt_cache_retention", "spaces_between_special_tokens"}) {
+        "prompt_cache_retention", "client_metadata", "spaces_between_special_tokens"}) {
     params.ignore(name, "it changes nothing here");
   }
-  if (params.text("user", 256)) params.warn("user", "ignored", "it changes nothing here");
-  if (params.flag("include_stop_str_in_output").value_or(false)) {
-    throw invalid_request("include_stop_str_in_output",
-                          "include_stop_str_in_output can only be false");
-  }
+  params.ignore_text("user", 256, "it changes nothing here");
   if (!params.flag("skip_special_tokens").value_or(true)) {
     throw invalid_request("skip_special_tokens", "skip_special_tokens can only be true");
   }
@@ -158,13 +224,14 @@ StreamParams read_stream(Params& params) {
   StreamParams out{.stream = params.flag("stream").value_or(false)};
   params.within("stream_options", [&](Params& options) {
     out.include_usage = options.flag("include_usage").value_or(false);
+    out.usage_in_chunks = options.flag("continuous_usage_stats").value_or(false);
     if (options.flag("include_obfuscation").value_or(false)) {
       options.warn("include_obfuscation", "ignored", "this server does not pad streams");
     }
   });
   if (!out.stream && params.has("stream_options")) {
     params.warn("stream_options", "ignored", "the response is no stream");
-    out.include_usage = false;
+    out.include_usage = out.usage_in_chunks = false;
   }
   return out;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string_view>
 
 #include "load/json.h"
@@ -14,21 +16,36 @@ namespace ingot {
 /// Reads the request fields of the endpoint `where`, except fields that the endpoint reads itself.
 /// Absent fields get defaults of the model and the server. Errors: ApiError naming the member.
 void read_fields(Params& params, const Call& call, Request& request, Places where);
+/// Returns the seed for the response: the seed that was drawn, or the member `seed` as it was sent.
+Json used_seed(Params& params, const Request& request);
+/// Reads a limit on generated tokens. Valid are -1 (no limit) and `least` to `most`. Errors:
+/// ApiError naming the member.
+std::optional<std::int64_t> read_limit(Params& params, std::string_view name, std::int64_t least,
+                                       std::int64_t most);
 /// Sets `max_tokens` from the members that the endpoint has for this limit. `least` is the smallest
-/// valid value. If a value exceeds the room after the prompt, lowers it and adds a warning.
+/// valid value. -1 and null mean no limit but the context. If another value exceeds the room after
+/// the prompt, lowers it and adds a warning.
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least = 1);
-/// Refuses tools, which are not supported. Errors: ApiError naming the member.
+/// Refuses tools, which are not supported, unless `tool_choice` is "none". Errors: ApiError naming
+/// the member.
 void read_tools(Params& params);
+/// Reads the list `tools`. Warns if it is empty or if none of its tools may be called. Refuses it
+/// otherwise. Errors: ApiError naming the member.
+void read_tool_list(Params& params, bool is_none_chosen);
 /// Refuses members that would constrain or change a reply in unsupported ways. Errors: ApiError
 /// naming the member.
 void refuse_constraints(Params& params);
+/// Reads `service_tier`. Values besides `usual` ask for another speed or price, so they add a
+/// warning.
+void read_service_tier(Params& params, std::initializer_list<std::string_view> usual);
 /// Warns about members of OpenAI's API that have no effect here. Refuses unsupported members.
 void read_unsupported(Params& params);
-/// Whether a response is a stream, and whether the stream ends with token counts.
+/// Whether a response is a stream, and where the stream has token counts.
 struct StreamParams {
   bool stream = false;
-  bool include_usage = false;
+  bool include_usage = false;    ///< in a last chunk
+  bool usage_in_chunks = false;  ///< in each chunk with a choice: the counts so far
 };
 StreamParams read_stream(Params& params);
 /// Parses a request's body as JSON. Errors: ApiError{invalid_json}.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,17 +18,25 @@ namespace ingot {
 
 class Service;
 
-/// A request to the engine and its number of choices.
+/// The fields in which the prompts of a generation differ: see Request.
 struct GenerationPrompt {
-  Request request;
-  std::int32_t choices = 1;
+  std::vector<std::int32_t> ids;
+  std::int64_t max_tokens = 0;
+  bool ignore_eos = false;
 };
 
 /// Prompts for the engine, and the response's writer. Choice numbers continue across prompts.
 struct Generation {
-  std::vector<GenerationPrompt> prompts;
-  std::unique_ptr<ResponseWriter> writer;
+  Request request{};  ///< the fields that all prompts share
+  std::vector<GenerationPrompt> prompts{};
+  std::int32_t choices = 1;  ///< number of choices of each prompt
+  std::unique_ptr<ResponseWriter> writer{};
   bool stream = false;  ///< whether the response is sent as server-sent events
+
+  /// Adds the prompt of `request`, with the limits that `request` has now.
+  void add_prompt() {
+    prompts.push_back({std::exchange(request.prompt, {}), request.max_tokens, request.ignore_eos});
+  }
 };
 
 using Reply = std::variant<HttpResponse, Generation>;

@@ -9,7 +9,11 @@
 namespace ingot {
 
 void refuse_at(const std::string& place, std::string_view what) {
-  throw invalid_request(place.substr(0, place.find('[')), cat(place, " ", what));
+  throw invalid_request(place, cat(place, " ", what));
+}
+
+std::string entry_place(std::string_view list, std::size_t index) {
+  return cat(list, "[", index, "]");
 }
 
 const std::string& message_role(const std::string& place, const Json& message,
@@ -28,7 +32,7 @@ const std::string& message_role(const std::string& place, const Json& message,
 const std::string& part_type(const std::string& place, const Json& part) {
   const Json* type = part.find("type");
   if (type == nullptr || type->as_string() == nullptr) {
-    refuse_at(place, "has a part without a type");
+    refuse_at(place, "has no type");
   }
   return *type->as_string();
 }
@@ -36,7 +40,7 @@ const std::string& part_type(const std::string& place, const Json& part) {
 std::string part_string(const std::string& place, const Json& part, std::string_view member) {
   const Json* value = part.find(member);
   if (value == nullptr || value->as_string() == nullptr) {
-    refuse_at(place, cat("has a part without a string as its ", member));
+    refuse_at(place, cat("has no string as its ", member));
   }
   return *value->as_string();
 }
@@ -51,16 +55,17 @@ std::string message_text(const std::string& place, const Json& content,
   if (const std::string* text = content.as_string()) return *text;
   const Json::Array* parts = content.as_array();
   if (parts == nullptr) {
-    refuse_at(place, cat("has a content that is ", content.kind(), ", expected a string or parts"));
+    refuse_at(place, cat("is ", content.kind(), ", expected a string or parts"));
   }
-  if (parts->empty()) refuse_at(place, "has a content without parts");
+  if (parts->empty()) refuse_at(place, "has no parts");
   std::string text;
-  for (const Json& part : *parts) {
-    const std::string& type = part_type(place, part);
+  for (std::size_t i = 0; i < parts->size(); ++i) {
+    const std::string at = entry_place(place, i);
+    const std::string& type = part_type(at, (*parts)[i]);
     if (std::find(types.begin(), types.end(), type) == types.end()) {
-      refuse_at(place, "has a part that is not text: only text is supported");
+      refuse_at(at, cat("is of type ", printable(type, 64), ": only text is supported"));
     }
-    add_line(text, part_string(place, part, "text"));
+    add_line(text, part_string(at, (*parts)[i], "text"));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #include "server/common/params.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/text.h"
@@ -34,6 +35,11 @@ bool Params::has(std::string_view name) const {
   return member != nullptr && !member->is_null();
 }
 
+bool Params::is_null(std::string_view name) const {
+  const Json* member = object_.find(name);
+  return member != nullptr && member->is_null();
+}
+
 std::string Params::full(std::string_view name) const { return cat(prefix_, name); }
 
 void Params::refuse_kind(std::string_view name, const Json& value,
@@ -52,13 +58,14 @@ std::optional<std::int64_t> Params::whole(std::string_view name, std::int64_t lo
                                           std::int64_t high) {
   const Json* value = take(name);
   if (value == nullptr) return std::nullopt;
-  const std::int64_t* i = value->as_int();
-  if (i == nullptr) refuse_kind(name, *value, "an integer");
-  if (*i < low || *i > high) {
-    throw invalid_request(full(name),
-                          cat(full(name), " is ", *i, ", possible are ", low, " to ", high));
+  const auto number = value->number();
+  if (!number || *number != std::trunc(*number)) refuse_kind(name, *value, "an integer");
+  const auto whole = value->whole();
+  if (!whole || *whole < low || *whole > high) {
+    throw invalid_request(
+        full(name), cat(full(name), " is ", value->dump(), ", possible are ", low, " to ", high));
   }
-  return *i;
+  return whole;
 }
 
 std::optional<double> Params::real(std::string_view name, double low, double high) {
@@ -139,6 +146,10 @@ void Params::warn(std::string_view param, std::string_view code, std::string_vie
   Json warning =
       json_object({{"param", printable(full(param), 64)}, {"code", code}, {"detail", detail}});
   warnings_.push(std::move(warning));
+}
+
+void Params::warn_once(std::string_view param, std::string_view code, std::string_view detail) {
+  if (warned_.insert(cat(param, " ", code)).second) warn(param, code, detail);
 }
 
 void Params::finish() {

@@ -26,9 +26,11 @@ class Params {
   const Json* take(std::string_view name);
   /// Returns whether the member is present. Does not mark it as read.
   bool has(std::string_view name) const;
+  /// Returns whether the member is present and null.
+  bool is_null(std::string_view name) const;
 
   /// Returns the member's value; nothing if it is absent. Errors: ApiError naming the member if its
-  /// type is wrong or its value out of range.
+  /// type is wrong or its value out of range. Whole numbers may have the forms 4.0 and 1e1.
   std::optional<bool> flag(std::string_view name);
   std::optional<std::int64_t> whole(std::string_view name, std::int64_t low, std::int64_t high);
   std::optional<double> real(std::string_view name, double low, double high);
@@ -53,6 +55,8 @@ class Params {
   void refuse(std::string_view name, std::string_view why);
   /// Adds a warning to the response.
   void warn(std::string_view param, std::string_view code, std::string_view detail);
+  /// Adds a warning, unless this function has added one with this param and code.
+  void warn_once(std::string_view param, std::string_view code, std::string_view detail);
 
   /// Warns about the members that were not read. Call it last.
   void finish();
@@ -67,6 +71,7 @@ class Params {
   const Json& object_;
   std::string prefix_;
   std::set<std::string_view> known_;
+  std::set<std::string> warned_;  ///< warnings of `warn_once`
   Json warnings_;
 };
 

@@ -66,6 +66,34 @@ TEST(Params, RefusesOtherKindsByName) {
   }
 }
 
+TEST(Params, TakesWholeNumbersOfAnyForm) {
+  const Json value =
+      json(R"({"f":4.0,"e":1e1,"z":-0.0,"h":4.5,"x":1e300,"b":18446744073709551615})");
+  Params params(value);
+  EXPECT_EQ(params.whole("f", 0, 9), 4);
+  EXPECT_EQ(params.whole("e", 0, 10), 10);
+  EXPECT_EQ(params.whole("z", 0, 10), 0);
+  const auto message = [&](std::string_view name) -> std::string {
+    try {
+      params.whole(name, 0, 9);
+    } catch (const ApiError& error) {
+      return error.message;
+    }
+    return "";
+  };
+  EXPECT_EQ(message("h"), "h is a number, expected an integer");
+  EXPECT_EQ(message("x"), "x is 1e+300, possible are 0 to 9");
+  EXPECT_EQ(message("b"), "b is 18446744073709551615, possible are 0 to 9");
+}
+
+TEST(Params, TellsNullFromAbsent) {
+  const Json value = json(R"({"n":null,"f":1})");
+  const Params params(value);
+  EXPECT_TRUE(params.is_null("n"));
+  EXPECT_FALSE(params.is_null("f"));
+  EXPECT_FALSE(params.is_null("other"));
+}
+
 TEST(Params, RefusesWhatIsOutOfRange) {
   const Json value = json(R"({"i":5,"r":0.5,"t":"four"})");
   Params params(value);
@@ -86,6 +114,16 @@ TEST(Params, ReportsWhatIsNotUsed) {
   EXPECT_EQ(params.warnings().dump(),
             R"([{"param":"ignored","code":"ignored","detail":"it changes nothing"},)"
             R"({"param":"unknown","code":"unknown","detail":"the server does not know it"}])");
+}
+
+TEST(Params, WarnsOnceOfWhatManyPromptsShare) {
+  const Json value = json("{}");
+  Params params(value);
+  for (int i = 0; i < 3; ++i) params.warn_once("n", "clamped", cat("room for ", i));
+  params.warn_once("n", "ignored", "it changes nothing");
+  EXPECT_EQ(params.warnings().dump(),
+            R"([{"param":"n","code":"clamped","detail":"room for 0"},)"
+            R"({"param":"n","code":"ignored","detail":"it changes nothing"}])");
 }
 
 TEST(Params, SaysALittleOfManyUnknownMembers) {

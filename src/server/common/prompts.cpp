@@ -3,39 +3,52 @@
 
 #include "base/index.h"
 #include "base/text.h"
+#include "server/common/message_text.h"
 
 namespace ingot {
 
 namespace {
 
-ReadPrompt read_prompt(const Json& prompt, std::string_view name, const Service& service) {
+std::vector<std::int32_t> read_text(const std::string& text, const std::string& place,
+                                    const Service& service, const PromptForm& form) {
+  if (form.suffix.empty()) return service.encode(text, place, form.use);
+  const std::string_view longer =
+      form.suffix.size() > text.size() ? std::string_view("suffix") : std::string_view(place);
+  return service.encode_gap(
+      {.prefix = text, .suffix = form.suffix, .parse_special = form.use == TextUse::kPrompt},
+      longer, "suffix");
+}
+
+/// Reads a prompt at a place of the body, such as "prompt" or "prompt[4]".
+ReadPrompt read_prompt(const Json& prompt, const std::string& place, const Service& service,
+                       const PromptForm& form) {
   std::vector<std::int32_t> ids;
   if (const std::string* text = prompt.as_string()) {
-    ids = service.encode(*text, name);
+    ids = read_text(*text, place, service, form);
+  } else if (!form.suffix.empty()) {
+    throw invalid_request("suffix", cat("suffix needs a ", place, " that is text"));
   } else if (const Json::Array* list = prompt.as_array()) {
-    ids = read_ids(*list, name, service);
+    ids = read_ids(*list, place, service);
   } else {
-    throw invalid_request(
-        std::string(name),
-        cat(name, " is ", prompt.kind(), ", expected a string, token ids, or a list of either"));
+    refuse_at(place,
+              cat("is ", prompt.kind(), ", expected a string, token ids, or a list of either"));
   }
-  if (ids.empty()) throw invalid_request(std::string(name), cat(name, " has no tokens"));
-  service.check_room(ids.size(), name);
+  if (ids.empty()) refuse_at(place, "has no tokens");
+  service.check_room(ids.size(), place);
   return {.ids = std::move(ids), .text = prompt.as_string()};
 }
 
 }  // namespace
 
-std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view name,
+std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view place,
                                    const Service& service) {
   std::vector<std::int32_t> ids;
   ids.reserve(list.size());
   const std::int64_t vocab = service.limits().vocab;
-  for (const Json& entry : list) {
-    const std::int64_t* id = entry.as_int();
-    if (id == nullptr || *id < 0 || *id >= vocab) {
-      throw invalid_request(std::string(name),
-                            cat(name, " holds a token that is not in [0, ", vocab, ")"));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto id = list[i].whole();
+    if (!id || *id < 0 || *id >= vocab) {
+      refuse_at(entry_place(place, i), cat("is no token in [0, ", vocab, ")"));
     }
     ids.push_back(static_cast<std::int32_t>(*id));
   }
@@ -43,25 +56,30 @@ std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view nam
 }
 
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
-                                     const Service& service) {
+                                     const Service& service, const PromptForm& form) {
   const Json* prompt = params.take(name);
   if (prompt == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
   const Json::Array* list = prompt->as_array();
   if (list == nullptr || list->empty() || list->front().number()) {
     std::vector<ReadPrompt> one;
-    one.push_back(read_prompt(*prompt, name, service));
+    one.push_back(read_prompt(*prompt, std::string(name), service, form));
     return one;
   }
   if (list->size() > to_size(most)) {
     throw invalid_request(std::string(name),
                           cat(name, " has ", list->size(), " entries, possible are ", most));
   }
+  if (list->size() > 1 && !form.suffix.empty()) {
+    throw invalid_request("suffix", "suffix needs one prompt");
+  }
   std::vector<ReadPrompt> prompts;
-  for (const Json& entry : *list) {
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const Json& entry = (*list)[i];
+    const std::string place = entry_place(name, i);
     if (entry.kind() != list->front().kind()) {
-      throw invalid_request(std::string(name), cat(name, " holds both strings and lists"));
+      refuse_at(place, cat("is ", entry.kind(), ", but the first entry is ", list->front().kind()));
     }
-    prompts.push_back(read_prompt(entry, name, service));
+    prompts.push_back(read_prompt(entry, place, service, form));
   }
   return prompts;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,15 +17,23 @@ struct ReadPrompt {
   const std::string* text = nullptr;
 };
 
+/// How `read_prompts` makes tokens of texts.
+struct PromptForm {
+  TextUse use = TextUse::kPrompt;
+  /// If not empty, the model writes the text between each text of `name` and this suffix.
+  std::string suffix{};
+};
+
 /// Reads the member `name`: a string, a list of at most `most` strings, a list of ids, or a list of
 /// at most `most` lists of ids. A prompt has at least one token and leaves room for one more.
 ///
-/// Errors: ApiError naming the JSON member; context_length_exceeded.
+/// Errors: ApiError naming the JSON member, or the entry of its list; context_length_exceeded.
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
-                                     const Service& service);
+                                     const Service& service, const PromptForm& form);
 
-/// Reads a list of token ids below the vocabulary's size. Errors: ApiError naming the member.
-std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view name,
+/// Reads a list of token ids below the vocabulary's size. `place` is the list's path in the body.
+/// Errors: ApiError naming the entry.
+std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view place,
                                    const Service& service);
 
 }  // namespace ingot

@@ -1,17 +1,15 @@
 // RequestGate: checks hosts, API keys, origins and limits; makes error responses; writes the log.
 #include "server/common/request_gate.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <chrono>
 #include <new>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "server/common/request_id.h"
 #include "server/common/route.h"
 #include "server/http/http_head.h"
 
@@ -20,27 +18,6 @@ namespace ingot {
 namespace {
 
 constexpr std::size_t kPreflightBytesMax = 1024;
-
-/// An id of 128 random bits, so that ids cannot be guessed. Random bits are fetched for 256 ids at
-/// once. Nothing if the system gives none.
-std::optional<std::string> new_id() {
-  constexpr std::size_t kBytes = 16;
-  thread_local std::array<unsigned char, 256 * kBytes> random;
-  thread_local std::size_t used = random.size();
-  if (used == random.size()) {
-    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) return std::nullopt;
-    used = 0;
-  }
-  const std::span bytes(random.data() + used, kBytes);
-  used += kBytes;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string id;
-  for (const unsigned char byte : bytes) {
-    id += kDigits[byte >> 4U];
-    id += kDigits[byte & 15U];
-  }
-  return id;
-}
 
 /// The name in a Host field, without its port.
 std::string_view host_name(std::string_view host) {
@@ -57,14 +34,17 @@ bool is_json(const std::string* type) {
   return text == "application/json" || text == "application/json;charset=utf-8";
 }
 
-/// The response when there is no room. It is sent in floods, so each form is made only once.
-const HttpResponse& overload_response(ErrorForm form) {
-  static const HttpResponse kOpenAi = error_response(overloaded(), ErrorForm::kOpenAi);
-  static const HttpResponse kAnthropic = error_response(overloaded(), ErrorForm::kAnthropic);
-  return form == ErrorForm::kAnthropic ? kAnthropic : kOpenAi;
+/// The response when there is no room. OpenAI's body has no id, so this function makes it once.
+HttpResponse overload_response(ErrorForm form, const std::string& id) {
+  if (form == ErrorForm::kAnthropic) return refusal_response(overloaded(), form, id);
+  static const HttpResponse kOpenAi = error_response(overloaded());
+  HttpResponse response = kOpenAi;
+  add_id_fields(response.fields, id, form);
+  return response;
 }
 
-/// The key in the Authorization bearer, else in x-api-key: a proxy may use Authorization itself.
+/// The key in the Authorization bearer, else in x-api-key (Anthropic's clients), else in api-key
+/// (Azure's clients). A proxy may use Authorization itself.
 std::string_view presented_key(const HttpRequest& request) {
   constexpr std::string_view kScheme = "bearer ";
   if (const std::string* field = request.field("authorization")) {
@@ -72,8 +52,10 @@ std::string_view presented_key(const HttpRequest& request) {
     if (lower_ascii(value.substr(0, kScheme.size())) == kScheme)
       return value.substr(kScheme.size());
   }
-  const std::string* other = request.field("x-api-key");
-  return other == nullptr ? std::string_view() : std::string_view(*other);
+  for (const std::string_view name : {"x-api-key", "api-key"}) {
+    if (const std::string* field = request.field(name)) return *field;
+  }
+  return {};
 }
 
 }  // namespace
@@ -119,21 +101,22 @@ const std::string* RequestGate::allowed_origin(const HttpRequest& request) const
   return allowed == options_.access.cors_origins.end() ? nullptr : &*allowed;
 }
 
-HttpResponse RequestGate::preflight(const HttpRequest& request) const {
-  if (allowed_origin(request) == nullptr) return {.status = 204, .type = {}};
+HttpResponse RequestGate::preflight(const HttpRequest& request, const std::string& id) const {
+  HttpResponse response{.status = 204, .type = {}};
+  add_id_fields(response.fields, id, ErrorForm::kOpenAi);
+  if (allowed_origin(request) == nullptr) return response;
   // Clients add harmless fields of their own, so the response allows the requested ones.
   const std::string* wanted = request.field("access-control-request-headers");
   const bool is_list = wanted != nullptr && wanted->size() <= kPreflightBytesMax &&
                        std::all_of(wanted->begin(), wanted->end(), [](char c) {
                          return c == ',' || c == ' ' || is_http_token({&c, 1});
                        });
-  return {.status = 204,
-          .type = {},
-          .body = {},
-          .fields = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
-                     {"Access-Control-Allow-Headers",
-                      is_list ? *wanted : "authorization, content-type, x-api-key"},
-                     {"Access-Control-Max-Age", "600"}}};
+  response.fields.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
+  response.fields.emplace_back(
+      "Access-Control-Allow-Headers",
+      is_list ? *wanted : "authorization, content-type, x-api-key, api-key");
+  response.fields.emplace_back("Access-Control-Max-Age", "600");
+  return response;
 }
 
 std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& request, bool has_body) {
@@ -142,11 +125,16 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
   const auto refused = [&](HttpResponse response) {
     service_.http_metrics().add_response(match.route != nullptr ? match.route->path : "other",
                                          response.status);
-    log_.refusal("refused", response.status);
+    log_.refusal("refused", response.status, request, response.error);
     return response;
   };
+  const auto refuse = [&](const ApiError& error) {
+    return refused(refusal_response(error, admitted.errors, admitted.id));
+  };
   try {
+    admitted.id = new_request_id();
     match = find_route(options_.routes, request.method, request.path);
+    admitted.errors = error_form(match, request);
     const Route* route = match.route;
     const bool is_public = route != nullptr && route->access == Access::kPublic;
     if (request.is_reserved && !is_public) {
@@ -160,14 +148,14 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     const bool is_preflight = request.method == "OPTIONS" &&
                               !options_.access.cors_origins.empty() &&
                               request.field("origin") != nullptr;
-    if (is_preflight && !match.allowed.empty()) return preflight(request);
+    if (is_preflight && !match.allowed.empty()) return preflight(request, admitted.id);
     admitted.key = authenticate(request, route);
     if (route == nullptr && match.allowed.empty()) {
       throw ApiError(404, "not_found", "there is no such path");
     }
     if (route == nullptr) {
-      HttpResponse response =
-          error_response({405, "method_not_allowed", "the path has no such method"}, match.errors);
+      HttpResponse response = refusal_response(
+          {405, "method_not_allowed", "the path has no such method"}, admitted.errors, admitted.id);
       response.fields.emplace_back("Allow", match.allowed);
       return refused(std::move(response));
     }
@@ -183,21 +171,21 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
       // This is checked before the body is read, which is most of the work under overload. It is
       // not thrown, since such refusals come in floods.
       if (service_.is_full() || service_.is_late(admitted.key)) {
-        return refused(overload_response(match.errors));
+        return refused(overload_response(admitted.errors, admitted.id));
       }
     }
-    auto id = new_id();
-    if (!id) throw Error(ErrorCode::kInternal, "the system gives no random numbers");
-    admitted.id = std::move(*id);
+    if (admitted.id.empty()) {
+      throw Error(ErrorCode::kInternal, "the system gives no random numbers");
+    }
     admitted.route = route;
     if (route->kind == RouteKind::kText) admitted.threads = HandlerThreads::kTexts;
     if (route->kind == RouteKind::kState) admitted.threads = HandlerThreads::kStates;
     return admitted;
   } catch (const ApiError& error) {
-    return refused(error_response(error, match.errors));
+    return refuse(error);
   } catch (const std::exception& error) {
     log_.failure(match.route != nullptr ? match.route->path : "other", "", error.what());
-    return refused(error_response(api_error(Error(ErrorCode::kInternal, "")), match.errors));
+    return refuse(api_error(Error(ErrorCode::kInternal, "")));
   }
 }
 
@@ -222,7 +210,7 @@ std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> RequestGate::hand
 
 HttpResponse RequestGate::failed(const ApiError& error, const Admitted& admitted) {
   log_failure(error, admitted);
-  return error_response(error, admitted.route->errors);
+  return error_response(error, admitted.errors, admitted.id);
 }
 
 void RequestGate::log_failure(const ApiError& error, const Admitted& admitted) {
@@ -230,20 +218,18 @@ void RequestGate::log_failure(const ApiError& error, const Admitted& admitted) {
   log_.failure(admitted.route->path, admitted.id, error.cause);
 }
 
-HttpResponse RequestGate::refusal(const HttpRefusal& refusal, const HttpRequest* request) {
+HttpResponse RequestGate::refusal(const HttpRefusal& refusal, const HttpRequest& request) {
   service_.http_metrics().add_response("other", refusal.status);
-  log_.refusal("malformed", refusal.status);
-  const ErrorForm form = request == nullptr
-                             ? ErrorForm::kOpenAi
-                             : find_route(options_.routes, request->method, request->path).errors;
-  return error_response({refusal.status, "invalid_http", refusal.message}, form);
+  HttpResponse response = invalid_http_response(refusal, request, options_.routes);
+  log_.refusal("malformed", refusal.status, request, response.error);
+  return response;
 }
 
 HttpResponse RequestGate::no_room(NoRoom what, const Admitted& admitted) {
-  if (what == NoRoom::kText) return error_response(overloaded(), admitted.route->errors);
+  if (what == NoRoom::kText) return error_response(overloaded(), admitted.errors, admitted.id);
   return error_response(
       {503, "out_of_memory", "too many large responses are being sent: try again later"},
-      admitted.route->errors);
+      admitted.errors, admitted.id);
 }
 
 ApiError RequestGate::error_of(const Outcome& outcome) const {
@@ -266,10 +252,13 @@ HttpResponse RequestGate::failure(const Outcome& outcome, const Admitted& admitt
 void RequestGate::ended(const HttpRequest& request, const Admitted& admitted,
                         const RequestEnd& end) {
   service_.forget(admitted.id);
-  service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
-  if (!log_.has_requests()) return;
+  service_.http_metrics().add_response(admitted.route->path, end.status);
   try {
-    log_end(request, admitted, end);
+    if (log_.has_requests()) {
+      log_end(request, admitted, end);
+    } else if (!end.error.code.empty() && end.status != 500) {
+      log_.refusal("refused", end.status, request, end.error);
+    }
   } catch (const std::bad_alloc&) {
     service_.http_metrics().log_lines_dropped.fetch_add(1);
   }
@@ -288,7 +277,9 @@ void RequestGate::log_end(const HttpRequest& request, const Admitted& admitted,
   line.set("seconds", end.seconds);
   line.set("prompt_tokens", end.prompt_tokens);
   line.set("generated_tokens", end.generated_tokens);
+  if (end.first_token_seconds) line.set("first_token_seconds", *end.first_token_seconds);
   if (end.prompt_tokens > 0) {
+    line.set("computed_tokens", end.computed_tokens);
     line.set("cached_tokens", end.cached_tokens);
     if (end.miss.reason != MissReason::kNone) {
       line.set("miss", std::string(to_string(end.miss.reason)));
@@ -296,6 +287,7 @@ void RequestGate::log_end(const HttpRequest& request, const Admitted& admitted,
     }
   }
   if (end.is_cut) line.set("cut", true);
+  if (end.status >= 400) add_refusal(line, request, end.error);
   if (const std::string* parent = request.field("traceparent")) {
     line.set("traceparent", printable(*parent, 64));
   }
@@ -306,14 +298,12 @@ void RequestGate::log_end(const HttpRequest& request, const Admitted& admitted,
 
 HttpFields RequestGate::common_fields(const HttpRequest& request, const Admitted* admitted) {
   HttpFields fields;
-  // Refused requests have an id too, for the logs of proxies.
-  const auto id = admitted == nullptr ? new_id() : admitted->id;
-  if (id) fields.emplace_back("X-Request-Id", *id);
-  // Anthropic's clients read the id from this field.
-  const bool is_anthropic = admitted != nullptr && admitted->route->errors == ErrorForm::kAnthropic;
-  if (is_anthropic) fields.emplace_back("request-id", admitted->id);
+  // Responses to requests that are not admitted have their id already.
+  if (admitted != nullptr) add_id_fields(fields, admitted->id, admitted->errors);
   if (const std::string* parent = request.field("traceparent")) {
-    if (parent->size() <= 64) fields.emplace_back("traceparent", *parent);
+    if (parent->size() <= 64 && is_http_token(*parent)) {
+      fields.emplace_back("traceparent", *parent);
+    }
   }
   if (request.field("origin") == nullptr || options_.access.cors_origins.empty()) return fields;
   if (const std::string* allowed = allowed_origin(request)) {

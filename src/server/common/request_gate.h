@@ -47,7 +47,7 @@ class RequestGate final : public RequestHandler {
   std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
                                                                         const Admitted& admitted,
                                                                         Notify notify) override;
-  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) override;
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest& request) override;
   HttpResponse no_room(NoRoom what, const Admitted& admitted) override;
   HttpResponse failure(const Outcome& outcome, const Admitted& admitted, ResponseWriter& writer,
                        std::string* events) override;
@@ -65,7 +65,7 @@ class RequestGate final : public RequestHandler {
   std::size_t check_key(const HttpRequest& request);
   /// Returns the entry of `cors_origins` that matches the request's origin; null if none does.
   const std::string* allowed_origin(const HttpRequest& request) const;
-  HttpResponse preflight(const HttpRequest& request) const;
+  HttpResponse preflight(const HttpRequest& request, const std::string& id) const;
   ApiError error_of(const Outcome& outcome) const;
   /// Makes the response to an error. Logs an error 500 with its cause.
   HttpResponse failed(const ApiError& error, const Admitted& admitted);

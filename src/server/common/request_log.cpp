@@ -22,6 +22,10 @@ namespace {
 /// Maximum bytes of a line with its line break. A writable pipe takes this many without blocking.
 constexpr std::size_t kLineMax = PIPE_BUF;
 
+/// Maximum bytes of a refused request's path in a line, and of each other text about a refusal.
+constexpr std::size_t kPathBytes = 256;
+constexpr std::size_t kRefusalTextBytes = 64;
+
 /// Maximum bytes of a failure's cause in a line.
 constexpr std::size_t kCauseBytes = 512;
 
@@ -66,6 +70,16 @@ bool has_room(int fd) {
 }
 
 }  // namespace
+
+void add_refusal(Json& line, const HttpRequest& request, const HttpError& error) {
+  const auto add = [&line](std::string_view name, std::string_view text, std::size_t bytes_max) {
+    if (!text.empty()) line.set(std::string(name), printable(text, bytes_max));
+  };
+  add("path", request.path, kPathBytes);
+  add("peer", request.peer, kRefusalTextBytes);
+  add("code", error.code, kRefusalTextBytes);
+  add("param", error.param, kRefusalTextBytes);
+}
 
 void ServerLog::write(std::string_view event, const Json& fields) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -134,10 +148,17 @@ bool ServerLog::is_due(std::string_view name, int status, Json& fields) {
   return true;
 }
 
-void ServerLog::refusal(std::string_view event, int status) {
+void ServerLog::refusal(std::string_view event, int status, const HttpRequest& request,
+                        const HttpError& error) {
   if (level_ == Level::kNone) return;
   Json fields = Json::object();
-  if (is_due(event, status, fields)) write(event, fields);
+  if (!is_due(event, status, fields)) return;
+  add_refusal(fields, request, error);
+  write(event, fields);
+}
+
+void ServerLog::event(std::string_view name, const Json& fields) {
+  if (level_ != Level::kNone) write(name, fields);
 }
 
 void ServerLog::failure(std::string_view route, std::string_view id, std::string_view cause) {

@@ -10,8 +10,13 @@
 #include <utility>
 
 #include "load/json.h"
+#include "server/http/http.h"
 
 namespace ingot {
+
+/// Adds the members `path`, `peer`, `code` and `param` of a refused request to `line`. Leaves out
+/// what is empty. Cuts long texts, and escapes control characters.
+void add_refusal(Json& line, const HttpRequest& request, const HttpError& error);
 
 /// Writes log lines. Drops and counts a line whose write would block. Thread-safe.
 class ServerLog {
@@ -32,7 +37,10 @@ class ServerLog {
   /// Logs the text of a request or response in one or more lines. `of` says which of the two it is.
   void content(std::string_view id, std::string_view of, std::string_view text, bool is_cut);
   /// Logs a refusal, at most once a second per status and `event`. `event` is a string literal.
-  void refusal(std::string_view event, int status);
+  void refusal(std::string_view event, int status, const HttpRequest& request,
+               const HttpError& error);
+  /// Logs an event of the whole server, such as the start of a drain.
+  void event(std::string_view name, const Json& fields);
   /// Logs an error 500, at most once a second for each `route`. `route` must be a string literal.
   void failure(std::string_view route, std::string_view id, std::string_view cause);
 

@@ -51,8 +51,8 @@ class LogTest : public ::testing::Test {
 
 TEST_F(LogTest, AFloodOfOneKindHidesNoOther) {
   ServerLog log(in(), ServerLog::Level::kErrors, dropped_);
-  for (int i = 0; i < 1000; ++i) log.refusal("refused", 429);
-  log.refusal("refused", 401);
+  for (int i = 0; i < 1000; ++i) log.refusal("refused", 429, {}, {});
+  log.refusal("refused", 401, {}, {});
   log.failure("/v1/completions", "the-id", "why it failed");
   log.failure("/v1/messages", "another", "why \n too");
   const std::string all = text();
@@ -67,9 +67,32 @@ TEST_F(LogTest, AFloodOfOneKindHidesNoOther) {
   EXPECT_EQ(dropped_.load(), 0u);
 }
 
+TEST_F(LogTest, ARefusalHasPathPeerAndError) {
+  ServerLog log(in(), ServerLog::Level::kErrors, dropped_);
+  HttpRequest request;
+  request.path = "/v1/\x1b[2J\r\n\x7f\xff" + std::string(8000, 'a');
+  request.peer = "192.0.2.1";
+  log.refusal("refused", 400, request, {.code = "invalid_value", .param = "top_k"});
+  log.refusal("refused", 401, {}, {});
+  const std::string all = text();
+  const std::string first = all.substr(0, all.find('\n') + 1);
+  EXPECT_EQ(count(all, "\n"), 2u) << all;
+  EXPECT_LT(first.size(), 600u);
+  for (const char c : first.substr(0, first.size() - 1)) EXPECT_TRUE(c >= ' ' && c < '\x7f');
+  const Json line = parse_json(first, "log", "json");
+  EXPECT_TRUE(line.find("path")->as_string()->starts_with("/v1/\\x1b[2J")) << first;
+  EXPECT_EQ(*line.find("peer")->as_string(), "192.0.2.1");
+  EXPECT_EQ(*line.find("code")->as_string(), "invalid_value");
+  EXPECT_EQ(*line.find("param")->as_string(), "top_k");
+  const Json second = parse_json(all.substr(first.size()), "log", "json");
+  for (const char* absent : {"path", "peer", "code", "param"}) {
+    EXPECT_EQ(second.find(absent), nullptr) << absent;
+  }
+}
+
 TEST_F(LogTest, NothingWhereNothingIsWanted) {
   ServerLog log(in(), ServerLog::Level::kNone, dropped_);
-  log.refusal("refused", 429);
+  log.refusal("refused", 429, {}, {});
   log.failure("/v1/completions", "the-id", "why");
   log.request(Json::object());
   EXPECT_EQ(text(), "");

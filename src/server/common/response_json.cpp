@@ -15,11 +15,12 @@ std::string json_string(std::string_view text) {
   return out;
 }
 
-std::string response_head_json(const Service& service, std::string_view id, std::string_view object,
-                               std::int64_t created) {
+std::string response_head_json(const Service& service, std::string_view model, std::string_view id,
+                               std::string_view object, std::int64_t created, const Json& seed) {
   return cat("{\"id\":\"", id, "\",\"object\":\"", object, "\",\"created\":", created,
-             ",\"model\":", json_string(service.options().model_name),
-             ",\"system_fingerprint\":", json_string(service.options().fingerprint));
+             ",\"model\":", json_string(model),
+             ",\"system_fingerprint\":", json_string(service.options().fingerprint),
+             ",\"seed\":", seed.dump());
 }
 
 double finite_logprob(float logprob) { return std::isfinite(logprob) ? logprob : -9999.0; }
@@ -69,6 +70,11 @@ Json Usage::json() const {
        {"total_tokens", prompt_tokens + completion_tokens},
        {"prompt_tokens_details", json_object({{"cached_tokens", cached_tokens}})},
        {"completion_tokens_details", json_object({{"reasoning_tokens", reasoning_tokens}})}});
+}
+
+std::string Usage::json_so_far() const {
+  return cat("{\"prompt_tokens\":", prompt_tokens, ",\"completion_tokens\":", completion_tokens,
+             ",\"total_tokens\":", prompt_tokens + completion_tokens, "}");
 }
 
 void append_event(std::string& out, std::string_view name, const Json& json) {

@@ -24,9 +24,10 @@ std::string token_text(const Service& service, std::int32_t id);
 Json ids_json(std::span<const std::int32_t> ids);
 
 /// Formats the beginning of a response, or of each chunk of a stream: members from "id" to
-/// "system_fingerprint", without the closing brace.
-std::string response_head_json(const Service& service, std::string_view id, std::string_view object,
-                               std::int64_t created);
+/// "system_fingerprint" and "seed", without the closing brace. `model` comes from
+/// Service::read_model.
+std::string response_head_json(const Service& service, std::string_view model, std::string_view id,
+                               std::string_view object, std::int64_t created, const Json& seed);
 
 /// Token counts of a whole response.
 struct Usage {
@@ -39,6 +40,8 @@ struct Usage {
   void add(const Outcome& outcome, bool is_first_choice);
   /// Returns the counts as {"prompt_tokens", "completion_tokens", "total_tokens", ...}.
   Json json() const;
+  /// Returns the three counts that are known before the end, as JSON text.
+  std::string json_so_far() const;
 };
 
 /// Appends a server-sent event: "data: {json}\n\n".

@@ -22,13 +22,34 @@ bool matches(std::string_view pattern, std::string_view path) {
          path.find('/', pattern.size()) == std::string_view::npos;
 }
 
+/// The route's path without "/v1".
+std::string_view short_path(const Route& route) {
+  const bool has_version = route.path.starts_with(kVersion);
+  return route.path.substr(has_version ? kVersion.size() : 0);
+}
+
 /// Whether the path matches the route, with "/v1" or without it.
 bool leads_to(const Route& route, std::string_view path) {
-  if (matches(route.path, path)) return true;
-  return route.path.starts_with(kVersion) && matches(route.path.substr(kVersion.size()), path);
+  return matches(route.path, path) || matches(short_path(route), path);
+}
+
+bool is_below(const Route& route, std::string_view path) {
+  for (const std::string_view above : {route.path, short_path(route)}) {
+    if (path.starts_with(above) && path.substr(above.size()).starts_with('/')) return true;
+  }
+  return false;
 }
 
 }  // namespace
+
+bool is_of_anthropic(const HttpRequest& request) {
+  return request.field("anthropic-version") != nullptr;
+}
+
+ErrorForm error_form(const RouteMatch& match, const HttpRequest& request) {
+  if (match.errors) return *match.errors;
+  return is_of_anthropic(request) ? ErrorForm::kAnthropic : ErrorForm::kOpenAi;
+}
 
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path) {
@@ -37,6 +58,7 @@ RouteMatch find_route(std::span<const Route> routes, std::string_view method,
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
   RouteMatch match;
   for (const Route& route : routes) {
+    if (route.errors == ErrorForm::kAnthropic && is_below(route, path)) match.errors = route.errors;
     if (!leads_to(route, path)) continue;
     match.errors = route.errors;
     if (route.method == wanted) return {.route = &route, .errors = route.errors};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -27,7 +28,8 @@ struct Route {
   Access access = Access::kKey;
   RouteKind kind = RouteKind::kWork;
   Handler handler = nullptr;
-  ErrorForm errors = ErrorForm::kOpenAi;
+  /// Form of errors; empty: the form of the client's API, since the route serves several APIs.
+  std::optional<ErrorForm> errors = ErrorForm::kOpenAi;
 };
 
 /// The response body of /livez, /readyz and /health if all is well.
@@ -37,10 +39,16 @@ inline constexpr std::string_view kGoodState = R"({"status":"ok"})";
 struct RouteMatch {
   const Route* route = nullptr;  ///< null: no route matches
   std::string allowed{};         ///< if no route matches: the path's methods, such as "GET, POST"
-  ErrorForm errors = ErrorForm::kOpenAi;  ///< form of this path's errors
+  std::optional<ErrorForm> errors{};  ///< form of errors about this path; empty: the client's form
 };
 
-/// Finds a route. A path may end in "/" and leave out "/v1". HEAD finds the routes of GET.
+/// Whether a client of Anthropic's API sent the request, as a header field says.
+bool is_of_anthropic(const HttpRequest& request);
+/// Returns the form of errors about a request.
+ErrorForm error_form(const RouteMatch& match, const HttpRequest& request);
+
+/// Finds a route. Paths below a route have its form of errors. A path may end in "/" and leave out
+/// "/v1". HEAD finds the routes of GET.
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "base/check.h"
@@ -14,6 +15,8 @@
 #include "base/text.h"
 #include "runtime/request_fields.h"
 #include "server/common/params.h"
+#include "server/common/prompt_feed.h"
+#include "text/chat/end_tokens.h"
 
 namespace ingot {
 
@@ -36,7 +39,7 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
       http_metrics_(http_metrics),
       chat_(std::move(chat)),
       limits_(engine.request_limits()),
-      end_ids_(instance.stop_ids()) {
+      end_tokens_(end_tokens_json(instance.end_tokens(), tokenizer_)) {
   Request defaults = default_request(place::kChat);
   set_model_defaults(defaults, instance.config(), instance.name());
   sampling_defaults_ = defaults.sampling;
@@ -46,6 +49,14 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
 }
 
 std::int64_t Service::now() { return std::time(nullptr); }
+
+EngineCounts Service::counts() const {
+  EngineCounts counts = metrics_.snapshot();
+  const EngineLoad load = engine_.load();
+  counts.running = static_cast<std::int64_t>(load.running);
+  counts.waiting = static_cast<std::int64_t>(load.waiting);
+  return counts;
+}
 
 const Tokenizer& Service::tokenizer() const {
   if (tokenizer_ == nullptr) throw model_lacks("tokenizer: send token ids");
@@ -68,46 +79,78 @@ std::string_view Service::piece(std::int32_t id) const {
 void Service::check_room(std::size_t prompt_tokens, std::string_view param) const {
   const auto tokens = static_cast<std::int64_t>(prompt_tokens);
   if (tokens < limits_.context) return;
-  ApiError error(400, "context_length_exceeded",
-                 cat("the prompt has ", tokens,
-                     " tokens and leaves no room for another: the context is ", limits_.context),
-                 std::string(param));
-  error.prompt_tokens = tokens;
-  error.context = limits_.context;
-  throw ApiError(std::move(error));
+  throw prompt_too_long(std::string(param), tokens, limits_.context, true);
 }
 
 void Service::check_text_room(std::size_t bytes, std::string_view param) const {
   const auto bytes_per_token = tokenizer().text_bytes_per_token_max();
   if (!bytes_per_token) return;
-  const std::size_t tokens_min = bytes / *bytes_per_token;
-  if (tokens_min <= to_size(limits_.context)) return;
-  ApiError error(
-      400, "context_length_exceeded",
-      cat("the prompt has more than ", tokens_min, " tokens, the context is ", limits_.context),
-      std::string(param));
-  error.context = limits_.context;
-  throw ApiError(std::move(error));
+  // A lower bound, because no token stands for more than `bytes_per_token` bytes.
+  const auto tokens_min = static_cast<std::int64_t>(bytes / *bytes_per_token);
+  if (tokens_min <= limits_.context) return;
+  throw prompt_too_long(std::string(param), tokens_min, limits_.context, false);
 }
 
-std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param) const {
+std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param,
+                                          TextUse use) const {
   check_text_room(text.size(), param);
-  auto ids = as_api([&] { return tokenizer().encode(text, {.add_special = true}); });
+  auto ids = as_api([&] {
+    if (use == TextUse::kInput) {
+      return tokenizer().encode(text, {.add_begin = true, .add_end = true});
+    }
+    return tokenizer().encode_prompt(text, use == TextUse::kPrompt);
+  });
   check_room(ids.size(), param);
   return ids;
 }
 
-void Service::check_model(const Json* name) const {
-  if (name == nullptr) return;
+std::vector<std::int32_t> Service::encode_gap(const FimText& text, std::string_view param,
+                                              std::string_view suffix) const {
+  if (!tokenizer().fim()) {
+    throw ApiError(400, "not_supported",
+                   cat(suffix, ": the model has no fill-in-the-middle tokens"),
+                   std::string(suffix));
+  }
+  std::size_t bytes = text.prefix.size() + text.suffix.size();
+  for (const FimFile& file : text.files) {
+    // Without a token for names, the prompt has no names.
+    bytes += file.text.size() + (tokenizer().fim()->file ? file.name.size() : 0);
+  }
+  check_text_room(bytes, param);
+  auto ids = as_api([&] { return encode_fim(tokenizer(), text); });
+  check_room(ids.size(), param);
+  return ids;
+}
+
+std::vector<std::string> Service::model_names() const {
+  std::vector<std::string> names{options_.model_name};
+  names.insert(names.end(), options_.aliases.begin(), options_.aliases.end());
+  return names;
+}
+
+bool Service::has_model_name(const std::string& name) const {
+  const auto& aliases = options_.aliases;
+  return name == options_.model_name ||
+         std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+}
+
+std::string Service::read_model(Params& params) const {
+  const Json* name = params.take("model");
+  if (name == nullptr) return options_.model_name;
   const std::string* text = name->as_string();
   if (text == nullptr) {
     throw invalid_request("model", cat("model is ", name->kind(), ", expected a string"));
   }
+  if (options_.any_model && !has_model_name(*text)) {
+    params.warn("model", "ignored", cat("the server has only the model ", options_.model_name));
+    return options_.model_name;
+  }
   check_model(*text);
+  return *text;
 }
 
 void Service::check_model(const std::string& name) const {
-  if (name == options_.model_name) return;
+  if (has_model_name(name)) return;
   throw ApiError(404, "model_not_found",
                  cat("the model ", printable(name, 64), " is not served here: see /v1/models"),
                  "model");
@@ -131,20 +174,19 @@ std::array<std::uint64_t, 2> Service::domain(std::size_t key, std::string_view s
 namespace {
 
 std::size_t choices_of(const Generation& generation) {
-  std::size_t choices = 0;
-  for (const GenerationPrompt& prompt : generation.prompts) {
-    choices += to_size(prompt.choices);
-  }
-  return choices;
+  return generation.prompts.size() * to_size(generation.choices);
 }
 
 /// Maximum log-probabilities that the response can hold.
-std::int64_t scores_of(const GenerationPrompt& prompt) {
-  const Request& request = prompt.request;
+std::int64_t scores_of(const Generation& generation) {
+  const Request& request = generation.request;
   const std::int64_t top = std::max(request.sampling.logprobs, request.prompt_logprobs) + 1;
   const bool has_prompt = request.prompt_logprobs >= 0;
-  const std::int64_t tokens = request.max_tokens + (has_prompt ? std::ssize(request.prompt) : 0);
-  return prompt.choices * tokens * top;
+  std::int64_t tokens = 0;
+  for (const GenerationPrompt& prompt : generation.prompts) {
+    tokens += prompt.max_tokens + (has_prompt ? std::ssize(prompt.ids) : 0);
+  }
+  return generation.choices * tokens * top;
 }
 
 }  // namespace
@@ -152,13 +194,18 @@ std::int64_t scores_of(const GenerationPrompt& prompt) {
 /// Checks a generation's size. Errors: ApiError if it can never be served, or if its response would
 /// be too large.
 void Service::check_size(const Generation& generation) const {
-  const std::size_t choices = choices_of(generation);
-  if (choices > engine_.under_way_max()) {
-    throw invalid_request("n", cat("n: the request asks for ", choices,
+  // Later prompts wait outside the queue, but the choices of one prompt are under way together.
+  const std::size_t each = to_size(generation.choices);
+  if (each > engine_.under_way_max()) {
+    throw invalid_request("n", cat("n: the request asks for ", each,
                                    " continuations, there is room for ", engine_.under_way_max()));
   }
-  std::int64_t scores = 0;
-  for (const GenerationPrompt& prompt : generation.prompts) scores += scores_of(prompt);
+  const std::size_t choices = choices_of(generation);
+  if (choices > kResponseChoicesMax) {
+    throw invalid_request("n", cat("n: the request asks for ", choices,
+                                   " continuations, possible are ", kResponseChoicesMax));
+  }
+  const std::int64_t scores = scores_of(generation);
   if (scores <= kScoresMax) return;
   throw invalid_request("logprobs",
                         cat("logprobs: the response could hold ", scores, " of them, possible are ",
@@ -176,32 +223,57 @@ void Service::enter(const std::string& id, std::size_t key, std::size_t choices)
   entries += choices;
 }
 
+/// Returns whether a running request may have this number of choices under way. Counts the choices
+/// against its API key. The limit is half of the key's places, so that the key's other requests
+/// have room, or twice the number of choices that run at once, if that is less. Twice the number
+/// gives ended choices a successor.
+bool Service::extend(const std::string& id, std::size_t choices) {
+  const std::size_t running_max = engine_.under_way_max() - engine_.options().waiting_max;
+  const std::size_t most = std::min(2 * running_max, options_.limits.waiting_per_key() / 2);
+  const std::lock_guard lock(mutex_);
+  const auto at = running_.find(id);
+  if (at == running_.end()) return false;
+  Running& request = at->second;
+  if (choices <= request.choices) return true;
+  std::size_t& entries = per_key_[request.key];
+  const std::size_t more = choices - request.choices;
+  const bool has_key_room = request.key == 0 || entries + more <= options_.limits.waiting_per_key();
+  if (choices > most || !has_key_room) return false;
+  entries += more;
+  request.choices = choices;
+  return true;
+}
+
+/// Sets the limits on a generation's time.
+void Service::set_limits(Request& request, const Notify& notify) const {
+  request.notify = notify;
+  if (options_.limits.request_seconds < request.end_seconds) {
+    request.end_seconds = options_.limits.request_seconds;
+    request.end_limit = "request_timeout";
+  }
+  request.queue_seconds = options_.limits.queue_seconds;
+  request.first_token_seconds =
+      std::min(request.first_token_seconds, options_.limits.first_token_seconds());
+}
+
 std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const std::string& id,
                                                   std::size_t key, const Notify& notify) {
   if (draining_.load()) throw draining();
   check_size(generation);
-  enter(id, key, choices_of(generation));
+  set_limits(generation.request, notify);
+  enter(id, key, to_size(generation.choices));
   auto running = std::make_shared<RunningGeneration>();
   try {
-    for (GenerationPrompt& prompt : generation.prompts) {
-      prompt.request.notify = notify;
-      prompt.request.first_token_seconds =
-          std::min(prompt.request.first_token_seconds, options_.limits.first_token_seconds());
-      if (options_.limits.request_seconds < prompt.request.end_seconds) {
-        prompt.request.end_seconds = options_.limits.request_seconds;
-        prompt.request.end_limit = "request_timeout";
+    running->later_choices = choices_of(generation);
+    const auto feed = std::make_shared<PromptFeed>(
+        engine_, generation, [this, id](std::size_t choices) { return extend(id, choices); });
+    running->submit_later = [feed](std::size_t under_way) { return feed->submit(under_way); };
+    as_api([&] { running->begin_later(0); });
+    if (running->streams.empty()) {
+      if (draining_.load() || engine_.has_failed()) {
+        throw ApiError(503, "unavailable", "the server is being stopped");
       }
-      // Only the first prompt has a queue timeout: the others wait for it, or behind it.
-      if (running->streams.empty()) prompt.request.queue_seconds = options_.limits.queue_seconds;
-      auto streams =
-          as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
-      if (streams.empty()) {
-        if (draining_.load() || engine_.has_failed()) {
-          throw ApiError(503, "unavailable", "the server is being stopped");
-        }
-        throw overloaded();
-      }
-      for (Stream& stream : streams) running->streams.push_back(std::move(stream));
+      throw overloaded();
     }
   } catch (...) {
     forget(id);

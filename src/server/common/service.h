@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,26 +44,39 @@ struct ServiceLimits {
   std::size_t waiting_per_key() const { return to_size(std::max(1, queue / 2)); }
 };
 
+class Params;
+
 /// Settings of a Service: the model's name, the API keys, the limits.
 struct ServiceOptions {
   ServiceLimits limits{};
-  std::string model_name;             ///< name in requests and responses
-  std::string version;                ///< version of the program
-  std::string fingerprint{};          ///< "system_fingerprint" of responses
-  std::size_t keys = 0;               ///< number of API keys
-  std::set<std::size_t> operators{};  ///< numbers of the keys that see all metrics
-  Json settings{};                    ///< the options, without paths, for GET /props
-  std::function<void()> stop{};       ///< begins an orderly stop of the process
+  std::string model_name;              ///< the model's name in requests and responses
+  std::vector<std::string> aliases{};  ///< other names of the model
+  bool any_model = false;              ///< whether requests may name any model
+  std::string version;                 ///< version of the program
+  std::string fingerprint{};           ///< "system_fingerprint" of responses
+  std::size_t keys = 0;                ///< number of API keys
+  std::set<std::size_t> operators{};   ///< numbers of the keys that see all metrics
+  Json settings{};                     ///< the options, without paths, for GET /props
+  std::function<void()> stop{};        ///< begins an orderly stop of the process
 };
 
 /// Maximum number of log-probabilities in a response: about 50 MB, at 100 bytes each.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
+/// Maximum number of choices in a response, of all prompts together. Bounds the response's memory.
+inline constexpr std::size_t kResponseChoicesMax = 2048;
 
 /// Seconds after which a step or tick counts as stuck. Long, because steps of the largest models
 /// take seconds on small machines.
 inline constexpr double kStepSecondsMax = 60;
 /// Seconds of a tick after which /readyz fails, so that load balancers use other servers.
 inline constexpr double kReadyTickSecondsMax = 5;
+
+/// How a text becomes tokens.
+enum class TextUse {
+  kPrompt,       ///< the model continues it; names of special tokens become these tokens
+  kPlainPrompt,  ///< the model continues it; names of special tokens stay text
+  kInput,        ///< the model reads it for an embedding: plain text, with BOS and EOS
+};
 
 /// A model's chat template and its source text.
 struct ServedChat {
@@ -82,13 +94,15 @@ class Service {
 
   const ServiceOptions& options() const { return options_; }
   Engine& engine() { return engine_; }
-  EngineCounts counts() const { return metrics_.snapshot(); }
+  /// Returns the engine's counts, with the numbers of requests that run and wait at this moment.
+  EngineCounts counts() const;
   /// Returns the records of the engine's last steps, the oldest first.
   std::vector<StepRecord> steps() const { return steps_.snapshot(); }
   HttpMetrics& http_metrics() { return http_metrics_; }
   std::int64_t context() const { return limits_.context; }
   const RequestLimits& limits() const { return limits_; }
-  const std::vector<std::int32_t>& end_ids() const { return end_ids_; }
+  /// Returns the tokens that end a text: see `end_tokens_json`.
+  const Json& end_tokens() const { return end_tokens_; }
   /// Returns the model's recommended sampling parameters, the defaults of requests.
   const SamplingParams& sampling_defaults() const { return sampling_defaults_; }
   /// Returns the time now, in seconds since 1970.
@@ -107,16 +121,26 @@ class Service {
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
   /// Returns the bytes of a token's text; empty if the model has no tokenizer.
   std::string_view piece(std::int32_t id) const;
-  /// Encodes a text, with BOS and EOS as the tokenizer adds them. Errors: ApiError, also if the
-  /// tokens leave no room in the context.
-  std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
+  /// Encodes a text. Errors: ApiError, also if the tokens leave no room in the context.
+  std::vector<std::int32_t> encode(std::string_view text, std::string_view param,
+                                   TextUse use) const;
+  /// Returns the prompt for the text between a prefix and a suffix. `suffix` names the suffix's
+  /// member. Errors: ApiError naming `suffix` if the model has no fill-in-the-middle tokens;
+  /// ApiError naming `param` if the tokens leave no room in the context.
+  std::vector<std::int32_t> encode_gap(const FimText& text, std::string_view param,
+                                       std::string_view suffix) const;
   /// Checks that a prompt leaves room for a token. Errors: ApiError{context_length_exceeded}.
   void check_room(std::size_t prompt_tokens, std::string_view param) const;
   /// Refuses a text that surely exceeds the context, before encoding. Errors: as `check_room`.
   void check_text_room(std::size_t bytes, std::string_view param) const;
 
-  /// Checks the model that a request names. Errors: ApiError{model_not_found}.
-  void check_model(const Json* name) const;
+  /// Returns the model's names: first the main one, then the aliases.
+  std::vector<std::string> model_names() const;
+  /// Reads the member `model`. Returns the name for the response: the name that was asked for, or
+  /// the main name if none was. With `any_model`, an unknown name adds a warning, and the response
+  /// has the main name. Errors: ApiError{model_not_found}.
+  std::string read_model(Params& params) const;
+  /// Errors: ApiError{model_not_found} if the model does not have this name.
   void check_model(const std::string& name) const;
 
   /// Returns the cache domain of an API key and a salt. Only requests of one domain share prefixes.
@@ -158,12 +182,15 @@ class Service {
   }
 
  private:
+  bool has_model_name(const std::string& name) const;
   void check_size(const Generation& generation) const;
+  void set_limits(Request& request, const Notify& notify) const;
   void enter(const std::string& id, std::size_t key, std::size_t choices);
+  bool extend(const std::string& id, std::size_t choices);
 
   struct Running {
     std::size_t key = 0;
-    std::size_t choices = 0;
+    std::size_t choices = 0;  ///< most choices that may be under way at once
     std::weak_ptr<RunningGeneration> generation;
   };
 
@@ -177,7 +204,7 @@ class Service {
   SamplingParams sampling_defaults_;
   RequestLimits limits_;
   std::int64_t started_ = now();
-  std::vector<std::int32_t> end_ids_;
+  Json end_tokens_;
   std::array<std::uint8_t, 32> secret_{};  ///< random key of this process, for `domain`
 
   std::mutex mutex_;

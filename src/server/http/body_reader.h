@@ -14,6 +14,10 @@
 
 namespace ingot {
 
+/// The refusal of a body for which too little of the budget is left.
+inline const HttpRefusal kNoRoomForBodies{
+    503, "too many large requests are being read: try again later"};
+
 /// Extracts one body from received bytes. The body has a Content-Length or is chunked. Computes the
 /// deadline for the body's next byte. Does no input or output.
 class BodyReader {

@@ -45,7 +45,7 @@ class Holding : public RequestHandler {
     const std::size_t bytes = request.query.empty() ? 2 : std::stoul(request.query);
     return HttpResponse{.body = std::string(bytes, 'x')};
   }
-  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest*) override {
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest&) override {
     return {.status = refusal.status, .body = "{}"};
   }
   HttpResponse no_room(NoRoom what, const Admitted&) override {
@@ -147,6 +147,10 @@ TEST_F(BudgetsTest, TextsWaitForEachOtherAlone) {
   // Not before all of them were counted: what is read after them is.
   while (holding_.admitted() < 16) std::this_thread::yield();
   EXPECT_EQ(status(send("/text")), "429");
+  asio::ip::tcp::socket& packed = client();
+  asio::write(packed, asio::buffer(cat("POST /text HTTP/1.1\r\nHost: localhost\r\n",
+                                       "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}")));
+  EXPECT_EQ(status(packed), "429") << "it needs its place to be decompressed";
   const std::string large(5000, ' ');
   EXPECT_EQ(status(send("/work", large, large.size())), "200") << "a worker's, but of another kind";
   holding_.release();

@@ -3,13 +3,15 @@
 // GCC 12 destroys those twice.
 #include "server/http/connection.h"
 
-#include <algorithm>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
+
+#include "base/text.h"
+#include "server/http/gzip.h"
 
 namespace ingot {
 
@@ -23,9 +25,17 @@ constexpr std::size_t kDroppedBytes = 64 << 10;
 /// Maximum bytes of a body that is copied to be sent together with its head.
 constexpr std::size_t kCopiedBytes = 16 << 10;
 
-const HttpRefusal kNoRoomForBodies{503, "too many large requests are being read: try again later"};
 const HttpRefusal kLateHead{408, "the request's head took too long"};
 const HttpRefusal kLateBody{408, "the request's body took too long"};
+
+/// Adds the fields that tell the client how long the connection stays open without requests. The
+/// client is told a shorter time, so that it does not send a request while the server closes.
+void add_keep_alive(HttpFields& fields, const ConnectionTimes& times) {
+  const auto told = std::chrono::duration_cast<std::chrono::seconds>(times.idle * 5 / 6);
+  if (told.count() == 0) return;
+  fields.emplace_back("Connection", "keep-alive");
+  fields.emplace_back("Keep-Alive", cat("timeout=", told.count()));
+}
 
 }  // namespace
 
@@ -58,6 +68,7 @@ void Connection::close_unless_answering() {
 }
 
 void Connection::close() {
+  is_closed_ = true;
   socket_->close();
   input_.end();
 }
@@ -100,12 +111,17 @@ Connection::Awaitable<bool> Connection::serve_one() {
     const bool drops =
         has_no_room && !head->is_chunked && !head->wants_continue && head->length <= kDroppedBytes;
     const bool keep_alive = (!has_body || drops) && may_stay_open(*head);
-    const bool sent = co_await respond(std::move(*response), &request, nullptr, keep_alive);
+    const bool sent = co_await respond(std::move(*response), request, nullptr, keep_alive);
     co_return sent&& keep_alive&& co_await drop_body(*head);
   }
   BudgetShare share(parts_.budgets.bodies);
   if (has_body && !co_await read_body(*head, share)) co_return false;
-  co_return co_await handle(*head, std::get<Admitted>(admitted), share);
+  const auto& as = std::get<Admitted>(admitted);
+  BudgetShare place(parts_.budgets.text_requests);
+  const bool has_place = as.threads != HandlerThreads::kTexts || place.grow(1);
+  const bool decompresses = has_place && has_body && head->is_gzip;
+  if (decompresses && !co_await decompress_body(request, as, share)) co_return false;
+  co_return co_await handle(*head, as, share, has_place ? &place : nullptr);
 }
 
 Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
@@ -113,13 +129,14 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
   std::optional<Clock::time_point> head_by;
   const auto idle_by = Clock::now() + parts_.times.idle;
   for (;;) {
-    if (!input_.bytes().empty() && !head_by) {
+    auto head = reader.read(input_.bytes());
+    if (!head_by && (head || reader.has_begun())) {
       head_by = Clock::now() + parts_.times.head;
       is_busy_ = true;
     }
-    if (auto head = reader.read(input_.bytes())) {
+    if (head) {
       if (auto* refusal = std::get_if<HttpRefusal>(&*head)) {
-        co_await refuse(*refusal);
+        co_await refuse_head(*refusal, reader);
         co_return std::nullopt;
       }
       input_.use(std::get<HttpHead>(*head).bytes);
@@ -127,7 +144,7 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
     }
     if (input_.has_ended()) co_return std::nullopt;
     if (!co_await input_.wait(head_by.value_or(idle_by))) {
-      if (head_by) co_await refuse(kLateHead);
+      if (head_by) co_await refuse_head(kLateHead, reader);
       co_return std::nullopt;
     }
   }
@@ -150,10 +167,24 @@ Connection::Awaitable<bool> Connection::read_body(HttpHead& head, BudgetShare& s
     if (refusal == nullptr && input_.has_ended()) co_return false;
     if (refusal == nullptr && !co_await input_.wait(reader.next_byte_by())) refusal = &kLateBody;
     if (refusal != nullptr) {
-      co_await refuse(*refusal, &request);
+      co_await refuse(*refusal, request);
       co_return false;
     }
   }
+}
+
+/// Decompresses the request's body in a handler thread. Returns false, after a refusal, if the
+/// connection must close.
+Connection::Awaitable<bool> Connection::decompress_body(HttpRequest& request,
+                                                        const Admitted& admitted,
+                                                        BudgetShare& share) {
+  is_answering_ = true;  // a stop waits for the response, since the request was read
+  co_await asio::post(asio::bind_executor(parts_.workers.pool(admitted.threads), use_awaitable));
+  const auto refusal = gunzip(request.body, parts_.limits.body_bytes_max, share);
+  co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  if (refusal) co_await refuse(*refusal, request);
+  is_answering_ = false;
+  co_return !refusal;
 }
 
 /// Drops the body of a refused request.
@@ -169,14 +200,14 @@ Connection::Awaitable<bool> Connection::drop_body(const HttpHead& head) {
 }
 
 /// Lets a handler thread answer the request, and sends the response. Returns whether the connection
-/// can serve another request.
+/// can serve another request. Frees the body's share and `place`. Without a place, refuses the
+/// request.
 Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& admitted,
-                                               BudgetShare& body_share) {
+                                               BudgetShare& body_share, BudgetShare* place) {
   HttpRequest& request = head.request;
   Exchange exchange(parts_.handler, request, admitted, is_answering_, parts_.budgets.answering);
   exchange.keep_alive = may_stay_open(head);
-  BudgetShare place(parts_.budgets.text_requests);
-  if (admitted.threads == HandlerThreads::kTexts && !place.grow(1)) {
+  if (place == nullptr) {
     HttpResponse refused = parts_.handler.no_room(NoRoom::kText, admitted);
     co_return co_await answer(std::move(refused), exchange);
   }
@@ -190,7 +221,7 @@ Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& a
   // The body is freed here, because a stream can take long and does not need it.
   std::string().swap(request.body);
   body_share.release();
-  place.release();
+  place->release();
   exchange.keep_alive = may_stay_open(head);
   if (auto* response = std::get_if<HttpResponse>(&result)) {
     co_return co_await answer(std::move(*response), exchange);
@@ -209,6 +240,7 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
     stream.fields = parts_.handler.common_fields(exchange.request, &exchange.admitted);
     // Tells proxies not to buffer events.
     stream.fields.emplace_back("X-Accel-Buffering", "no");
+    if (keep_alive) add_keep_alive(stream.fields, parts_.times);
     head = response_head(stream, keep_alive ? HttpFraming::kChunked : HttpFraming::kToClose);
   }
   StreamWriter writer(*running, exchange.end, std::move(head), keep_alive,
@@ -219,12 +251,16 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
   if (writer.failed() != nullptr) co_return co_await fail(*running, writer, exchange);
   if (!has_ended) {
     exchange.end.is_cut = true;
+    exchange.end.status = kClientLeft;
     running->cancel();
+    socket_->close();
+    co_await settle(writer);
     co_return false;
   }
   if (running->stream) {
     writer.finish();
     const bool sent = co_await send_events(writer, true);
+    if (!sent) exchange.end.status = kClientLeft;
     if (sent && !keep_alive) co_await end_writing();
     co_return sent&& keep_alive;
   }
@@ -278,9 +314,24 @@ Connection::Awaitable<bool> Connection::fail(RunningGeneration& running, StreamW
       *writer.failed(), exchange.admitted, *running.writer, has_begun ? &writer.events() : nullptr);
   exchange.end.is_cut = true;
   running.cancel();
-  if (!has_begun) co_return co_await answer(std::move(response), exchange);
-  if (co_await send_events(writer, true)) co_await end_writing();
-  co_return false;
+  bool more = false;
+  if (!has_begun) {
+    more = co_await answer(std::move(response), exchange);
+  } else if (co_await send_events(writer, true)) {
+    co_await end_writing();
+  } else {
+    exchange.end.status = kClientLeft;
+  }
+  co_await settle(writer);
+  co_return more;
+}
+
+/// Waits until the engine has ended all choices of a cancelled generation, so that the log has the
+/// final counts. A step that never ends delays only this connection, until `close`.
+Connection::Awaitable<void> Connection::settle(StreamWriter& writer) {
+  while (!writer.drop_rest() && !is_closed_) {
+    co_await input_.wait(Clock::now() + parts_.times.ping);
+  }
 }
 
 /// Sends a whole response. Returns whether the connection can serve another request. A large body
@@ -291,22 +342,23 @@ Connection::Awaitable<bool> Connection::answer(HttpResponse response, Exchange& 
     response = parts_.handler.no_room(NoRoom::kResponse, exchange.admitted);
   }
   exchange.end.status = response.status;
+  exchange.end.error = response.error;
   exchange.end.response.add(response.body, parts_.handler.content_bytes_max());
-  const bool sent = co_await respond(std::move(response), &exchange.request, &exchange.admitted,
+  const bool sent = co_await respond(std::move(response), exchange.request, &exchange.admitted,
                                      exchange.keep_alive);
+  if (!sent) exchange.end.status = kClientLeft;
   co_return sent&& exchange.keep_alive;
 }
 
-Connection::Awaitable<bool> Connection::respond(HttpResponse response, const HttpRequest* request,
+Connection::Awaitable<bool> Connection::respond(HttpResponse response, const HttpRequest& request,
                                                 const Admitted* admitted, bool keep_alive) {
-  if (request != nullptr) {
-    for (auto& field : parts_.handler.common_fields(*request, admitted)) {
-      response.fields.push_back(std::move(field));
-    }
+  for (auto& field : parts_.handler.common_fields(request, admitted)) {
+    response.fields.push_back(std::move(field));
   }
+  if (keep_alive) add_keep_alive(response.fields, parts_.times);
   std::string bytes =
       response_head(response, keep_alive ? HttpFraming::kLength : HttpFraming::kClose);
-  if (request != nullptr && request->method == "HEAD") response.body.clear();
+  if (request.method == "HEAD") response.body.clear();
   // A small body is sent with its head; a large one is not copied.
   const bool is_small = response.body.size() <= kCopiedBytes;
   if (is_small) bytes += response.body;
@@ -316,12 +368,22 @@ Connection::Awaitable<bool> Connection::respond(HttpResponse response, const Htt
   co_return sent;
 }
 
-/// Refuses a request and ends the connection. `request` is null if its head was not read.
+/// Refuses a request and ends the connection.
 Connection::Awaitable<void> Connection::refuse(const HttpRefusal& refusal,
-                                               const HttpRequest* request) {
+                                               const HttpRequest& request) {
   if (refusal.status == 0) co_return;
   HttpResponse response = parts_.handler.refusal(refusal, request);
+  response.fields.insert(response.fields.end(), refusal.fields.begin(), refusal.fields.end());
   co_await respond(std::move(response), request, nullptr, false);
+}
+
+/// Refuses a request whose head was not read to its end.
+Connection::Awaitable<void> Connection::refuse_head(const HttpRefusal& refusal,
+                                                    const HttpHeadReader& reader) {
+  HttpRequest request = reader.request();
+  request.peer = peer_;
+  request.is_reserved = parts_.is_reserved;
+  co_await refuse(refusal, request);
 }
 
 Connection::Awaitable<void> Connection::end_writing() {

@@ -88,16 +88,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<bool> serve_one();
   Awaitable<std::optional<HttpHead>> read_head();
   Awaitable<bool> read_body(HttpHead& head, BudgetShare& share);
+  Awaitable<bool> decompress_body(HttpRequest& request, const Admitted& admitted,
+                                  BudgetShare& share);
   Awaitable<bool> drop_body(const HttpHead& head);
-  Awaitable<bool> handle(HttpHead& head, const Admitted& admitted, BudgetShare& body_share);
+  Awaitable<bool> handle(HttpHead& head, const Admitted& admitted, BudgetShare& body_share,
+                         BudgetShare* place);
   Awaitable<bool> generate(std::shared_ptr<RunningGeneration> running, Waker& waker,
                            Exchange& exchange);
   Awaitable<bool> send_stream(RunningGeneration& running, StreamWriter& writer, Waker& waker);
   Awaitable<bool> fail(RunningGeneration& running, StreamWriter& writer, Exchange& exchange);
+  Awaitable<void> settle(StreamWriter& writer);
   Awaitable<bool> answer(HttpResponse response, Exchange& exchange);
-  Awaitable<bool> respond(HttpResponse response, const HttpRequest* request,
+  Awaitable<bool> respond(HttpResponse response, const HttpRequest& request,
                           const Admitted* admitted, bool keep_alive);
-  Awaitable<void> refuse(const HttpRefusal& refusal, const HttpRequest* request = nullptr);
+  Awaitable<void> refuse(const HttpRefusal& refusal, const HttpRequest& request);
+  Awaitable<void> refuse_head(const HttpRefusal& refusal, const HttpHeadReader& reader);
   Awaitable<void> end_writing();
   Awaitable<void> linger();
   Awaitable<bool> send_events(StreamWriter& writer, bool is_last);
@@ -114,6 +119,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_closing_ = false;    ///< the connection closes once no request is under way
   bool is_answering_ = false;  ///< true while the connection answers a request
   bool has_ended_writing_ = false;
+  bool is_closed_ = false;  ///< `close` was called
 };
 
 }  // namespace ingot

@@ -18,7 +18,10 @@ struct ConnectionTimes {
   /// this rate. Without a minimum rate, a client could hold a body's memory for the time `body`.
   std::chrono::milliseconds body_grace{5'000};
   std::size_t body_bytes_per_second = 1024;
-  std::chrono::milliseconds idle{60'000};  ///< timeout until the next request begins
+  /// Timeout until the next request begins. Longer than common proxies keep idle connections (nginx
+  /// and Amazon's load balancers 60 s, some clients 75 s): a request that a proxy sends while the
+  /// server closes the connection would fail.
+  std::chrono::milliseconds idle{90'000};
   /// Time within which the client must take 16 KiB. Otherwise the connection closes.
   std::chrono::milliseconds write_stall{30'000};
   /// Minimum rate (bytes/s) at which a client must take a response. Applies after `write_stall`.

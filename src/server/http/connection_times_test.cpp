@@ -45,7 +45,7 @@ class SilentHandler : public RequestHandler {
     running->stream = true;
     return running;
   }
-  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest*) override {
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest&) override {
     return {.status = refusal.status, .body = "{}"};
   }
 };
@@ -102,6 +102,38 @@ TEST_F(ConnectionTimesTest, ABodyBelowTheRate) {
 TEST_F(ConnectionTimesTest, AConnectionWithoutARequestCloses) {
   start({.idle = milliseconds(50)});
   EXPECT_EQ(rest(), "");
+}
+
+TEST_F(ConnectionTimesTest, EmptyLinesAreNoRequest) {
+  // The head would be late before the connection is idle for too long.
+  start({.head = milliseconds(1), .idle = milliseconds(50)});
+  send("\r\n\r\n\r");
+  EXPECT_EQ(rest(), "");
+}
+
+TEST_F(ConnectionTimesTest, AnOpenConnectionTellsHowLong) {
+  start({.idle = milliseconds(90'000)});
+  send(cat(kPost, "\r\n{}", kPost, "Connection: close\r\n\r\n{}"));
+  const std::string all = rest();
+  const std::string told = "Connection: keep-alive\r\nKeep-Alive: timeout=75\r\n";
+  const std::size_t second = all.find("HTTP/1.1 200", 1);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_LT(all.find(told), second);
+  EXPECT_EQ(all.find("Keep-Alive", second), std::string::npos);
+}
+
+TEST_F(ConnectionTimesTest, AStreamTellsHowLongItsConnectionStaysOpen) {
+  start({.idle = milliseconds(12'000), .ping = milliseconds(20)});
+  send("POST /work?stream HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+  std::string got;
+  asio::read_until(socket_, asio::dynamic_buffer(got), "\r\n\r\n");
+  EXPECT_NE(got.find("Keep-Alive: timeout=10\r\n"), std::string::npos) << got;
+}
+
+TEST_F(ConnectionTimesTest, ATimeBelowASecondIsNotTold) {
+  start({.idle = milliseconds(1'100), .requests_max = 2});
+  send(cat(kPost, "\r\n{}", kPost, "\r\n{}"));
+  EXPECT_EQ(rest().find("Keep-Alive"), std::string::npos);
 }
 
 TEST_F(ConnectionTimesTest, ASilentStreamGetsComments) {

@@ -46,18 +46,26 @@ struct HttpRequest {
   const std::string* field(std::string_view name) const { return find_field(fields, name); }
 };
 
+/// An error's names, for the log. Both are empty if there is no error.
+struct HttpError {
+  std::string code{};
+  std::string param{};  ///< name of the body's wrong member; empty: none
+};
+
 /// A whole response. `response_head` adds the length, the date and other common fields.
 struct HttpResponse {
   int status = 200;
   std::string type = "application/json";  ///< Content-Type; empty if there is no body
   std::string body{};
   HttpFields fields{};
+  HttpError error{};
 };
 
 /// Why a request cannot be read. The server sends the reason, then closes the connection.
 struct HttpRefusal {
   int status = 400;     ///< HTTP status; 0: no response, since the client does not speak HTTP
   std::string message;  ///< text for the client; names the exceeded limit, if any
+  HttpFields fields{};  ///< header fields of the response
 };
 
 /// Returns a status's reason phrase: "Bad Request" for 400; "Unknown" if the server never sends it.

@@ -2,8 +2,9 @@
 #include "server/http/http_head.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 
@@ -12,25 +13,29 @@ namespace ingot {
 namespace {
 
 constexpr std::size_t kMethodMax = 32;
-
-bool is_token_char(char c) {
-  if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
-  return std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
+/// Maximum number of empty lines before a request line. Some clients send one behind a body.
+constexpr int kEmptyLinesMax = 16;
+/// Maximum digits of a port.
+constexpr std::size_t kPortDigitsMax = 5;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Whether a request target has only visible ASCII; clients never send "#".
-bool is_target(std::string_view text) {
-  return !text.empty() && text.front() == '/' && std::all_of(text.begin(), text.end(), [](char c) {
-    return c > ' ' && c < '\x7f' && c != '#';
-  });
+bool is_letter_or_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// Whether a field value has only visible ASCII, spaces and tabs.
+bool is_token_char(char c) {
+  return is_letter_or_digit(c) ||
+         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
+
+/// Whether a field value has no control characters but tabs. Bytes from 0x80 have no meaning here:
+/// a value that is compared with a name or read as a number has to be ASCII.
 bool is_field_value(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return c == '\t' || (c >= ' ' && c < '\x7f'); });
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte == '\t' || (byte >= ' ' && byte != 0x7f);
+  });
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -47,6 +52,66 @@ std::string_view take_until(std::string_view& text, std::string_view end) {
   const std::string_view part = text.substr(0, at);
   text.remove_prefix(at == std::string_view::npos ? text.size() : at + end.size());
   return part;
+}
+
+/// Returns the elements of a list, "a, b, c", in lower case. All fields named `name` form one list.
+std::vector<std::string> list_of(const HttpFields& fields, std::string_view name) {
+  std::vector<std::string> list;
+  for (const auto& [key, value] : fields) {
+    if (key != name) continue;
+    std::string_view rest = value;
+    while (!rest.empty()) list.push_back(lower_ascii(trimmed(take_until(rest, ","))));
+  }
+  return list;
+}
+
+/// Whether `text` is a host with or without a port: "localhost", "127.0.0.1:80", "[::1]:80".
+bool is_authority(std::string_view text) {
+  const bool is_ipv6 = text.starts_with('[');
+  const std::size_t colon = text.find(':', is_ipv6 ? text.find(']') : 0);
+  std::string_view host = text.substr(0, colon);
+  const std::string_view port =
+      colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+  if (is_ipv6) {
+    if (!host.ends_with(']')) return false;
+    host = host.substr(1, host.size() - 2);
+  }
+  const auto is_host_char = [is_ipv6](char c) {
+    if (is_ipv6) return std::string_view("0123456789abcdefABCDEF:.").find(c) != std::string::npos;
+    return is_letter_or_digit(c) || std::string_view("-._~").find(c) != std::string::npos;
+  };
+  return !host.empty() && std::all_of(host.begin(), host.end(), is_host_char) &&
+         port.size() <= kPortDigitsMax && std::all_of(port.begin(), port.end(), is_digit);
+}
+
+/// Removes "http://" or "https://" in any letter case. Returns false if `target` has neither.
+bool remove_scheme(std::string_view& target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (lower_ascii(target.substr(0, scheme.size())) != scheme) continue;
+    target.remove_prefix(scheme.size());
+    return true;
+  }
+  return false;
+}
+
+/// Reads a target "/path?query" or "http://host:port/path?query". Returns false for another one.
+bool read_target(std::string_view target, HttpHead& head) {
+  // Clients never send "#".
+  const bool is_visible = std::all_of(target.begin(), target.end(),
+                                      [](char c) { return c > ' ' && c < '\x7f' && c != '#'; });
+  if (!is_visible) return false;
+  if (remove_scheme(target)) {
+    head.authority = target.substr(0, target.find_first_of("/?"));
+    if (!is_authority(head.authority)) return false;
+    target.remove_prefix(head.authority.size());
+  } else if (!target.starts_with('/')) {
+    return false;
+  }
+  const std::size_t query = target.find('?');
+  const std::string_view path = target.substr(0, query);
+  head.request.path = path.empty() ? std::string_view("/") : path;
+  if (query != std::string_view::npos) head.request.query = target.substr(query + 1);
+  return true;
 }
 
 std::optional<HttpRefusal> read_version(std::string_view version, HttpHead& head) {
@@ -69,11 +134,8 @@ std::optional<HttpRefusal> read_line(std::string_view line, HttpHead& head) {
   // HTTP/2 without negotiation begins like this.
   if (method == "PRI" && target == "*") return HttpRefusal{505, "the server speaks HTTP/1.1"};
   if (auto refusal = read_version(line, head)) return refusal;
-  if (!is_target(target)) return bad("the request's target is malformed");
+  if (!read_target(target, head)) return bad("the request's target is malformed");
   head.request.method = method;
-  const std::size_t query = target.find('?');
-  head.request.path = target.substr(0, query);
-  if (query != std::string_view::npos) head.request.query = target.substr(query + 1);
   return std::nullopt;
 }
 
@@ -128,11 +190,7 @@ std::optional<HttpRefusal> read_body_fields(HttpHead& head) {
   if (length_text != nullptr) {
     if (auto refusal = read_length(*length_text, head.length)) return refusal;
   }
-  const bool has_body = head.is_chunked || head.length > 0;
-  if (has_body && head.request.field("upgrade") != nullptr) {
-    return bad("Upgrade with a body is not possible");
-  }
-  if (head.request.method == "POST" && !has_body && length_text == nullptr) {
+  if (head.request.method == "POST" && !head.is_chunked && length_text == nullptr) {
     return HttpRefusal{411, "Content-Length is missing"};
   }
   return std::nullopt;
@@ -140,14 +198,29 @@ std::optional<HttpRefusal> read_body_fields(HttpHead& head) {
 
 /// HTTP/1.0 connections always close: such clients know no chunks, and few keep connections.
 void read_connection(HttpHead& head) {
-  for (const auto& [name, value] : head.request.fields) {
-    if (name != "connection") continue;
-    const std::string options = lower_ascii(value);
-    std::string_view rest = options;
-    while (!rest.empty()) {
-      if (trimmed(take_until(rest, ",")) == "close") head.keep_alive = false;
-    }
+  for (const std::string& option : list_of(head.request.fields, "connection")) {
+    if (option == "close") head.keep_alive = false;
   }
+}
+
+std::optional<HttpRefusal> read_content_encoding(HttpHead& head) {
+  for (const std::string& coding : list_of(head.request.fields, "content-encoding")) {
+    if (coding.empty() || coding == "identity") continue;
+    const bool is_gzip = coding == "gzip" || coding == "x-gzip";
+    if (!is_gzip || head.is_gzip) {
+      return HttpRefusal{
+          415, "Content-Encoding can only be gzip, once", {{"Accept-Encoding", "gzip"}}};
+    }
+    head.is_gzip = true;
+  }
+  return std::nullopt;
+}
+
+/// RFC 9112, section 3.2.2: the host in the target takes the place of Host.
+void replace_host(HttpHead& head) {
+  HttpFields& fields = head.request.fields;
+  std::erase_if(fields, [](const auto& field) { return field.first == "host"; });
+  fields.emplace_back("host", head.authority);
 }
 
 std::optional<HttpRefusal> read_other_fields(HttpHead& head) {
@@ -160,32 +233,24 @@ std::optional<HttpRefusal> read_other_fields(HttpHead& head) {
     }
     head.wants_continue = !head.is_http_1_0;
   }
-  if (const std::string* coding = head.request.field("content-encoding")) {
-    if (lower_ascii(*coding) != "identity") {
-      return HttpRefusal{415, "Content-Encoding is not supported: send the body as it is"};
-    }
-  }
+  if (auto refusal = read_content_encoding(head)) return refusal;
+  if (!head.authority.empty()) replace_host(head);
   read_connection(head);
   return std::nullopt;
 }
 
-/// `text` is a whole head with its empty line.
-std::variant<HttpHead, HttpRefusal> parse(std::string_view text, const HttpLimits& limits) {
-  HttpHead head;
-  head.bytes = text.size();
-  if (const auto refusal = read_line(take_until(text, "\r\n"), head)) return *refusal;
+/// Reads all header fields. `text` ends with the head's empty line.
+std::optional<HttpRefusal> read_head_fields(std::string_view text, const HttpLimits& limits,
+                                            HttpHead& head) {
   while (text != "\r\n") {
     if (head.request.fields.size() == limits.fields_max) {
       return HttpRefusal{431, cat("there may be ", limits.fields_max, " header fields")};
     }
-    if (const auto refusal = read_field(take_until(text, "\r\n"), head.request.fields)) {
-      return *refusal;
-    }
+    if (auto refusal = read_field(take_until(text, "\r\n"), head.request.fields)) return refusal;
   }
-  if (const auto refusal = refuse_repeated(head.request.fields)) return *refusal;
-  if (const auto refusal = read_body_fields(head)) return *refusal;
-  if (const auto refusal = read_other_fields(head)) return *refusal;
-  return head;
+  if (auto refusal = refuse_repeated(head.request.fields)) return refusal;
+  if (auto refusal = read_body_fields(head)) return refusal;
+  return read_other_fields(head);
 }
 
 }  // namespace
@@ -197,20 +262,39 @@ bool is_http_token(std::string_view text) {
 /// Checks the byte at `scanned_` while the request line has not ended.
 std::optional<HttpRefusal> HttpHeadReader::look_at_line(char c) {
   if (scanned_ == 0 && c == '\x16') return HttpRefusal{0, {}};  // TLS
-  if (scanned_ == limits_.line_bytes_max) {
+  const std::size_t at = scanned_ - line_begin_;
+  if (at == limits_.line_bytes_max) {
     return HttpRefusal{414, cat("the request line may have ", limits_.line_bytes_max, " bytes")};
   }
   if (has_method_ || c == '\r' || c == '\n') return std::nullopt;
-  has_method_ = c == ' ' && scanned_ > 0;
-  if (has_method_ || (is_token_char(c) && scanned_ < kMethodMax)) return std::nullopt;
+  has_begun_ = true;
+  has_method_ = c == ' ' && at > 0;
+  if (has_method_ || (is_token_char(c) && at < kMethodMax)) return std::nullopt;
   return bad("the request line is malformed");
+}
+
+/// Ends the line whose LF is at `scanned_`.
+std::optional<HttpRefusal> HttpHeadReader::end_line(std::string_view bytes) {
+  const std::size_t end = scanned_ + 1;
+  const std::size_t begin = std::exchange(line_begin_, end);
+  const bool is_empty = end - begin == 2;
+  if (fields_ > 0) {
+    if (is_empty) end_ = end;
+    return std::nullopt;
+  }
+  if (is_empty) {
+    if (++empty_lines_ <= kEmptyLinesMax) return std::nullopt;
+    return bad(cat("more than ", kEmptyLinesMax, " empty lines came before the request line"));
+  }
+  fields_ = end;
+  return read_line(bytes.substr(begin, end - begin - 2), head_);
 }
 
 /// Scans each new byte once, in order, so that refusals do not depend on how the bytes arrived.
 std::optional<HttpRefusal> HttpHeadReader::scan(std::string_view bytes) {
   for (; scanned_ < bytes.size() && end_ == 0; ++scanned_) {
     const char c = bytes[scanned_];
-    if (line_ == 0) {
+    if (fields_ == 0) {
       if (auto refusal = look_at_line(c)) return refusal;
     }
     if (scanned_ == limits_.head_bytes_max) {
@@ -221,15 +305,7 @@ std::optional<HttpRefusal> HttpHeadReader::scan(std::string_view bytes) {
     }
     if (c != '\n') continue;
     if (scanned_ == 0 || bytes[scanned_ - 1] != '\r') return bad("a line ends in LF alone");
-    const std::size_t line_bytes = scanned_ + 1 - line_begin_;
-    if (line_ == 0) {
-      line_ = line_bytes;
-      HttpHead head;
-      if (auto refusal = read_line(bytes.substr(0, line_ - 2), head)) return refusal;
-    } else if (line_bytes == 2) {
-      end_ = scanned_ + 1;
-    }
-    line_begin_ = scanned_ + 1;
+    if (auto refusal = end_line(bytes)) return refusal;
   }
   return std::nullopt;
 }
@@ -237,9 +313,11 @@ std::optional<HttpRefusal> HttpHeadReader::scan(std::string_view bytes) {
 std::optional<std::variant<HttpHead, HttpRefusal>> HttpHeadReader::read(std::string_view bytes) {
   if (auto refusal = scan(bytes)) return std::move(*refusal);
   if (end_ == 0) return std::nullopt;
-  auto head = parse(bytes.substr(0, end_), limits_);
-  *this = HttpHeadReader(limits_);
-  return head;
+  if (auto refusal = read_head_fields(bytes.substr(fields_, end_ - fields_), limits_, head_)) {
+    return std::move(*refusal);
+  }
+  head_.bytes = end_;
+  return std::exchange(*this, HttpHeadReader(limits_)).head_;
 }
 
 }  // namespace ingot

@@ -1,7 +1,6 @@
 // HttpMetrics: counters of connections, responses and dropped log lines.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>

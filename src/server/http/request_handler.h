@@ -5,7 +5,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -18,6 +21,7 @@ namespace ingot {
 
 struct Route;
 struct ApiError;
+enum class ErrorForm;
 
 /// Writes the response to one HTTP request from the deltas of its choices. Calls never overlap.
 class ResponseWriter {
@@ -48,19 +52,45 @@ struct Admitted {
   std::string id;  ///< the request's id, made by the server: letters, digits and "-"
   std::size_t key = 0;
   const Route* route = nullptr;
+  ErrorForm errors{};  ///< form of errors about this request
   HandlerThreads threads = HandlerThreads::kRequests;
 };
 
-/// A running generation: the streams of its choices, in order.
-struct RunningGeneration {
+/// A running generation: the streams of its choices, in order. The choices of later
+/// prompts have no streams yet.
+class RunningGeneration {
+ public:
+  /// Submits later prompts that have room, and returns the streams of their choices. `under_way`:
+  /// number of choices that have a stream and have not ended.
+  using SubmitLater = std::function<std::vector<Stream>(std::size_t under_way)>;
+
   std::vector<Stream> streams;
+  std::size_t later_choices = 0;  ///< number of choices without a stream
+  SubmitLater submit_later{};     ///< empty if there are no later choices
   std::unique_ptr<ResponseWriter> writer;
   bool stream = false;  ///< the response is sent as server-sent events
 
-  /// Cancels all choices. Thread-safe.
+  /// Adds the streams of later choices that have room. Only the thread that reads `streams`
+  /// may call it. Errors: those of `submit_later`.
+  void begin_later(std::size_t under_way) {
+    std::vector<Stream> begun = submit_later(under_way);
+    const std::lock_guard lock(mutex_);
+    later_choices -= begun.size();
+    for (Stream& s : begun) {
+      if (is_cancelled_) s.cancel();
+      streams.push_back(std::move(s));
+    }
+  }
+  /// Cancels all choices, also the later ones. Thread-safe.
   void cancel() {
+    const std::lock_guard lock(mutex_);
+    is_cancelled_ = true;
     for (Stream& s : streams) s.cancel();
   }
+
+ private:
+  std::mutex mutex_;  ///< guards `is_cancelled_`; and `streams` in `begin_later` and `cancel`
+  bool is_cancelled_ = false;
 };
 
 /// The first bytes of a request's body, or of a response's body, for the log.
@@ -76,13 +106,33 @@ struct Content {
   }
 };
 
-/// How a request ended, for logs and metrics.
+/// The status of a request whose client left, or stopped reading, before it had its response.
+inline constexpr int kClientLeft = 499;
+
+/// How a request ended, for logs and metrics. Counts are sums over its prompts and choices.
+///
+/// | end | status | cut | finished_reason |
+/// |---|---|---|---|
+/// | complete | 200 | no | stop, length |
+/// | client left: waiting, in prefill, in the stream | 499 | yes | abort |
+/// | client left or stopped reading with the text complete | 499 | no | stop, length |
+/// | reader stopped for --write-stall | 499 | yes | abort |
+/// | cancelled by DELETE, or by the end of a drain | 503 * | yes | abort |
+/// | late: in the queue, before the first token, before the end | 503 * | yes | error |
+/// | failed step, no memory, bad numbers | 500, 503 * | yes | error |
+/// | refused by the engine for a deadline | 503 | yes | error, and rejected{deadline} |
+/// | refused before | 4xx, 503 | no | none; rejected{reason} if the engine refused |
+///
+/// * 200 if a stream had begun; its last event is the error. A preemption changes nothing.
 struct RequestEnd {
-  int status = 0;  ///< HTTP status; 0: the client left before a response began
-  std::int64_t prompt_tokens = 0;
-  std::int64_t generated_tokens = 0;
-  std::int64_t cached_tokens = 0;  ///< number of cached tokens of the first choice's prompt
-  PrefixMiss miss{};               ///< where and why the cached prefix ends
+  int status = kClientLeft;           ///< HTTP status
+  HttpError error{};                  ///< the response's error, if any
+  std::int64_t prompt_tokens = 0;     ///< lengths of the prompts
+  std::int64_t computed_tokens = 0;   ///< prompt tokens that steps computed
+  std::int64_t cached_tokens = 0;     ///< prompt tokens that were found in the cache
+  std::int64_t generated_tokens = 0;  ///< generated tokens, whether they were sent or not
+  PrefixMiss miss{};                  ///< where and why the first prompt's cached prefix ends
+  std::optional<double> first_token_seconds{};  ///< from submission; later prompts do not count
   double seconds = 0;
   bool is_cut = false;  ///< true if the generation was cut off
   Content request{};    ///< first `content_bytes_max` bytes of the request's body
@@ -111,8 +161,9 @@ class RequestHandler {
       const HttpRequest& /*request*/, const Admitted& /*admitted*/, Notify /*notify*/) {
     return HttpResponse{.status = 503};
   }
-  /// Returns the response to an unreadable request. `request`: null if the head was not read.
-  virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) = 0;
+  /// Returns the response to an unreadable request. `request` has what was read of it: at least the
+  /// client's address.
+  virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest& request) = 0;
   /// Returns the response to an admitted request for which the resource `what` is exhausted.
   virtual HttpResponse no_room(NoRoom /*what*/, const Admitted& /*admitted*/) {
     return {.status = 503};
@@ -136,8 +187,8 @@ class RequestHandler {
   virtual bool is_closing() const { return false; }
 };
 
-/// An admitted request that was read. Lives until the response is sent or has failed. The
-/// destructor calls the handler's `ended`.
+/// An admitted request that was read. Lives until the response is sent or has failed, and the
+/// engine has ended all choices. The destructor calls the handler's `ended`.
 class Exchange {
  public:
   /// All references must outlive this object. While this object lives, `is_answering` is

@@ -2,6 +2,9 @@
 #include "server/http/stream_writer.h"
 
 #include <algorithm>
+#include <new>
+
+#include "base/error.h"
 
 namespace ingot {
 
@@ -24,7 +27,9 @@ std::size_t bytes_of(const Delta& delta) {
 
 bool StreamWriter::collect() {
   bool any = false;
+  const std::size_t left_before = left_;
   for (std::size_t i = 0; i < running_.streams.size() && failed_ == nullptr; ++i) {
+    if (has_ended_[i]) continue;
     Stream& stream = running_.streams[i];
     // Another event follows only a full one. Deltas that arrive while an event is written wait for
     // the next round; otherwise a slow machine would send an event for every token.
@@ -34,12 +39,31 @@ bool StreamWriter::collect() {
       any = true;
       if (running_.stream) running_.writer->flush(i, events_);
     }
-    if (!has_ended_[i] && stream.finished()) {
+    if (stream.finished()) {
       end_choice(i, stream.outcome());
       any = true;
     }
   }
+  if (left_ < left_before && failed_ == nullptr && running_.later_choices > 0) begin_later();
   return any;
+}
+
+void StreamWriter::begin_later() {
+  try {
+    running_.begin_later(left_ - running_.later_choices);
+    // The engine is stopping or has failed, and the generation has no choice under way.
+    if (left_ == running_.later_choices) {
+      throw Error(ErrorCode::kUnavailable, "the server is being stopped");
+    }
+  } catch (const Error& error) {
+    never_begun_.finish = FinishReason::kError;
+    never_begun_.error = error;
+    failed_ = &never_begun_;
+  } catch (const std::bad_alloc&) {
+    never_begun_.finish = FinishReason::kError;
+    never_begun_.error = Error(ErrorCode::kDoesNotFit, "there is not enough memory");
+    failed_ = &never_begun_;
+  }
 }
 
 StreamWriter::Taken StreamWriter::take_deltas(std::size_t choice) {
@@ -52,15 +76,34 @@ StreamWriter::Taken StreamWriter::take_deltas(std::size_t choice) {
   return Taken::kFull;
 }
 
-void StreamWriter::end_choice(std::size_t choice, const Outcome& outcome) {
+bool StreamWriter::drop_rest() {
+  for (std::size_t i = 0; i < running_.streams.size(); ++i) {
+    if (has_ended_[i]) continue;
+    Stream& stream = running_.streams[i];
+    while (stream.try_next(delta_)) continue;
+    if (stream.finished()) count_end(i, stream.outcome());
+  }
+  return left_ == running_.later_choices;
+}
+
+void StreamWriter::count_end(std::size_t choice, const Outcome& outcome) {
   has_ended_[choice] = true;
   --left_;
-  end_.prompt_tokens = std::max(end_.prompt_tokens, outcome.prompt_tokens);
-  end_.generated_tokens += outcome.generated_tokens;
-  if (choice == 0) {
-    end_.cached_tokens = outcome.cached_tokens;
-    end_.miss = outcome.miss;
+  if (outcome.is_first_choice) {
+    end_.prompt_tokens += outcome.prompt_tokens;
+    end_.cached_tokens += outcome.cached_tokens;
   }
+  end_.computed_tokens += outcome.computed_tokens;
+  end_.generated_tokens += outcome.generated_tokens;
+  if (choice == 0) end_.miss = outcome.miss;
+  // The clocks of later choices start later than the request.
+  if (outcome.generated_tokens == 0 || choice >= first_choices_) return;
+  const double seconds = outcome.queue_seconds + outcome.prefill_seconds;
+  end_.first_token_seconds = std::min(end_.first_token_seconds.value_or(seconds), seconds);
+}
+
+void StreamWriter::end_choice(std::size_t choice, const Outcome& outcome) {
+  count_end(choice, outcome);
   if (outcome.finish == FinishReason::kError || outcome.finish == FinishReason::kCancelled) {
     failed_ = &outcome;
   } else {

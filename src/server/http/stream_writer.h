@@ -25,11 +25,16 @@ class StreamWriter {
         head_(std::move(head)),
         is_chunked_(is_chunked),
         content_bytes_max_(content_bytes_max),
-        has_ended_(running.streams.size()),
-        left_(running.streams.size()) {}
+        first_choices_(running.streams.size()),
+        has_ended_(running.streams.size() + running.later_choices),
+        left_(has_ended_.size()) {}
 
-  /// Takes the available deltas, up to some 64 KiB of events. False: no delta and no end came.
+  /// Takes the available deltas, up to some 64 KiB of events. Lets later choices begin in the place
+  /// of choices that ended. Returns false if no delta and no end came.
   bool collect();
+  /// For a generation that was cancelled: drops what the engine still delivers, and counts the
+  /// choices that have ended. Returns whether all choices that began have ended.
+  bool drop_rest();
   /// Whether all choices have ended.
   bool has_ended() const { return left_ == 0; }
   /// Returns the outcome of a choice that failed or was cancelled; null: no choice failed.
@@ -57,18 +62,22 @@ class StreamWriter {
 
   Taken take_deltas(std::size_t choice);
   void end_choice(std::size_t choice, const Outcome& outcome);
+  void count_end(std::size_t choice, const Outcome& outcome);
+  void begin_later();
 
   RunningGeneration& running_;
   RequestEnd& end_;
   std::string head_;
   bool is_chunked_;
   std::size_t content_bytes_max_;
+  std::size_t first_choices_;  ///< number of choices that began with the generation
   bool has_begun_ = false;
   std::string events_;
   std::vector<bool> has_ended_;  ///< whether each choice has ended
   std::size_t left_;             ///< number of choices that have not ended
   const Outcome* failed_ = nullptr;
-  Delta delta_;  ///< the newest delta; its memory is reused
+  Outcome never_begun_;  ///< outcome of a later choice that could not begin
+  Delta delta_;          ///< the newest delta; its memory is reused
 };
 
 }  // namespace ingot

@@ -37,15 +37,14 @@ class StreamWriterTest : public ::testing::Test {
 
   /// Begins a generation with this number of choices.
   StreamWriter begin(std::size_t choices, bool stream, bool is_chunked = false) {
-    const auto bell = std::make_shared<Doorbell>();
-    const auto clock = std::make_shared<const Clock>([] { return 0.0; });
-    for (std::size_t i = 0; i < choices; ++i) {
-      channels_.push_back(std::make_shared<Channel>(kDeltasMax, bell, clock));
-      running_.streams.emplace_back(i + 1, channels_.back());
-    }
+    for (std::size_t i = 0; i < choices; ++i) running_.streams.push_back(new_stream());
     running_.writer = std::make_unique<PlainWriter>();
     running_.stream = stream;
     return {running_, end_, "HEAD\n", is_chunked, 8};
+  }
+  Stream new_stream() {
+    channels_.push_back(std::make_shared<Channel>(kDeltasMax, bell_, clock_));
+    return {channels_.size(), channels_.back()};
   }
   void push(std::size_t choice, std::string text) {
     EXPECT_TRUE(channels_[choice]->push({.ids = {1}, .text = std::move(text), .logprobs = {}}));
@@ -53,11 +52,17 @@ class StreamWriterTest : public ::testing::Test {
   void end(std::size_t choice, FinishReason finish) {
     Outcome& outcome = channels_[choice]->outcome;
     outcome.finish = finish;
+    outcome.is_first_choice = choice == 0;
     outcome.prompt_tokens = 7;
+    outcome.computed_tokens = 3;
     outcome.generated_tokens = 2;
+    outcome.queue_seconds = 1;
+    outcome.prefill_seconds = choice == 0 ? 4 : 2;
     channels_[choice]->close();
   }
 
+  std::shared_ptr<Doorbell> bell_ = std::make_shared<Doorbell>();
+  std::shared_ptr<const Clock> clock_ = std::make_shared<const Clock>([] { return 0.0; });
   std::vector<std::shared_ptr<Channel>> channels_;
   RunningGeneration running_;
   RequestEnd end_;
@@ -108,7 +113,9 @@ TEST_F(StreamWriterTest, AChoiceEndsOnceAllItsDeltasAreTaken) {
   EXPECT_EQ(writer.take(true), "HEAD\n<0:a>[0][1].");
   EXPECT_EQ(end_.status, 200);
   EXPECT_EQ(end_.prompt_tokens, 7);
+  EXPECT_EQ(end_.computed_tokens, 6);
   EXPECT_EQ(end_.generated_tokens, 4);
+  EXPECT_EQ(end_.first_token_seconds, 3);
   EXPECT_EQ(end_.response.text, "<0:a>[0]") << "of a response the first bytes are logged";
   EXPECT_TRUE(end_.response.is_cut);
 }
@@ -134,6 +141,118 @@ TEST_F(StreamWriterTest, AFailureEndsTheGeneration) {
   EXPECT_FALSE(writer.has_events()) << "nothing comes of the other choice";
   writer.events() += "oh";
   EXPECT_EQ(writer.take(true), "HEAD\noh");
+}
+
+TEST_F(StreamWriterTest, ACutGenerationCountsWhatItTook) {
+  StreamWriter writer = begin(2, true);
+  end(0, FinishReason::kCancelled);
+  EXPECT_TRUE(writer.collect());
+  push(1, "b");
+  EXPECT_FALSE(writer.drop_rest()) << "the engine has not ended the other choice";
+  push(1, "c");
+  end(1, FinishReason::kCancelled);
+  EXPECT_TRUE(writer.drop_rest());
+  EXPECT_TRUE(writer.drop_rest()) << "each choice counts once";
+  EXPECT_EQ(end_.prompt_tokens, 7);
+  EXPECT_EQ(end_.computed_tokens, 6);
+  EXPECT_EQ(end_.generated_tokens, 4);
+  EXPECT_FALSE(writer.has_events());
+  EXPECT_EQ(end_.status, kClientLeft);
+}
+
+TEST_F(StreamWriterTest, LaterChoicesBeginWhereOthersEnd) {
+  running_.later_choices = 2;
+  std::vector<std::size_t> under_way;
+  running_.submit_later = [&](std::size_t count) {
+    under_way.push_back(count);
+    std::vector<Stream> begun;
+    begun.push_back(new_stream());
+    return begun;
+  };
+  StreamWriter writer = begin(2, true);
+  EXPECT_FALSE(writer.collect());
+  EXPECT_TRUE(under_way.empty());
+  end(1, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_EQ(under_way, (std::vector<std::size_t>{1}));
+  end(0, FinishReason::kStop);
+  end(2, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_EQ(under_way, (std::vector<std::size_t>{1, 0}));
+  EXPECT_FALSE(writer.has_ended());
+  push(3, "d");
+  end(3, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_TRUE(writer.has_ended());
+  writer.finish();
+  EXPECT_EQ(writer.take(true), "HEAD\n[1][0][2]<3:d>[3].");
+}
+
+TEST_F(StreamWriterTest, LaterChoicesAreCancelledWithTheOthers) {
+  running_.later_choices = 1;
+  running_.submit_later = [&](std::size_t) {
+    std::vector<Stream> begun;
+    begun.push_back(new_stream());
+    return begun;
+  };
+  StreamWriter writer = begin(1, true);
+  end(0, FinishReason::kStop);
+  running_.cancel();
+  EXPECT_TRUE(writer.collect());
+  EXPECT_TRUE(channels_[1]->is_cancelled());
+}
+
+TEST_F(StreamWriterTest, ACutGenerationDoesNotWaitForChoicesThatNeverBegan) {
+  running_.later_choices = 3;
+  StreamWriter writer = begin(2, true);
+  end(0, FinishReason::kCancelled);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_FALSE(writer.drop_rest()) << "one choice is under way";
+  end(1, FinishReason::kCancelled);
+  EXPECT_TRUE(writer.drop_rest());
+  EXPECT_FALSE(writer.has_ended());
+}
+
+TEST_F(StreamWriterTest, TheFirstTokenIsOfAChoiceThatBeganWithTheRequest) {
+  running_.later_choices = 1;
+  running_.submit_later = [&](std::size_t) {
+    std::vector<Stream> begun;
+    begun.push_back(new_stream());
+    return begun;
+  };
+  StreamWriter writer = begin(1, true);
+  end(0, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  end(1, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_TRUE(writer.has_ended());
+  EXPECT_EQ(end_.first_token_seconds, 5) << "the later choice's own time was 3";
+}
+
+TEST_F(StreamWriterTest, AFailureOfALaterChoiceEndsTheGeneration) {
+  running_.later_choices = 1;
+  running_.submit_later = [](std::size_t) -> std::vector<Stream> {
+    throw Error(ErrorCode::kInvalid, "max_tokens: too many");
+  };
+  StreamWriter writer = begin(1, true);
+  end(0, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  ASSERT_NE(writer.failed(), nullptr);
+  EXPECT_EQ(writer.failed()->error->message(), "max_tokens: too many");
+}
+
+TEST_F(StreamWriterTest, LaterChoicesOfAStoppingEngineAreUnavailable) {
+  running_.later_choices = 1;
+  running_.submit_later = [](std::size_t) { return std::vector<Stream>(); };
+  StreamWriter writer = begin(2, true);
+  end(0, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_EQ(writer.failed(), nullptr) << "one choice is under way";
+  end(1, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  ASSERT_NE(writer.failed(), nullptr);
+  EXPECT_EQ(writer.failed()->finish, FinishReason::kError);
+  EXPECT_EQ(writer.failed()->error->code(), ErrorCode::kUnavailable);
 }
 
 TEST_F(StreamWriterTest, ABodyIsWrittenAtTheEnd) {

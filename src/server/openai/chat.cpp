@@ -26,13 +26,14 @@ struct ChatForm {
 class ChatWriter final : public ChoicesWriter {
  public:
   ChatWriter(const Service& service, ChatForm form, std::string head, std::string once,
-             const ReplyText& reply, std::size_t choices)
-      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices),
+             const ReplyText& reply, std::size_t choices, std::int64_t prompt_tokens)
+      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices, prompt_tokens),
         service_(service),
         form_(form),
         choices_(choices, Choice{.reply = reply}) {}
 
   void add_delta(std::size_t number, const Delta& delta) override {
+    count(delta);
     Choice& choice = choices_[number];
     choice.reply.add(delta);
     if (form_.token_ids) {
@@ -142,35 +143,38 @@ std::int32_t read_logprobs(Params& params) {
 Reply chat_completions(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.check_model(params.take("model"));
+  const std::string model = call.service.read_model(params);
   ChatForm form{.stream = read_stream(params)};
-  GenerationPrompt prompt;
+  Generation generation;
+  Request& request = generation.request;
   ChatPrompt chat = read_chat(params, call.service);
   const ReplyText reply(chat);
-  prompt.request.prompt = std::move(chat.ids);
-  read_fields(params, call, prompt.request, place::kChat);
+  request.prompt = std::move(chat.ids);
+  read_fields(params, call, request, place::kChat);
   read_unsupported(params);
-  prompt.request.sampling.logprobs = read_logprobs(params);
-  form.logprobs = prompt.request.sampling.logprobs >= 0;
-  read_max_tokens(params, call, prompt.request, place::kChat);
-  prompt.choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
+  params.refuse("suffix", "is not supported");
+  request.sampling.logprobs = read_logprobs(params);
+  form.logprobs = request.sampling.logprobs >= 0;
+  read_max_tokens(params, call, request, place::kChat);
+  generation.choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
   form.token_ids = params.flag("return_token_ids").value_or(false);
   std::string once;
   if (form.token_ids) {
-    once = cat(",\"prompt_token_ids\":", ids_json(prompt.request.prompt).dump());
+    once = cat(",\"prompt_token_ids\":", ids_json(request.prompt).dump());
   }
   if (params.flag("echo").value_or(false)) throw invalid_request("echo", "echo can only be false");
+  const Json seed = used_seed(params, request);
   params.finish();
   once += warnings_member(params.warnings());
-  Generation generation;
   generation.stream = form.stream.stream;
-  const auto choices = to_size(prompt.choices);
-  generation.prompts.push_back(std::move(prompt));
+  const auto choices = to_size(generation.choices);
+  const std::int64_t prompt_tokens = std::ssize(request.prompt);
+  generation.add_prompt();
   std::string head = response_head_json(
-      call.service, cat("chatcmpl-", call.id),
-      form.stream.stream ? "chat.completion.chunk" : "chat.completion", Service::now());
+      call.service, model, cat("chatcmpl-", call.id),
+      form.stream.stream ? "chat.completion.chunk" : "chat.completion", Service::now(), seed);
   generation.writer = std::make_unique<ChatWriter>(call.service, form, std::move(head),
-                                                   std::move(once), reply, choices);
+                                                   std::move(once), reply, choices, prompt_tokens);
   return generation;
 }
 

@@ -19,7 +19,11 @@ void ChoicesWriter::begin_chunk(std::string& out) {
 }
 
 void ChoicesWriter::end_chunk(std::string& out) const {
-  out += stream_.include_usage ? "],\"usage\":null}" : "]}";
+  if (stream_.usage_in_chunks) {
+    out += cat("],\"usage\":", so_far_.json_so_far(), "}");
+  } else {
+    out += stream_.include_usage ? "],\"usage\":null}" : "]}";
+  }
   out += kEventEnd;
 }
 

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "server/common/common_params.h"
 #include "server/common/response_json.h"
@@ -22,9 +22,16 @@ class ChoicesWriter : public ResponseWriter {
 
  protected:
   /// `head` comes from `response_head_json`. `once`: more JSON members for the whole
-  /// response or for a stream's first chunk. A comma precedes each member.
-  ChoicesWriter(std::string head, std::string once, StreamParams stream, std::size_t choices)
-      : head_(std::move(head)), once_(std::move(once)), stream_(stream), choices_(choices) {}
+  /// response or for a stream's first chunk. A comma precedes each member. `prompt_tokens`: tokens
+  /// of all prompts.
+  ChoicesWriter(std::string head, std::string once, StreamParams stream, std::size_t choices,
+                std::int64_t prompt_tokens)
+      : head_(std::move(head)), once_(std::move(once)), stream_(stream), choices_(choices) {
+    so_far_.prompt_tokens = prompt_tokens;
+  }
+
+  /// Counts a delta's tokens, for the usage of chunks.
+  void count(const Delta& delta) { so_far_.completion_tokens += std::ssize(delta.ids); }
 
   /// `begin_chunk` appends a chunk's text before the choice, `end_chunk` the text after the choice.
   void begin_chunk(std::string& out);
@@ -43,6 +50,7 @@ class ChoicesWriter : public ResponseWriter {
   std::string once_;
   StreamParams stream_;
   std::size_t choices_;
+  Usage so_far_;  ///< tokens of all choices that `count` has seen
 };
 
 /// Returns the JSON value of "finish_reason"; "null" if `finish` is empty (a choice that runs).

@@ -17,8 +17,8 @@ namespace ingot {
 
 namespace {
 
-/// Maximum prompts of one request. Each counts as a request in the queue, as choices do.
-constexpr std::int32_t kPromptsMax = kChoicesMax;
+/// Maximum prompts of one request. The engine gets a few of them at once.
+constexpr std::int32_t kPromptsMax = 256;
 
 /// The parts of a request that shape its response.
 struct CompletionForm {
@@ -26,7 +26,9 @@ struct CompletionForm {
   std::int32_t logprobs = -1;
   bool echo = false;
   bool token_ids = false;
-  std::size_t choices = 1;  ///< choices of each prompt
+  bool special = false;            ///< names of special tokens in the prompts' texts are tokens
+  std::size_t choices = 1;         ///< choices of each prompt
+  std::int64_t prompt_tokens = 0;  ///< tokens of all prompts
   /// Ids of each prompt, if they are echoed or shown.
   std::vector<std::vector<std::int32_t>> prompt_ids{};
   std::vector<std::string> prompt_texts{};
@@ -35,13 +37,14 @@ struct CompletionForm {
 /// Log-probabilities in the form of completions: parallel arrays.
 class LogprobLists {
  public:
-  /// A token and its log-probability; none for the first token of a prompt.
+  /// Adds a token and its log-probability, null for the first token of a prompt. `shows_control`:
+  /// if the token is a control token, the choice's text has the token's name.
   void add(const Service& service, std::int32_t id, const TokenLogprobs* logprobs,
-           bool is_first = false) {
+           bool is_first = false, bool shows_control = false) {
     std::string text = token_text(service, id);
     tokens_.push(text);
     offsets_.push(static_cast<std::int64_t>(offset_));
-    offset_ += characters_of(service, id, is_first);
+    offset_ += characters_of(service, id, is_first, shows_control);
     if (logprobs == nullptr) {
       values_.push(Json());
       top_.push(Json());
@@ -70,11 +73,13 @@ class LogprobLists {
 
  private:
   /// Characters that a token adds to the text. A split character counts at its first token.
-  std::size_t characters_of(const Service& service, std::int32_t id, bool is_first) {
+  std::size_t characters_of(const Service& service, std::int32_t id, bool is_first,
+                            bool shows_control) {
     if (!service.has_tokenizer()) return 0;
     if (!text_)
       text_.emplace(service.tokenizer(), DetokenizeOptions{.strip_leading_space = is_first});
-    const std::string_view bytes = text_->next_bytes(id);
+    const bool is_name = shows_control && service.tokenizer().type(id) == TokenType::kControl;
+    const std::string_view bytes = is_name ? service.piece(id) : text_->next_bytes(id);
     return to_size(
         std::count_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0xC0) != 0x80; }));
   }
@@ -91,12 +96,13 @@ class CompletionWriter final : public ChoicesWriter {
  public:
   CompletionWriter(const Service& service, CompletionForm form, std::string head, std::string once,
                    std::size_t choices)
-      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices),
+      : ChoicesWriter(std::move(head), std::move(once), form.stream, choices, form.prompt_tokens),
         service_(service),
         form_(std::move(form)),
         choices_(choices) {}
 
   void add_delta(std::size_t number, const Delta& delta) override {
+    count(delta);
     Choice& choice = choices_[number];
     choice.text += delta.text;
     if (form_.token_ids) {
@@ -132,10 +138,14 @@ class CompletionWriter final : public ChoicesWriter {
 
   void add_prompt_scores(std::size_t number, const Outcome& outcome) {
     const std::vector<std::int32_t>& ids = form_.prompt_ids[prompt_of(number)];
+    // The tokenizer may have added the first token.
+    const bool shows_first =
+        form_.prompt_texts[prompt_of(number)].starts_with(service_.piece(ids.front()));
     const std::size_t first = ids.size() - outcome.prompt_logprobs.size();
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const TokenLogprobs* scores = i < first ? nullptr : &outcome.prompt_logprobs[i - first];
-      choices_[number].lists.add(service_, ids[i], scores, i == 0);
+      const bool shows_control = form_.special && (i > 0 || shows_first);
+      choices_[number].lists.add(service_, ids[i], scores, i == 0, shows_control);
     }
   }
 
@@ -179,47 +189,60 @@ std::string text_of(const ReadPrompt& prompt, const Service& service) {
   return prompt.text != nullptr ? *prompt.text : detokenize(service.tokenizer(), prompt.ids);
 }
 
+/// How to encode the prompts. Texts around a gap are plain text, unless `special` is true.
+PromptForm read_prompt_form(Params& params, const Call& call) {
+  PromptForm form{.suffix = params.text("suffix", call.http.body.size()).value_or("")};
+  const bool special = params.flag("special").value_or(form.suffix.empty());
+  form.use = special ? TextUse::kPrompt : TextUse::kPlainPrompt;
+  return form;
+}
+
 }  // namespace
 
 Reply completions(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   Service& service = call.service;
-  service.check_model(params.take("model"));
+  const std::string model = service.read_model(params);
   CompletionForm form{.stream = read_stream(params)};
-  auto prompts = read_prompts(params, "prompt", kPromptsMax, service);
-  Request common;
+  const PromptForm prompt_form = read_prompt_form(params, call);
+  auto prompts = read_prompts(params, "prompt", kPromptsMax, service, prompt_form);
+  form.special = prompt_form.use == TextUse::kPrompt && prompts.front().text != nullptr;
+  Generation generation;
+  Request& common = generation.request;
   read_fields(params, call, common, place::kCompletions);
   read_unsupported(params);
   form.echo = params.flag("echo").value_or(false);
+  if (form.echo && !prompt_form.suffix.empty()) {
+    throw invalid_request("echo", "echo cannot be combined with suffix");
+  }
   form.token_ids = params.flag("return_token_ids").value_or(false);
   form.logprobs = static_cast<std::int32_t>(params.whole("logprobs", 0, kLogprobsMax).value_or(-1));
   common.sampling.logprobs = form.logprobs;
-  const auto choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
-  form.choices = to_size(choices);
+  generation.choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
+  form.choices = to_size(generation.choices);
   if (form.echo && form.logprobs >= 0) {
     // The scores need every row of the prompt to be computed.
     common.prompt_logprobs = form.logprobs;
     common.reads_cache = false;
   }
-  Generation generation;
   generation.stream = form.stream.stream;
+  const bool ignore_eos = common.ignore_eos;
   for (ReadPrompt& read : prompts) {
-    GenerationPrompt prompt{.request = common, .choices = choices};
-    prompt.request.prompt = read.ids;
-    read_max_tokens(params, call, prompt.request, place::kCompletions, form.echo ? 0 : 1);
-    // Evaluation harnesses expect scores for as many tokens as they ask for, including end tokens.
-    if (form.echo && form.logprobs >= 0 && prompt.request.max_tokens <= 1) {
-      prompt.request.ignore_eos = true;
-    }
+    form.prompt_tokens += std::ssize(read.ids);
     if (form.echo) form.prompt_texts.push_back(text_of(read, service));
-    form.prompt_ids.push_back(std::move(read.ids));
-    generation.prompts.push_back(std::move(prompt));
+    if (form.echo || form.token_ids) form.prompt_ids.push_back(read.ids);
+    common.prompt = std::move(read.ids);
+    read_max_tokens(params, call, common, place::kCompletions, form.echo ? 0 : 1);
+    // Evaluation harnesses expect scores for as many tokens as they ask for, including end tokens.
+    common.ignore_eos = ignore_eos || (form.echo && form.logprobs >= 0 && common.max_tokens <= 1);
+    generation.add_prompt();
   }
+  const Json seed = used_seed(params, common);
   params.finish();
-  std::string head =
-      response_head_json(service, cat("cmpl-", call.id), "text_completion", Service::now());
-  const std::size_t all = form.prompt_ids.size() * form.choices;
+  std::string head = response_head_json(service, model, cat("cmpl-", call.id), "text_completion",
+                                        Service::now(), seed);
+  const std::size_t all = generation.prompts.size() * form.choices;
   generation.writer = std::make_unique<CompletionWriter>(service, std::move(form), std::move(head),
                                                          warnings_member(params.warnings()), all);
   return generation;

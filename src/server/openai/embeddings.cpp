@@ -19,8 +19,11 @@ namespace ingot {
 
 namespace {
 
-/// Maximum inputs of one request; each becomes a request of the engine.
-constexpr std::int32_t kInputsMax = 256;
+/// Maximum inputs of one request. OpenAI's clients send up to 2,048 inputs. The engine gets a few
+/// of them at once.
+constexpr std::int32_t kInputsMax = kResponseChoicesMax;
+/// Maximum floats in a response: about 200 MB of text, at 12 bytes each.
+constexpr std::int64_t kEmbeddingFloatsMax = std::int64_t{1} << 24;
 
 static_assert(std::endian::native == std::endian::little, "base64 holds little-endian floats");
 
@@ -73,10 +76,16 @@ class EmbeddingWriter final : public ResponseWriter {
   }
 
   void finish(std::string& out) override {
+    constexpr std::size_t kFrameBytes = 64;  // beside each embedding
+    std::size_t bytes = kFrameBytes;
+    for (const std::string& embedding : embeddings_) bytes += embedding.size() + kFrameBytes;
+    out.reserve(bytes);
     out = "{\"object\":\"list\",\"data\":[";
     for (std::size_t i = 0; i < embeddings_.size(); ++i) {
-      out += cat(i > 0 ? "," : "", "{\"object\":\"embedding\",\"index\":", i,
-                 ",\"embedding\":", embeddings_[i], "}");
+      out += cat(i > 0 ? "," : "", "{\"object\":\"embedding\",\"index\":", i, ",\"embedding\":");
+      // Freed at once: a large response must not be in memory twice.
+      out += std::exchange(embeddings_[i], {});
+      out += '}';
     }
     out +=
         cat("],\"model\":", json_string(model_), ",\"usage\":{\"prompt_tokens\":", prompt_tokens_,
@@ -110,25 +119,34 @@ void check_dimensions(Params& params, std::int64_t size) {
 
 }  // namespace
 
+void check_embeddings_size(std::size_t inputs, std::int64_t hidden) {
+  const std::int64_t inputs_max = kEmbeddingFloatsMax / hidden;
+  if (static_cast<std::int64_t>(inputs) <= inputs_max) return;
+  throw invalid_request("input", cat("input has ", inputs, " entries, possible are ", inputs_max,
+                                     " embeddings of ", hidden, " floats"));
+}
+
 Reply embeddings(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   Service& service = call.service;
-  service.check_model(params.take("model"));
-  Request common;
-  common.hidden = HiddenRows::kLast;
-  read_fields(params, call, common, place::kEmbeddings);
+  std::string model = service.read_model(params);
+  Generation generation;
+  generation.request.hidden = HiddenRows::kLast;
+  read_fields(params, call, generation.request, place::kEmbeddings);
   const bool base64 = read_is_base64(params);
   check_dimensions(params, service.limits().hidden);
   params.ignore_text("user", 256, "it changes nothing here");
-  Generation generation;
-  for (ReadPrompt& read : read_prompts(params, "input", kInputsMax, service)) {
-    generation.prompts.push_back({.request = common});
-    generation.prompts.back().request.prompt = std::move(read.ids);
+  const PromptForm form{.use = TextUse::kInput};
+  std::vector<ReadPrompt> inputs = read_prompts(params, "input", kInputsMax, service, form);
+  check_embeddings_size(inputs.size(), service.limits().hidden);
+  for (ReadPrompt& read : inputs) {
+    generation.request.prompt = std::move(read.ids);
+    generation.add_prompt();
   }
   params.finish();
-  generation.writer = std::make_unique<EmbeddingWriter>(
-      service.options().model_name, params.warnings(), base64, generation.prompts.size());
+  generation.writer = std::make_unique<EmbeddingWriter>(std::move(model), params.warnings(), base64,
+                                                        generation.prompts.size());
   return generation;
 }
 

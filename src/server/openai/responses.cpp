@@ -1,10 +1,12 @@
-// POST /v1/responses: reads the request; nothing is stored.
+// POST /v1/responses and /v1/responses/input_tokens: reads the requests; nothing is stored.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/common_params.h"
+#include "server/common/message_text.h"
 #include "server/openai/endpoints.h"
 #include "server/openai/responses_input.h"
 #include "server/openai/responses_writer.h"
@@ -18,6 +20,7 @@ constexpr std::size_t kIncludesMax = 16;
 constexpr std::size_t kMetadataMax = 16;
 constexpr std::size_t kMetadataBytesMax = 512;
 constexpr std::size_t kNameBytesMax = 256;
+constexpr std::int64_t kToolCallsMax = std::numeric_limits<std::int32_t>::max();
 
 /// Refuses members that continue a stored response; `store` has no effect.
 void read_stored(Params& params) {
@@ -48,10 +51,11 @@ bool read_include(Params& params) {
     throw invalid_request("include", cat("include has more than ", kIncludesMax, " entries"));
   }
   bool has_logprobs = false;
-  for (const Json& entry : *include->as_array()) {
+  for (std::size_t i = 0; i < include->as_array()->size(); ++i) {
+    const Json& entry = (*include->as_array())[i];
     const std::string* name = entry.as_string();
     if (name == nullptr) {
-      throw invalid_request("include", cat("include holds ", entry.kind(), ", expected strings"));
+      refuse_at(entry_place("include", i), cat("is ", entry.kind(), ", expected a string"));
     }
     if (*name == kLogprobs) {
       has_logprobs = true;
@@ -80,9 +84,8 @@ Json read_metadata(Params& params) {
     const bool fits = value.as_string() != nullptr && name.size() <= kMetadataBytesMax &&
                       value.as_string()->size() <= kMetadataBytesMax;
     if (!fits) {
-      throw invalid_request("metadata",
-                            cat("metadata holds something that is no string of at most ",
-                                kMetadataBytesMax, " bytes"));
+      refuse_at(cat("metadata[\"", printable(name, 32), "\"]"),
+                cat("is no name and string of at most ", kMetadataBytesMax, " bytes each"));
     }
   }
   return *metadata;
@@ -90,21 +93,30 @@ Json read_metadata(Params& params) {
 
 void read_rest(Params& params) {
   refuse_constraints(params);
+  params.refuse("suffix", "is not supported");
   params.whole("n", 1, 1);
   read_tools(params);
-  params.one_of("service_tier", {"auto", "default"});
+  read_service_tier(params, {"auto", "default"});
   if (params.one_of("truncation", {"auto", "disabled"}) == "auto") {
     params.warn("truncation", "ignored", "prompts that are too long are refused");
   }
-  for (const std::string_view name : {"moderation", "image", "access_programs", "max_tool_calls",
-                                      "context_management", "background_options", "best_of"}) {
+  for (const std::string_view name :
+       {"moderation", "image", "access_programs", "background_options"}) {
     params.refuse(name, "is not supported");
+  }
+  if (params.array("context_management") != nullptr) {
+    params.warn("context_management", "ignored", "conversations are used as they are sent");
+  }
+  if (params.whole("max_tool_calls", 1, kToolCallsMax)) {
+    params.warn("max_tool_calls", "ignored", "there are no tools");
   }
   for (const std::string_view name :
        {"safety_identifier", "prompt_cache_key", "prompt_cache_retention"}) {
     params.ignore_text(name, kNameBytesMax, "it changes nothing here");
   }
-  params.ignore_object("prompt_cache_options", "it changes nothing here");
+  for (const std::string_view name : {"prompt_cache_options", "client_metadata"}) {
+    params.ignore_object(name, "it changes nothing here");
+  }
 }
 
 /// The member as it was sent, or null.
@@ -143,33 +155,69 @@ Json repeated_members(Params& params, const Request& request) {
   return j;
 }
 
+/// The model's name, and whether the response is a stream.
+ResponseForm read_form(Params& params, const Call& call) {
+  ResponseForm form{.id = call.id, .model = call.service.read_model(params)};
+  const StreamParams stream = read_stream(params);
+  form.stream = stream.stream;
+  if (stream.usage_in_chunks) {
+    params.warn("stream_options.continuous_usage_stats", "ignored", "the last event has the usage");
+  }
+  return form;
+}
+
+/// Reads the members that do not change the prompt, except the limit on tokens.
+void read_options(Params& params, const Call& call, Request& request) {
+  read_fields(params, call, request, place::kResponses);
+  read_text_format(params);
+  read_rest(params);
+  request.sampling.logprobs = read_top_logprobs(params);
+}
+
 }  // namespace
 
 Reply responses(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.check_model(params.take("model"));
-  ResponseForm form{.id = call.id, .created = Service::now()};
-  form.stream = read_stream(params).stream;
+  ResponseForm form = read_form(params, call);
+  form.created = Service::now();
   read_stored(params);
-  GenerationPrompt prompt;
-  ChatPrompt chat = read_response_input(params, call.service);
+  Generation generation;
+  Request& request = generation.request;
+  ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kContext);
   const ReplyText reply(chat);
-  prompt.request.prompt = std::move(chat.ids);
-  read_fields(params, call, prompt.request, place::kResponses);
-  read_text_format(params);
-  read_rest(params);
-  prompt.request.sampling.logprobs = read_top_logprobs(params);
-  form.logprobs = prompt.request.sampling.logprobs >= 0;
-  read_max_tokens(params, call, prompt.request, place::kResponses);
-  form.repeated = repeated_members(params, prompt.request);
+  request.prompt = std::move(chat.ids);
+  read_options(params, call, request);
+  form.logprobs = request.sampling.logprobs >= 0;
+  read_max_tokens(params, call, request, place::kResponses);
+  form.repeated = repeated_members(params, request);
+  form.seed = used_seed(params, request);
   params.finish();
   form.warnings = params.warnings();
-  Generation generation;
   generation.stream = form.stream;
-  generation.prompts.push_back(std::move(prompt));
+  generation.add_prompt();
   generation.writer = responses_writer(call.service, std::move(form), reply);
   return generation;
+}
+
+/// Takes every request that `responses` takes, and prompts of any length.
+Reply count_response_tokens(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  read_form(params, call);
+  read_stored(params);
+  const ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kAny);
+  Request request;
+  read_options(params, call, request);
+  const RequestField& limit = *find_field("max_output_tokens", place::kResponses);
+  const FieldRange range = range_at(limit, place::kResponses);
+  read_limit(params, limit.name, 1, static_cast<std::int64_t>(range.high));
+  repeated_members(params, request);
+  params.finish();
+  Json j =
+      json_object({{"object", "response.input_tokens"}, {"input_tokens", std::ssize(chat.ids)}});
+  if (!params.warnings().is_null()) j.set("warnings", params.warnings());
+  return HttpResponse{.body = j.dump()};
 }
 
 }  // namespace ingot

@@ -16,10 +16,23 @@ Json message(std::string_view role, std::string text) {
   return json_object({{"role", role}, {"content", std::move(text)}});
 }
 
+/// Messages, and the member from which each comes.
+struct NamedMessages {
+  Json messages = Json::array();
+  std::vector<std::string> names{};
+
+  void add(std::string name, Json message) {
+    messages.push(std::move(message));
+    names.push_back(std::move(name));
+  }
+};
+
 /// Collects messages in the order of the items. An assistant's reasoning is an item of its own, and
 /// belongs to the message after it.
 class Items {
  public:
+  explicit Items(NamedMessages& out) : out_(out) {}
+
   void add(const std::string& place, const Json& item) {
     if (item.as_object() == nullptr) {
       refuse_at(place, cat("is ", item.kind(), ", expected an object"));
@@ -37,9 +50,9 @@ class Items {
     }
   }
 
-  Json take() {
-    if (!reasoning_.empty()) push(message("assistant", {}));
-    return std::move(messages_);
+  /// Adds the reasoning that no message follows.
+  void finish(const std::string& place) {
+    if (!reasoning_.empty()) push(place, message("assistant", {}));
   }
 
  private:
@@ -57,7 +70,8 @@ class Items {
         message_role(place, item, {"user", "assistant", "system", "developer"});
     const Json* content = item.find("content");
     if (content == nullptr) refuse_at(place, "has no content");
-    push(message(role, message_text(place, *content, {"input_text", "output_text", "text"})));
+    push(place, message(role, message_text(cat(place, ".content"), *content,
+                                           {"input_text", "output_text", "text"})));
   }
 
   void add_reasoning(const std::string& place, const Json& item) {
@@ -65,27 +79,25 @@ class Items {
     if (content == nullptr || content->is_null()) {
       refuse_at(place, "is reasoning without its content: it is kept nowhere else");
     }
-    add_line(reasoning_, message_text(place, *content, {"reasoning_text"}));
+    add_line(reasoning_, message_text(cat(place, ".content"), *content, {"reasoning_text"}));
   }
 
-  void push(Json message) {
+  void push(const std::string& place, Json message) {
     if (*message.find("role")->as_string() == "assistant" && !reasoning_.empty()) {
       message.set("reasoning_content", std::exchange(reasoning_, {}));
     }
-    messages_.push(std::move(message));
+    out_.add(place, std::move(message));
   }
 
-  Json messages_ = Json::array();
+  NamedMessages& out_;
   std::string reasoning_;
 };
 
-Json read_messages(Params& params) {
+void read_items(Params& params, NamedMessages& out) {
   const Json* input = params.take("input");
   if (input == nullptr) throw invalid_request("input", "input is missing");
-  Json messages = Json::array();
   if (const std::string* text = input->as_string()) {
-    messages.push(message("user", *text));
-    return messages;
+    return out.add("input", message("user", *text));
   }
   const Json::Array* all = input->as_array();
   if (all == nullptr) {
@@ -97,9 +109,9 @@ Json read_messages(Params& params) {
     throw invalid_request(
         "input", cat("input has ", all->size(), " entries, possible are 1 to ", kMessagesMax - 1));
   }
-  Items items;
-  for (std::size_t i = 0; i < all->size(); ++i) items.add(cat("input[", i, "]"), (*all)[i]);
-  return items.take();
+  Items items(out);
+  for (std::size_t i = 0; i < all->size(); ++i) items.add(entry_place("input", i), (*all)[i]);
+  items.finish(entry_place("input", all->size() - 1));
 }
 
 void read_reasoning(Params& params, ChatArguments& arguments) {
@@ -112,18 +124,19 @@ void read_reasoning(Params& params, ChatArguments& arguments) {
 
 }  // namespace
 
-ChatPrompt read_response_input(Params& params, const Service& service) {
-  Json messages = Json::array();
+ChatPrompt read_response_input(Params& params, const Service& service, PromptRoom room) {
+  NamedMessages all;
   if (auto instructions = params.text("instructions", SIZE_MAX)) {
-    messages.push(message("system", std::move(*instructions)));
+    all.add("instructions", message("system", std::move(*instructions)));
   }
-  const Json input = read_messages(params);
-  for (const Json& entry : *input.as_array()) messages.push(entry);
+  read_items(params, all);
   ChatArguments arguments(params, service);
   read_reasoning(params, arguments);
-  Json chat = json_object({{"messages", normalised_messages(messages, service)},
-                           {"chat_template_kwargs", arguments.values()}});
-  return encode_chat(chat, service, "input", PromptRoom::kContext);
+  const Json chat = json_object({{"messages", normalised_messages(all.messages)},
+                                 {"chat_template_kwargs", arguments.values()}});
+  const auto name_of = [&](std::size_t number) { return all.names[number]; };
+  const ChatNames names{.param = "input", .name_of = name_of};
+  return encode_chat(params, chat, service, names, room);
 }
 
 }  // namespace ingot

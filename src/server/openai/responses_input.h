@@ -14,6 +14,6 @@ namespace ingot {
 /// Makes the prompt from `input`, `instructions`, `reasoning` and `chat_template_kwargs`.
 ///
 /// Errors: ApiError that names the JSON member; context_length_exceeded for a too long prompt.
-ChatPrompt read_response_input(Params& params, const Service& service);
+ChatPrompt read_response_input(Params& params, const Service& service, PromptRoom room);
 
 }  // namespace ingot

@@ -183,10 +183,11 @@ class ResponsesWriter final : public ResponseWriter {
                           {"completed_at", status_ == "completed" ? Json(Service::now()) : Json()},
                           {"error", error_},
                           {"incomplete_details", incomplete_details()},
-                          {"model", service_.options().model_name},
+                          {"model", form_.model},
                           {"output", closed_}});
     for (const auto& [name, value] : *form_.repeated.as_object()) j.set(name, value);
     j.set("usage", has_ended ? usage() : Json());
+    j.set("seed", form_.seed);
     if (!form_.warnings.is_null()) j.set("warnings", form_.warnings);
     return j;
   }

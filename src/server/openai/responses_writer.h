@@ -15,10 +15,12 @@ namespace ingot {
 /// Values of a request that its response needs.
 struct ResponseForm {
   std::string id;  ///< the request's id; the ids of the response and of its items end in this id
+  std::string model{};  ///< the model's name in the response
   std::int64_t created = 0;
   bool stream = false;
   bool logprobs = false;
   Json repeated = Json::object();  ///< members of the request that the response repeats
+  Json seed{};                     ///< the seed that was sent or drawn
   Json warnings{};
 };
 

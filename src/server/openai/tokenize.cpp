@@ -15,7 +15,8 @@ namespace ingot {
 
 namespace {
 
-/// Any number of tokens, from `prompt`, or from `messages` through the chat template.
+/// Returns the tokens of `prompt`, as in completions, or of `messages`, through the chat template.
+/// Any number of tokens is valid.
 std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
   if (params.has("messages")) {
     if (params.has("prompt")) {
@@ -33,9 +34,10 @@ std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
   if (prompt->as_string() == nullptr) {
     throw invalid_request("prompt", cat("prompt is ", prompt->kind(), ", expected a string"));
   }
-  const bool special = params.flag("add_special_tokens").value_or(true);
-  return as_api(
-      [&] { return service.tokenizer().encode(*prompt->as_string(), {.add_special = special}); });
+  const std::string& text = *prompt->as_string();
+  const bool parses = params.flag("special").value_or(true);
+  const bool adds = params.flag("add_special_tokens").value_or(true);
+  return as_api([&] { return service.tokenizer().encode_prompt(text, parses, adds); });
 }
 
 /// A JSON array, written directly: a text of megabytes has millions of tokens.
@@ -75,7 +77,7 @@ Reply tokenize(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   const Service& service = call.service;
-  service.check_model(params.take("model"));
+  service.read_model(params);
   const auto ids = read_tokens(params, service);
   const bool texts = params.flag("return_token_strs").value_or(false);
   params.finish();
@@ -92,7 +94,7 @@ Reply detokenize(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   const Service& service = call.service;
-  service.check_model(params.take("model"));
+  service.read_model(params);
   const Json* tokens = params.take("tokens");
   if (tokens == nullptr || tokens->as_array() == nullptr) {
     throw invalid_request("tokens", "tokens has to be an array of token ids");
@@ -127,7 +129,7 @@ Reply tokenizer_info(const Call& call) {
 Reply apply_template(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.check_model(params.take("model"));
+  call.service.read_model(params);
   const MarkedText text = render_chat(params, call.service);
   params.finish();
   return prompt_response(text.bytes, params);

@@ -7,8 +7,8 @@ namespace ingot {
 
 /// GET /props: describes the model, the options and the chat template.
 Reply props(const Call& call);
-/// GET /: returns a short text about this server.
-Reply front(const Call& call);
+/// GET /version: returns the program's version.
+Reply version(const Call& call);
 /// GET /health: tells whether the server accepts new work.
 Reply health(const Call& call);
 /// GET /livez: tells whether the engine works. If not, the process should be restarted.

@@ -2,7 +2,6 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
-#include <sstream>
 
 #include "backend/batch.h"
 #include "base/system_memory.h"
@@ -92,7 +91,7 @@ void add_blocks_and_steps(Families& out, const EngineCounts& c) {
 }
 
 void add_totals(Families& out, const EngineCounts& c) {
-  out.counter("vllm:prompt_tokens_total", "Tokens of prompts", c.prompt_tokens);
+  out.counter("vllm:prompt_tokens_total", "Tokens of prompts, cached or computed", c.prompt_tokens);
   out.counter("vllm:generation_tokens_total", "Tokens generated", c.generation_tokens);
   out.counter("vllm:num_preemptions_total", "Times that a request was preempted", c.preemptions);
   for (const FinishReason reason : {FinishReason::kStop, FinishReason::kLength,

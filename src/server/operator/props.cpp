@@ -1,7 +1,6 @@
-// GET /props and GET /: the model, the options and the version.
-#include "base/text.h"
+// GET /props and GET /version: the model, the options and the program's version.
 #include "load/json_object.h"
-#include "server/common/response_json.h"
+#include "server/common/service.h"
 #include "server/operator/endpoints.h"
 
 namespace ingot {
@@ -16,18 +15,14 @@ Reply props(const Call& call) {
                            {"max_model_len", service.context()},
                            {"vocab_size", service.limits().vocab},
                            {"embedding_size", service.limits().hidden},
-                           {"end_token_ids", ids_json(service.end_ids())},
+                           {"end_tokens", service.end_tokens()},
                            {"settings", service.options().settings},
                            {"chat_template", source == nullptr ? Json() : Json(*source)}})
                   .dump()};
 }
 
-Reply front(const Call& call) {
-  return HttpResponse{.type = "text/plain; charset=utf-8",
-                      .body = cat("ingot ", call.service.options().version, " serves ",
-                                  call.service.options().model_name,
-                                  "\n\nPOST /v1/chat/completions, /v1/completions, /v1/embeddings\n"
-                                  "GET  /v1/models, /props, /health, /metrics\n")};
+Reply version(const Call& call) {
+  return HttpResponse{.body = json_object({{"version", call.service.options().version}}).dump()};
 }
 
 }  // namespace ingot

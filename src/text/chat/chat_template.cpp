@@ -52,11 +52,12 @@ void check_chat(const ChatInput& input) {
     refuse("add_generation_prompt and continue_final_message exclude each other");
   }
   for (const auto& [name, value] : input.arguments) {
+    const std::string path = cat("chat_template_kwargs[\"", printable(name, 64), "\"]");
     if (std::find(kArguments.begin(), kArguments.end(), name) == kArguments.end()) {
-      refuse(cat("chat_template_kwargs: ", printable(name, 64), " cannot be set"));
+      refuse(cat(path, ": it cannot be set"));
     }
     if (value.as_array() != nullptr || value.as_object() != nullptr) {
-      refuse(cat("chat_template_kwargs: ", name, " is ", value.kind(), ", expected a scalar"));
+      refuse(cat(path, " is ", value.kind(), ", expected a scalar"));
     }
   }
 }
@@ -131,6 +132,7 @@ ChatTemplate::ChatTemplate(std::string_view source, const std::string& file,
   add("eos_token", tokenizer.eos());
   add("unk_token", tokenizer.unknown());
   add("pad_token", tokenizer.padding());
+  system_rule_ = find_system_rule(*this, source.find("developer") != std::string_view::npos);
 }
 
 MarkedText ChatTemplate::render(const ChatInput& input) const {

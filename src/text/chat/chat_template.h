@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "load/json.h"
+#include "text/chat/system_rule.h"
 #include "text/jinja/jinja.h"
 #include "text/tokenizer/tokenizer.h"
 
@@ -71,11 +72,14 @@ class ChatTemplate {
   std::vector<std::int32_t> encode(const ChatInput& input) const { return encode(render(input)); }
   /// Returns the tokens of a rendered prompt.
   std::vector<std::int32_t> encode(const MarkedText& prompt) const;
+  /// Returns what the template does with system messages.
+  const SystemRule& system_rule() const { return system_rule_; }
 
  private:
   JinjaTemplate template_;
   const Tokenizer& tokenizer_;
   std::vector<std::pair<std::string_view, Json>> tokens_;  // variables such as bos_token
+  SystemRule system_rule_;
 };
 
 /// Returns the built-in template named `name_or_file`. If none exists, reads the file at this path.

@@ -159,6 +159,19 @@ TEST(ChatTemplate, ThereIsOneBosWhoeverAddsIt) {
       (Ids{257, '<', 's', '>'}));
 }
 
+/// A rendered chat that is sent as a raw prompt gives the chat's tokens, with one BOS.
+TEST(ChatTemplate, ARenderedChatIsAPromptOfTheSameTokens) {
+  const ChatInput input = chat(R"([{"role": "user", "content": " qj a "}])");
+  for (const bool adds_bos : {true, false}) {
+    const auto t = tokenizer(adds_bos);
+    for (const std::string& source :
+         {find_template("chatml").text, "{{ bos_token }}" + find_template("chatml").text}) {
+      const ChatTemplate format(source, "t", *t);
+      EXPECT_EQ(t->encode_prompt(format.render(input).bytes, true), format.encode(input));
+    }
+  }
+}
+
 TEST(ChatTemplate, AFinalMessageIsContinued) {
   const auto t = tokenizer(false);
   const ChatTemplate chatml(find_template("chatml").text, "chatml", *t);

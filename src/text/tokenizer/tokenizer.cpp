@@ -32,10 +32,12 @@ Tokenizer::Tokenizer(const TokenizerData& data, std::vector<std::string>& warnin
       bos_(data.bos),
       eos_(data.eos),
       eot_(data.eot),
+      eom_(data.eom),
       unknown_(data.unknown),
       padding_(data.padding),
       frame_begin_(data.frame_begin),
       frame_end_(data.frame_end),
+      fim_(find_fim(data)),
       normalizer_(data),
       pretokenizers_(data),
       model_(make_token_model(data, warnings)),
@@ -89,10 +91,21 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
                 cat("text of ", text.size(), " bytes is longer than ", kTextBytesMax));
   }
   std::vector<std::int32_t> ids;
-  if (options.add_special) ids = frame_begin_;
+  if (options.add_begin) ids = frame_begin_;
   const TextSpan whole{0, text.size()};
   encode_with(search_for(options), options.added_within.value_or(std::span(&whole, 1)), text, ids);
-  if (options.add_special) ids.insert(ids.end(), frame_end_.begin(), frame_end_.end());
+  if (options.add_end) ids.insert(ids.end(), frame_end_.begin(), frame_end_.end());
+  return ids;
+}
+
+std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text, bool parse_special,
+                                                   bool add_begin) const {
+  // With a span, encoding searches the original text for all added tokens, as in chats.
+  const TextSpan whole{0, text.size()};
+  auto ids = encode(text, {.parse_special = parse_special, .added_within = std::span(&whole, 1)});
+  const bool has_begin = ids.size() >= frame_begin_.size() &&
+                         std::equal(frame_begin_.begin(), frame_begin_.end(), ids.begin());
+  if (add_begin && !has_begin) ids.insert(ids.begin(), frame_begin_.begin(), frame_begin_.end());
   return ids;
 }
 

@@ -15,6 +15,7 @@
 #include "text/pretokenize/normalizer.h"
 #include "text/pretokenize/pretokenizer_chain.h"
 #include "text/tokenizer/decoded_pieces.h"
+#include "text/tokenizer/fim.h"
 #include "text/tokenizer/token_model.h"
 #include "text/unicode/text_span.h"
 
@@ -22,7 +23,8 @@ namespace ingot {
 
 /// Options of encoding. By default no text becomes a special token.
 struct EncodeOptions {
-  bool add_special = false;         ///< adds BOS, EOS, CLS and SEP as the tokenizer's file says
+  bool add_begin = false;           ///< adds BOS or CLS in front, as the tokenizer's file says
+  bool add_end = false;             ///< adds EOS or SEP at the end, as the tokenizer's file says
   bool parse_special = false;       ///< turns names of control and user-defined tokens into tokens
   bool parse_user_defined = false;  ///< turns names of user-defined tokens (`<think>`) into tokens
   /// Ascending, disjoint ranges of the text in which encoding finds added tokens; absent:
@@ -47,6 +49,13 @@ class Tokenizer {
   /// Cost:    O(n log n) time, about 20 bytes of memory per byte of text; no recursion.
   /// Errors:  Error{kInvalid} for a text of 2 GiB or more, or if a pattern or step exceeds a limit.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
+  /// Returns the tokens of a prompt that the model continues. If `add_begin` is true, adds BOS in
+  /// front, unless the text begins with BOS. Adds no EOS. If `parse_special` is true, names of
+  /// added tokens become these tokens: a rendered chat gives the tokens of ChatTemplate::encode.
+  ///
+  /// Errors:  as `encode`.
+  std::vector<std::int32_t> encode_prompt(std::string_view text, bool parse_special,
+                                          bool add_begin = true) const;
 
   /// Returns a token's decoded bytes, perhaps a part of a character: a space for U+2581, the byte
   /// of a byte token, the text of a control token. Empty for an id outside the vocabulary.
@@ -60,15 +69,21 @@ class Tokenizer {
   std::optional<std::int32_t> bos() const { return bos_; }
   std::optional<std::int32_t> eos() const { return eos_; }
   std::optional<std::int32_t> eot() const { return eot_; }
+  std::optional<std::int32_t> eom() const { return eom_; }
   std::optional<std::int32_t> unknown() const { return unknown_; }
   std::optional<std::int32_t> padding() const { return padding_; }
-  /// Returns whether `add_special` adds a BOS in front (for adds_eos: an EOS at the end).
+  /// Return whether `add_begin` adds a BOS, and whether `add_end` adds an EOS.
   bool adds_bos() const;
   bool adds_eos() const;
+  /// Returns how the model fills in the middle of a text; nothing if its vocabulary cannot.
+  const std::optional<FimFormat>& fim() const { return fim_; }
 
   /// Returns the most bytes of text that one token can stand for; nothing if there is no limit. A
   /// text of more than n times this size has more than n tokens, so a caller can refuse it early.
   std::optional<std::size_t> text_bytes_per_token_max() const;
+
+  /// Returns the most bytes that a token's `piece` has.
+  std::size_t piece_bytes_max() const { return longest_piece_; }
 
   /// Returns the prefix (a space) that decoding removes from a text.
   std::string_view stripped_prefix() const { return decoded_.strip; }
@@ -102,8 +117,9 @@ class Tokenizer {
                       Scratch& scratch, std::vector<std::int32_t>& ids) const;
 
   std::vector<TokenType> types_;
-  std::optional<std::int32_t> bos_, eos_, eot_, unknown_, padding_;
+  std::optional<std::int32_t> bos_, eos_, eot_, eom_, unknown_, padding_;
   std::vector<std::int32_t> frame_begin_, frame_end_;
+  std::optional<FimFormat> fim_;
   Normalizer normalizer_;
   PretokenizerChain pretokenizers_;
   std::unique_ptr<const TokenModel> model_;

@@ -43,7 +43,8 @@ inline void use_tokenizer(const TokenizerData& data) {
   const auto tokenizer = make_tokenizer(data, warnings);
   const std::string text = sample_text(data);
   for (const bool special : {false, true}) {
-    const auto ids = tokenizer->encode(text, {.add_special = special, .parse_special = special});
+    const auto ids = tokenizer->encode(
+        text, {.add_begin = special, .add_end = special, .parse_special = special});
     for (const std::int32_t id : ids) {
       INGOT_CHECK(id >= 0 && id < tokenizer->size(), "token ", id, " of ", tokenizer->size());
     }

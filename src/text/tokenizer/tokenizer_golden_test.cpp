@@ -48,7 +48,8 @@ struct GoldenRun {
     const std::string* text = record.find("text")->as_string();
     if (text == nullptr) return;
     const Ids got =
-        tokenizer.encode(*text, {.add_special = is_true(record, "add_special"),
+        tokenizer.encode(*text, {.add_begin = is_true(record, "add_special"),
+                                 .add_end = is_true(record, "add_special"),
                                  .parse_special = is_true(record, "special"),
                                  .parse_user_defined = record.find("parse") != nullptr});
     if (is_true(record, "disputed") && got == ids_of(record, "other_ids")) return;
@@ -212,8 +213,9 @@ TEST(TokenizerExpected, LongTexts) {
     const auto tokenizer = expected_tokenizer(file.filename().string());
     if (!tokenizer) continue;
     SCOPED_TRACE(file.filename().string());
-    EXPECT_EQ(tokenizer->encode(*record.find("text")->as_string(), {.add_special = true}),
-              ids_of(record, "token_ids"));
+    EXPECT_EQ(
+        tokenizer->encode(*record.find("text")->as_string(), {.add_begin = true, .add_end = true}),
+        ids_of(record, "token_ids"));
     ++run;
   }
   EXPECT_GT(run, 0);
@@ -231,7 +233,9 @@ TEST(TokenizerExpected, ShortTextsOfSeveralTokenizers) {
     for (const Json& record : *records.as_array()) {
       const std::string& text = *record.find("input")->as_string();
       const Ids ids = ids_of(*record.find("encoded"), "input_ids");
-      EXPECT_EQ(tokenizer->encode(text, {.add_special = true, .parse_special = true}), ids) << text;
+      EXPECT_EQ(
+          tokenizer->encode(text, {.add_begin = true, .add_end = true, .parse_special = true}), ids)
+          << text;
     }
   }
 }
@@ -270,7 +274,7 @@ TEST(TokenizerGolden, ModelsInSharedDataRoundTrip) {
     std::vector<std::string> warnings;
     const auto tokenizer = make_tokenizer(read_tokenizer_files({{file.string()}}), warnings);
     EXPECT_TRUE(warnings.empty());
-    const Ids ids = tokenizer->encode(text, {.add_special = true});
+    const Ids ids = tokenizer->encode(text, {.add_begin = true, .add_end = true});
     EXPECT_EQ(detokenize(*tokenizer, ids), text);
     const auto is_control = [&](std::int32_t id) {
       return tokenizer->type(id) == TokenType::kControl;

@@ -55,7 +55,7 @@ TEST(Pipeline, ByteLevelOfTokenizerJson) {
   EXPECT_EQ(t->encode("ab x"), (Ids{2, 3, 0})) << "x is replaced, white space is a piece";
   EXPECT_EQ(t->encode("xb"), Ids{2}) << "replaced before it is merged";
   EXPECT_EQ(t->encode("zz"), Ids{4}) << "unknown bytes in a row are one token";
-  EXPECT_EQ(t->encode("ab", {.add_special = true}), (Ids{5, 2, 6}));
+  EXPECT_EQ(t->encode("ab", {.add_begin = true, .add_end = true}), (Ids{5, 2, 6}));
   EXPECT_TRUE(t->adds_bos() == false && t->adds_eos() == false) << "no roles in this file";
   EXPECT_EQ(detokenize(*t, Ids{5, 2, 3, 0, 6}), "ab a");
   EXPECT_EQ(detokenize(*t, Ids{5, 2, 3, 0, 6}, {.keep_control = true}), "<s>ab a</s>");
@@ -102,7 +102,7 @@ TEST(Pipeline, MetaspaceInFrontOfTheTextAlone) {
 TEST(Pipeline, WordPiece) {
   const auto t = from_json(wordpiece_json());
   EXPECT_EQ(t->encode("A ab abb b"), (Ids{3, 3, 4, 3, 4, 4, 0}));
-  EXPECT_EQ(t->encode("a", {.add_special = true}), (Ids{1, 3, 2}));
+  EXPECT_EQ(t->encode("a", {.add_begin = true, .add_end = true}), (Ids{1, 3, 2}));
   EXPECT_EQ(t->encode("[SEP]"), (Ids{0, 0, 0})) << "brackets and a word that is no piece";
   EXPECT_EQ(t->encode("[SEP]", {.parse_special = true}), Ids{2});
   EXPECT_EQ(detokenize(*t, Ids{3, 4, 3}), "ab a");

@@ -139,20 +139,40 @@ TEST(Tokenizer, Framing) {
   TokenizerData data = byte_level_data(
       "llama-bpe", {{"a", "b"}}, {{"<s>", TokenType::kControl}, {"</s>", TokenType::kControl}});
   EXPECT_FALSE(make(data)->adds_bos());
-  EXPECT_EQ(make(data)->encode("ab", {.add_special = true}), (Ids{256}));
+  EXPECT_EQ(make(data)->encode("ab", {.add_begin = true, .add_end = true}), (Ids{256}));
   data.bos = 257;
   data.eos = 258;
   data.frame_begin = {257};
   EXPECT_TRUE(make(data)->adds_bos());
   EXPECT_FALSE(make(data)->adds_eos());
-  EXPECT_EQ(make(data)->encode("ab", {.add_special = true}), (Ids{257, 256}));
+  EXPECT_EQ(make(data)->encode("ab", {.add_begin = true, .add_end = true}), (Ids{257, 256}));
   EXPECT_EQ(make(data)->encode("ab"), (Ids{256}));
   data.frame_begin = {};
   data.frame_end = {257, 258};
   EXPECT_TRUE(make(data)->adds_eos());
-  EXPECT_EQ(make(data)->encode("", {.add_special = true}), (Ids{257, 258}));
+  EXPECT_EQ(make(data)->encode("", {.add_begin = true, .add_end = true}), (Ids{257, 258}));
   data.frame_end = {259};
   EXPECT_EQ(refusal(data), "the frame's end is token 259 of 259");
+}
+
+TEST(Tokenizer, Prompts) {
+  TokenizerData data = byte_level_data(
+      "llama-bpe", {{"a", "b"}}, {{"<s>", TokenType::kControl}, {"</s>", TokenType::kControl}});
+  data.bos = 257;
+  data.eos = 258;
+  data.frame_begin = {257};
+  data.frame_end = {258};
+  const auto t = make(data);
+  EXPECT_EQ(t->encode_prompt("ab", true), (Ids{257, 256})) << "no EOS";
+  EXPECT_EQ(t->encode_prompt("", true), (Ids{257}));
+  EXPECT_EQ(t->encode_prompt("<s>ab", true), (Ids{257, 256})) << "no second BOS";
+  EXPECT_EQ(t->encode_prompt("<s><s>ab</s>", true), (Ids{257, 257, 256, 258}));
+  EXPECT_EQ(t->encode_prompt("ab<s>", true), (Ids{257, 256, 257}));
+  EXPECT_EQ(t->encode_prompt("<s>", false), (Ids{257, '<', 's', '>'}));
+  EXPECT_EQ(t->encode_prompt("<s>ab", true, false), (Ids{257, 256}));
+  EXPECT_EQ(t->encode_prompt("ab", true, false), (Ids{256}));
+  EXPECT_EQ(t->encode("ab", {.add_begin = true}), (Ids{257, 256}));
+  EXPECT_EQ(t->encode("ab", {.add_end = true}), (Ids{256, 258}));
 }
 
 // G42
@@ -194,7 +214,7 @@ TEST(SentencePieceBpe, MergesByScoreLeftmostFirst) {
   EXPECT_EQ(t->type(3), TokenType::kByte);
   EXPECT_EQ(t->type(266), TokenType::kUnused);
   EXPECT_TRUE(t->adds_bos());
-  EXPECT_EQ(t->encode("ab", {.add_special = true}), (Ids{1, 265}));
+  EXPECT_EQ(t->encode("ab", {.add_begin = true, .add_end = true}), (Ids{1, 265}));
 }
 
 TEST(SentencePieceBpe, PiecesMayHoldSpacesAnywhere) {

@@ -54,21 +54,24 @@ inline std::vector<TestPiece> byte_letters() {
 }
 
 /// Returns a byte-level vocabulary. Token b stands for byte b. Tokens from id 256 are the joined
-/// pairs of `merges`, then the pieces of `added`.
+/// pairs of `merges`, then the pieces of `added`. Without merges, a last token "qz" is a merged
+/// pair.
 inline TokenizerData byte_level_data(std::string_view pre,
                                      const std::vector<std::pair<std::string, std::string>>& merges,
                                      const std::vector<TestPiece>& added = {}) {
   std::vector<TestPiece> pieces = byte_letters();
   for (const auto& [left, right] : merges) pieces.push_back({to_letters(left + right)});
   pieces.insert(pieces.end(), added.begin(), added.end());
+  if (merges.empty()) pieces.push_back({"qz"});
   TokenizerData data = byte_level_pieces(pre, pieces);
+  if (merges.empty()) data.merges.add("q z");
   for (const auto& [left, right] : merges)
     data.merges.add(to_letters(left) + " " + to_letters(right));
   return data;
 }
 
 /// Returns a SentencePiece vocabulary: 0 <unk>, 1 <s>, 2 </s>, byte tokens from id 3 (if `bytes`),
-/// `normal` with scores 0, -1, -2, ..., then `added`. With add_special, texts begin with <s>.
+/// `normal` with scores 0, -1, -2, ..., then `added`. With add_begin, texts begin with <s>.
 inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
                                         const std::vector<TestPiece>& added = {}, bool bytes = true,
                                         const SentencePieceSettings& settings = {}) {

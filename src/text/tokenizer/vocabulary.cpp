@@ -73,7 +73,14 @@ void check_vocabulary(const TokenizerData& data) {
       {"eos", data.eos},
       {"unknown", data.unknown},
       {"padding", data.padding},
-      {"eot", data.eot}};
+      {"eot", data.eot},
+      {"eom", data.eom},
+      {"fim prefix", data.fim.prefix},
+      {"fim suffix", data.fim.suffix},
+      {"fim middle", data.fim.middle},
+      {"fim padding", data.fim.padding},
+      {"fim repository", data.fim.repository},
+      {"fim file", data.fim.file}};
   for (const auto& [role, id] : roles) {
     if (id) check_id(data, role, *id);
   }

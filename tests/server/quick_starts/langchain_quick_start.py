@@ -1,0 +1,15 @@
+from langchain_anthropic import ChatAnthropic
+from langchain_openai import ChatOpenAI, OpenAIEmbeddings
+
+messages = [
+    ("system", "You are a helpful translator. Translate the user sentence to French."),
+    ("human", "I love programming."),
+]
+for llm in (ChatOpenAI(model="gpt-4o"), ChatOpenAI(model="gpt-4o", use_responses_api=True),
+            ChatAnthropic(model="claude-sonnet-4-5", max_tokens=100)):
+    print(llm.invoke(messages))
+    for chunk in llm.stream(messages):
+        print(chunk.text)
+    print(llm.batch(["Hello", "Good morning"]))
+embeddings = OpenAIEmbeddings(model="text-embedding-3-large", check_embedding_ctx_length=False)
+print(len(embeddings.embed_query("The meaning of life is 42")))
