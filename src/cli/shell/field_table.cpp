@@ -19,9 +19,8 @@ constexpr std::array<std::string_view, 11> kPlaces = {
 
 /// Names of types, in the order of the alternatives of FieldMember.
 constexpr std::array<std::string_view, std::variant_size_v<FieldMember>> kTypes = {
-    "text",      "number", "integer", "integer", "integer", "integer", "numbers by token",
-    "token ids", "texts",  "integer", "integer", "number",  "boolean", "texts",
-    "token ids"};
+    "text",  "number",  "integer", "integer", "integer", "integer", "numbers by token", "token ids",
+    "texts", "integer", "integer", "number",  "boolean", "texts",   "token ids"};
 
 std::string names(Places places) {
   std::string list;

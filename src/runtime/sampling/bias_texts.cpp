@@ -24,8 +24,8 @@ std::int32_t only_token(std::string_view text, const Tokenizer& tokenizer) {
   if (text.size() <= kBiasTextBytesMax) ids = tokenizer.encode(text);
   if (ids.size() == 1) return ids[0];
   const std::string count = text.size() > kBiasTextBytesMax ? "too many" : cat(ids.size());
-  throw Error(ErrorCode::kInvalid, cat("logit_bias[\"", printable(text, 32), "\"] is ",
-                                       count, " tokens, possible are ids and texts of one token"));
+  throw Error(ErrorCode::kInvalid, cat("logit_bias[\"", printable(text, 32), "\"] is ", count,
+                                       " tokens, possible are ids and texts of one token"));
 }
 
 }  // namespace

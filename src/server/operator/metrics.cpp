@@ -2,7 +2,6 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
-
 #include "backend/batch.h"
 #include "base/system_memory.h"
 #include "server/common/service.h"
