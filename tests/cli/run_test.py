@@ -119,6 +119,9 @@ class Run(ingot.CliTest):
         ignored = self.single("-p", "a", "--max-tokens", "8", "--end-tokens", str(free[3]),
                               "--ignore-eos")
         self.assertEqual(ignored["ids"], free)
+        later = self.single("-p", "a", "--max-tokens", "8", "--end-tokens", f"319,{free[3]}",
+                            "--min-tokens", "8")["ids"]
+        self.assertEqual((len(later), {319, free[3]} & set(later)), (8, set()))
         shown = self.one_json(self.assert_done(
             run("inspect", self.model, "--json", "--end-tokens", "319,3")))["end_tokens"]
         self.assertEqual([(end["id"], end["source"]) for end in shown],

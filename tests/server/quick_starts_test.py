@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the quick-starts of client libraries, as their pages show them, against a server.
+"""Runs the quick-starts of client libraries against a server.
 
-The programs lie in quick_starts/. Environment variables name the server and are all that differs.
+The programs in quick_starts/ make the calls of the libraries' pages. Environment variables name the
+server. Replies are shorter than on the pages, and LangChain's embeddings send texts in place of
+OpenAI's token ids.
 The libraries are looked for in INGOT_CLIENTS_PYTHON and in build/clients-venv, which
 scripts/test.sh --full makes. Without them the test is skipped.
 """

@@ -46,6 +46,11 @@ class StreamWriterTest : public ::testing::Test {
     channels_.push_back(std::make_shared<Channel>(kDeltasMax, bell_, clock_));
     return {channels_.size(), channels_.back()};
   }
+  std::vector<Stream> one_stream() {
+    std::vector<Stream> streams;
+    streams.push_back(new_stream());
+    return streams;
+  }
   void push(std::size_t choice, std::string text) {
     EXPECT_TRUE(channels_[choice]->push({.ids = {1}, .text = std::move(text), .logprobs = {}}));
   }
@@ -165,9 +170,7 @@ TEST_F(StreamWriterTest, LaterChoicesBeginWhereOthersEnd) {
   std::vector<std::size_t> under_way;
   running_.submit_later = [&](std::size_t count) {
     under_way.push_back(count);
-    std::vector<Stream> begun;
-    begun.push_back(new_stream());
-    return begun;
+    return one_stream();
   };
   StreamWriter writer = begin(2, true);
   EXPECT_FALSE(writer.collect());
@@ -190,11 +193,7 @@ TEST_F(StreamWriterTest, LaterChoicesBeginWhereOthersEnd) {
 
 TEST_F(StreamWriterTest, LaterChoicesAreCancelledWithTheOthers) {
   running_.later_choices = 1;
-  running_.submit_later = [&](std::size_t) {
-    std::vector<Stream> begun;
-    begun.push_back(new_stream());
-    return begun;
-  };
+  running_.submit_later = [&](std::size_t) { return one_stream(); };
   StreamWriter writer = begin(1, true);
   end(0, FinishReason::kStop);
   running_.cancel();
@@ -215,11 +214,7 @@ TEST_F(StreamWriterTest, ACutGenerationDoesNotWaitForChoicesThatNeverBegan) {
 
 TEST_F(StreamWriterTest, TheFirstTokenIsOfAChoiceThatBeganWithTheRequest) {
   running_.later_choices = 1;
-  running_.submit_later = [&](std::size_t) {
-    std::vector<Stream> begun;
-    begun.push_back(new_stream());
-    return begun;
-  };
+  running_.submit_later = [&](std::size_t) { return one_stream(); };
   StreamWriter writer = begin(1, true);
   end(0, FinishReason::kStop);
   EXPECT_TRUE(writer.collect());

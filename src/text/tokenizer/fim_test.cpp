@@ -7,12 +7,13 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/index.h"
+#include "base/shared_data_test_util.h"
 #include "load/tokenizer/tokenizer_files.h"
-#include "quant/test_data.h"
 #include "text/tokenizer/tokenizer.h"
 #include "text/tokenizer/tokenizer_test_util.h"
 
@@ -150,9 +151,10 @@ TEST(Fim, SentencePieceSuffixGetsNoSpace) {
 
 /// Source:  mistral-common, tests/test_fim.py.
 TEST(Fim, Codestral) {
-  const std::filesystem::path file = shared_folder("data") / "tokenizers" / "mistral" /
-                                     "mistral_instruct_tokenizer_240323.model.v3";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no " << file;
+  constexpr std::string_view kFolder = "data/tokenizers/mistral";
+  INGOT_NEEDS_SHARED(kFolder);
+  const std::filesystem::path file =
+      shared_folder(kFolder) / "mistral_instruct_tokenizer_240323.model.v3";
   const TokenizerData data = read_tokenizer_files({{file.string()}});
   std::string text;
   for (const std::int32_t id :
@@ -164,9 +166,10 @@ TEST(Fim, Codestral) {
 
 /// Source:  Qwen2.5-Coder's tokenizer_config.json.
 TEST(Fim, Qwen25Coder) {
-  const std::filesystem::path folder = shared_folder("data") / "tokenizers";
+  constexpr std::string_view kFolder = "data/tokenizers";
+  INGOT_NEEDS_SHARED(kFolder);
+  const std::filesystem::path folder = shared_folder(kFolder);
   const std::filesystem::path settings = folder / "configs" / "qwen2.5" / "tokenizer_config.json";
-  if (!std::filesystem::exists(settings)) GTEST_SKIP() << "no " << settings;
   const TokenizerData data =
       read_tokenizer_files({{(folder / "qwen2" / "vocab.json").string(),
                              (folder / "qwen2" / "merges.txt").string(), settings.string()}});
