@@ -105,9 +105,9 @@ class Backend {
   /// Begins a step: runs `body`, which only calls ops. A device may capture the ops as a graph or
   /// replay a graph, and may compute them after the return.
   ///
-  /// When `step` returns, the batch's arrays and all spans that ops read belong to the caller again.
-  /// Ops write to result spans until `wait`, so the caller keeps these spans and does not read them.
-  /// CPU threads round to nearest even and keep denormals in every floating-point mode.
+  /// When `step` returns, the batch's arrays and all spans that ops read belong to the caller
+  /// again. Ops write to result spans until `wait`, so the caller keeps these spans and does not
+  /// read them. CPU threads round to nearest even and keep denormals in every floating-point mode.
   /// Errors: Error{kInternal} if the step cannot begin. Nothing of it is computed then.
   virtual void step(const Batch& batch, FunctionRef<void()> body) = 0;
   /// Waits for the oldest step begun and not waited for. Its result spans are filled then.
@@ -117,10 +117,11 @@ class Backend {
   /// Waits until no step computes or writes. Results of steps not waited for are lost.
   virtual void drain() noexcept {}
 
-  /// x[t] = the embedding of row t, if there is one, else table[tokens[t]], decoded exactly.
+  /// x[t] = the embedding of row t, if there is one, else table[tokens[t]], decoded exactly. See
+  /// Batch::tokens for negative tokens.
   ///
   /// Shapes: table [V, H] (may be null if all rows have embeddings), x [T, H]. A token
-  /// outside [0, V) is a bug.
+  /// of V or more is a bug.
   virtual void embed(const Batch& batch, const Weight* table, View x) = 0;
 
   /// x += add if `add` is not null. Then out = norm(x) if `n` has a weight.

@@ -30,7 +30,7 @@ struct KvBlocks {
 struct Batch {
   /// [T] token ids in [0, V); unused for rows with embeddings. If the backend draws, a negative
   /// value ~r stands for entry r of LogitsReduce::drawn in the step begun before this one. If that
-  /// entry is -1, the row has any token, and nobody uses its results.
+  /// entry is no token, the row has token 0, and its results are not used.
   std::span<const std::int32_t> tokens;
   /// [S] views; empty: no embeddings. If view s is not null, its rows replace the tokens of
   /// sequence s. View s is [q_start[s + 1] - q_start[s], H], in float32 and host memory.

@@ -119,6 +119,10 @@ struct DrawRow {
   std::int32_t mask = -1;       ///< the row's entry in LogitsReduce::masks; -1: all ids are allowed
 };
 
+/// Results of a draw in place of a token. kNoToken: the row holds NaN or +Inf, or only -Inf.
+/// kAllExcluded: the row allows tokens, but biases and mask exclude all.
+inline constexpr std::int32_t kNoToken = -1, kAllExcluded = -2;
+
 /// A number that a draw adds to one token's logit.
 struct DrawBias {
   std::int32_t id = 0;
@@ -137,12 +141,12 @@ struct LogitsReduce {
   std::int32_t top_k = 0;               ///< number of best tokens wanted for each row
   std::int64_t ranked = 0;              ///< `top` has only ids below `ranked`; 0: all ids
   std::span<TokenScore> top{};          ///< [R, top_k] tokens, best first (ties: lower id first)
-  /// Draws from rows [0, D) of `full`, D <= F, before other ops change them. Only for backends with
-  /// `Backend::draws`, which draw ids below `ranked`.
-  std::span<const DrawRow> draw{};          ///< [D]
-  std::span<const DrawBias> biases{};       ///< biases of all rows, each row's by ascending id
-  std::span<const std::uint32_t> masks{};   ///< [n, ceil(V / 32)] bit i of a row: id i is allowed
-  std::span<std::int32_t> drawn{};          ///< [D] drawn tokens; -1 as in Drawn::id
+  /// How to draw from each row of `full`, which the draw does not change. Only for backends with
+  /// `Backend::draws`. They draw ids below `ranked`.
+  std::span<const DrawRow> draw{};         ///< [F], or empty
+  std::span<const DrawBias> biases{};      ///< biases of all rows; those of a row by ascending id
+  std::span<const std::uint32_t> masks{};  ///< [n, ceil(V / 32)] bit i of an entry: id i is allowed
+  std::span<std::int32_t> drawn{};         ///< [F] drawn tokens, kNoToken or kAllExcluded
 };
 
 /// Upper limits of a step's sizes; a backend plans its scratch memory for them.

@@ -61,6 +61,7 @@ void finish(ForwardPass& pass, const Outputs& outputs) {
   if (normed.rows > 0) pass.backend.norm(normed, {}, m.final_norm, normed, Next::kLinears);
   const View rows = out.slice(0, out.rows - outputs.hidden_rows);
   if (rows.rows > 0) pass.backend.logits(rows, *m.head(), outputs.logits);
+  for (const RowFetch& fetch : outputs.fetch) pass.backend.fetch(fetch.rows, fetch.out);
 }
 
 /// This step's scratch: views of the planned buffers, cut to the step's rows.

@@ -31,7 +31,19 @@ StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int3
   outputs_.reserve(drawn_.size());
   sampled_.reserve(drawn_.size());
   rows_.reserve(drawn_.size());
+  draws_.reserve(drawn_.size());
   tokens_.reserve(drawn_.size());
+}
+
+std::span<const SampleRow> StepResults::draws(const Step& step) {
+  draws_.clear();
+  if (!runner_.draws()) return draws_;
+  for (const StepPart& part : step.parts) {
+    if (part.outputs == 0) continue;
+    const Sequence& s = *part.sequence;
+    draws_.push_back(s.draws_ahead ? s.request->row_ahead() : SampleRow{});
+  }
+  return draws_;
 }
 
 void StepResults::sample(const Step& step) {
@@ -48,7 +60,9 @@ void StepResults::sample(const Step& step) {
       if (request->ended()) request = nullptr;
     }
     if (request != nullptr) {
-      rows_.push_back(request->row(runner_.logits(std::ssize(outputs_))));
+      const std::int64_t row = std::ssize(outputs_);
+      rows_.push_back(request->row(runner_.logits(row)));
+      rows_.back().given = runner_.drawn(row);
       sampled_.push_back(request);
     }
     outputs_.push_back(request);

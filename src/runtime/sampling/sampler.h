@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct SampleRow {
   std::span<const std::int32_t> drawn{};    ///< the choice's earlier tokens, for `bad_words`
   double surprise_max = 0;                  ///< mirostat's limit on a token's surprise, in bits
   std::uint64_t index = 0;                  ///< index of the token in its choice, from 0
+  /// What the device drew from the row: a token, kNoToken or kAllExcluded. The Sampler then only
+  /// reports log-probabilities, and needs `logits` only for them. Absent: the Sampler draws.
+  std::optional<std::int32_t> given{};
 };
 
 /// A token drawn from a row.

@@ -58,8 +58,11 @@ struct Sequence {
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
   bool final_norm = true;  ///< true: return hidden states after the final norm; false: before it
-  bool draws = true;       ///< whether the sampler draws a token from the last row
-  bool paused = false;     ///< true if the reader is too slow; the scheduler then plans no rows
+  bool draws = true;       ///< whether a token is drawn from the last row
+  /// Whether a step may continue a token that a step under way still draws. False if the host
+  /// draws.
+  bool draws_ahead = true;
+  bool paused = false;  ///< true if the reader is too slow; the scheduler then plans no rows
   /// Limit on `pending`: number of tokens for which the reader's queue has room.
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
 
@@ -86,8 +89,11 @@ struct Sequence {
   std::int64_t given_rows() const { return embeddings ? embeddings.rows : 0; }
   /// Returns the first row that is neither computed nor planned.
   std::int64_t next_row() const { return computed + in_flight; }
-  /// Returns the number of rows neither computed nor planned. Each pending token counts as a row.
-  std::int64_t missing() const { return std::min(length() + pending, rows_max) - next_row(); }
+  /// Returns the number of rows neither computed nor planned. With `draws_ahead`, each pending
+  /// token counts as a row.
+  std::int64_t missing() const {
+    return std::min(length() + (draws_ahead ? pending : 0), rows_max) - next_row();
+  }
   /// Returns the token of row `i`, which must not be an embedding row.
   std::int32_t token(std::int64_t i) const { return at(tokens, i - given_rows()); }
   /// Returns how many first rows may come from the cache. The model must compute the last row,
