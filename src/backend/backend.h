@@ -108,7 +108,7 @@ class Backend {
   /// When `step` returns, the batch's arrays and all spans that ops read belong to the caller
   /// again. Ops write to result spans until `wait`, so the caller keeps these spans and does not
   /// read them. CPU threads round to nearest even and keep denormals in every floating-point mode.
-  /// Errors: Error{kInternal} if the step cannot begin. Nothing of it is computed then.
+  /// Errors: Error{kInternal} if the step cannot begin. Then no op of it is computed.
   virtual void step(const Batch& batch, FunctionRef<void()> body) = 0;
   /// Waits for the oldest step begun and not waited for. Its result spans are filled then.
   ///

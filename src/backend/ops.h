@@ -161,7 +161,7 @@ struct StepLimits {
 
 /// What a model asks of a backend's ops.
 struct ModelOps {
-  std::span<const Attention> attention{};  ///< of each layer, without rotary tables
+  std::span<const Attention> attention{};  ///< attention of each layer, without rotary tables
   std::span<const Format> formats{};       ///< formats of the matrices, each once
   KvType kv_type = KvType::kF16;
   NormKind norm = NormKind::kRms;

@@ -83,7 +83,7 @@ class Executor {
   ExecutorLimits limits_;
   Scratch scratch_;
   Buffer logits_memory_;
-  std::vector<StepBuffers> buffers_;  ///< of step n at index n modulo steps_ahead
+  std::vector<StepBuffers> buffers_;  ///< buffers of step n at index n modulo steps_ahead
   std::int64_t begun_ = 0;            ///< number of steps begun
   std::int64_t done_ = 0;             ///< number of steps waited for; later ones are under way
   std::int64_t dropped_ = 0;          ///< steps [begun_, dropped_) can begin again

@@ -40,16 +40,17 @@ class StepRunner {
   /// the step's results, as described at Executor.
   ///
   /// Errors: failures of the step since `run`. After an error, the step may write until `drain`.
-  virtual void wait(const Step& step) = 0;
+  virtual void wait(const Step& /*step*/) {}
   /// Waits until no step computes or writes. Steps under way are lost, but `run_again` can begin
   /// them again. Before `drain`, the engine gives the blocks of these steps to no other sequence.
-  virtual void drain() noexcept = 0;
+  virtual void drain() noexcept {}
   /// Begins a step again that was under way at `drain`, with the arguments of its `run`. If two
   /// steps were under way, the step's sequences may have other blocks now, or may have ended. The
-  /// engine calls it for all steps that were under way, in order.
+  /// engine calls it for all steps that were under way, in order. The default is for runners that
+  /// compute in `run` and do not draw.
   ///
   /// Errors: those of `run`.
-  virtual void run_again(const Step& step) = 0;
+  virtual void run_again(const Step& step) { run(step, {}); }
   virtual std::span<float> logits(std::int64_t i) = 0;
   virtual std::optional<std::int32_t> drawn(std::int64_t /*i*/) const { return {}; }
   virtual RowScore score(std::int64_t i) const = 0;

@@ -19,7 +19,7 @@ namespace ingot {
 
 /// One row to draw from.
 struct SampleRow {
-  std::span<float> logits;  ///< [V]; overwritten
+  std::span<float> logits{};  ///< [V]; overwritten
   const SamplingParams* params = nullptr;
   const TokenCounts* counts = nullptr;  ///< history for penalties; null if there are no penalties
   const RepeatHistory* repeats = nullptr;                  ///< history for DRY; null without DRY
@@ -35,11 +35,11 @@ struct SampleRow {
 
 /// A token drawn from a row.
 struct Drawn {
-  std::int32_t id = -1;         ///< the token; -1: the row holds NaN or +Inf, or allows no token
-  bool excludes_all = false;    ///< whether the row allows tokens, but the parameters exclude all
-  double surprise = 0;          ///< with mirostat, -log2 of the probability of drawing `id`
-  float logprob = 0;            ///< log-probability of `id` in the unchanged row; 0 if not wanted
-  std::vector<TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
+  std::int32_t id = -1;           ///< the token; -1: the row holds NaN or +Inf, or allows no token
+  bool excludes_all = false;      ///< whether the row allows tokens, but the parameters exclude all
+  double surprise = 0;            ///< with mirostat, -log2 of the probability of drawing `id`
+  float logprob = 0;              ///< log-probability of `id` in the unchanged row; 0 if not wanted
+  std::vector<TokenScore> top{};  ///< likeliest tokens, by descending probability, then by id
 };
 
 /// A token that can be drawn from a row, and its probability.
