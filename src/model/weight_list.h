@@ -18,6 +18,10 @@ bool needs_embedding(const BoundModel& bound, const ModelOptions& options);
 /// Returns the matrices that `options` select, in packing order.
 std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const ModelOptions& options);
 
+/// Returns a model's loaded matrices, in the same order as the list of `all_weights` from which
+/// `load_model` made them.
+std::vector<const Weight*> loaded_weights(const Model& model);
+
 /// Returns a part's packed format: the file's format, or the format to which loading rounds it.
 Format held_format(const BoundWeight& w, const BoundPart& part, const ModelOptions& options);
 

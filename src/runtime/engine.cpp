@@ -297,7 +297,7 @@ void Engine::finish(const Step& step) {
         steps_->run_again(scheduler_.step_under_way(i));
       }
     }
-    steps_->wait(step);
+    if (!INGOT_MUTANT(24)) steps_->wait(step);
   });
   if (!is_computed) return;
   StepPhases& phases = phases_[step.number % 2];

@@ -74,7 +74,7 @@ class RunningRequest {
   /// that steps under way draw before it. Requires `can_draw_ahead`.
   SampleRow row_ahead() const;
   /// Returns whether the next tokens can be drawn before the earlier ones are known to the host.
-  bool can_draw_ahead() const { return !digest_ && can_draw_on_device(request_.sampling); }
+  bool can_draw_ahead() const { return !digest_ && can_draw_on_device(row({})); }
   /// Delivers a drawn token to the reader. Returns the token to append to the sequence, or -1 if
   /// the request ended.
   std::int32_t accept_token(Drawn&& drawn, double now);

@@ -8,10 +8,11 @@
 
 namespace ingot {
 
-bool can_draw_on_device(const SamplingParams& p) {
+bool can_draw_on_device(const SampleRow& row) {
+  const SamplingParams& p = *row.params;
   const bool has_history = p.repetition_penalty != 1 || p.presence_penalty != 0 ||
                            p.frequency_penalty != 0 || p.dry_multiplier != 0 || p.mirostat != 0 ||
-                           !p.bad_words.empty();
+                           !row.bad_words.empty();
   const bool has_filters = p.top_n_sigma > 0 || p.typical_p != 1 || p.xtc_probability != 0;
   return !has_history && !has_filters;
 }
@@ -29,7 +30,7 @@ void DrawRows::add(const SampleRow& row) {
   if (row.params == nullptr) return;
   const SamplingParams& p = *row.params;
   needs_.back() = p.logprobs >= 0 ? Need::kDrawAndLogits : Need::kDraw;
-  INGOT_CHECK(can_draw_on_device(p), "a row that the host must draw");
+  INGOT_CHECK(can_draw_on_device(row), "a row that the host must draw");
   draw = {.temperature = p.temperature,
           .top_k = std::max(0, p.top_k),
           .top_p = p.top_p,

@@ -11,9 +11,9 @@
 
 namespace ingot {
 
-/// Returns whether a device can draw tokens with these parameters. It knows no history of a choice,
+/// Returns whether a device can draw a token from a row like this. It knows no history of a choice,
 /// and only the filters top_k, top_p and min_p.
-bool can_draw_on_device(const SamplingParams& params);
+bool can_draw_on_device(const SampleRow& row);
 
 /// The draws of a step, for LogitsReduce::draw.
 class DrawRows {

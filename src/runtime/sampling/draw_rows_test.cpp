@@ -18,17 +18,18 @@ TEST(DrawRows, ADeviceKnowsNoHistoryAndFewFilters) {
                              .top_p = 0.9f,
                              .min_p = 0.1f,
                              .logprobs = 3};
-  EXPECT_TRUE(can_draw_on_device(plain));
+  EXPECT_TRUE(can_draw_on_device({.params = &plain}));
   const auto draws_with = [&](auto set) {
     SamplingParams p = plain;
     set(p);
-    return can_draw_on_device(p);
+    return can_draw_on_device({.params = &p});
   };
   EXPECT_FALSE(draws_with([](SamplingParams& p) { p.repetition_penalty = 1.1f; }));
   EXPECT_FALSE(draws_with([](SamplingParams& p) { p.presence_penalty = 0.5f; }));
   EXPECT_FALSE(draws_with([](SamplingParams& p) { p.frequency_penalty = -0.5f; }));
   EXPECT_FALSE(draws_with([](SamplingParams& p) { p.dry_multiplier = 0.8f; }));
-  EXPECT_FALSE(draws_with([](SamplingParams& p) { p.bad_words = {"x"}; }));
+  const std::vector<std::vector<std::int32_t>> bad_words{{4, 5}};
+  EXPECT_FALSE(can_draw_on_device({.params = &plain, .bad_words = bad_words}));
   EXPECT_FALSE(draws_with([](SamplingParams& p) { p.mirostat = 2; }));
   EXPECT_FALSE(draws_with([](SamplingParams& p) { p.top_n_sigma = 1; }));
   EXPECT_FALSE(draws_with([](SamplingParams& p) { p.typical_p = 0.9f; }));

@@ -100,7 +100,7 @@ void Scheduler::stop_running(Sequence& s) {
 const Step& Scheduler::plan() {
   INGOT_CHECK(under_way_ < limits_.pipeline_depth, under_way_, " steps are under way");
   cache_.begin_plan();
-  Step& step = step_at(planned_);
+  Step& step = step_at(INGOT_MUTANT(25) ? 0 : planned_);
   step.reset(planned_);
   dropped_.clear();
   do {
