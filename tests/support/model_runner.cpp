@@ -34,8 +34,8 @@ std::int32_t draw_token(RowSampler& sampler, const testing::LateDraw& draw) {
   }
   if (!draw.masks.empty() && allowed.empty()) return kAllExcluded;
   Drawn drawn;
-  sampler.draw(
-      {.logits = draw.logits, .params = &params, .allowed = allowed, .index = d.index}, drawn);
+  sampler.draw({.logits = draw.logits, .params = &params, .allowed = allowed, .index = d.index},
+               drawn);
   if (drawn.id >= 0) return drawn.id;
   return drawn.excludes_all ? kAllExcluded : kNoToken;
 }
@@ -138,7 +138,7 @@ std::vector<float> ModelRunner::end(std::span<const StepPart> parts, Output outp
 
 std::vector<std::vector<float>> ModelRunner::run_steps(std::vector<std::vector<StepPart>> steps,
                                                        Output output) {
-  std::vector<std::vector<float>> rows;  // of the steps that ended
+  std::vector<std::vector<float>> rows;  // rows of the ended steps
   std::size_t begun = 0;
   while (rows.size() < steps.size()) {
     const auto under_way = static_cast<std::int32_t>(begun - rows.size());
