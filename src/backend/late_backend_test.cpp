@@ -9,7 +9,7 @@
 #include "backend/late_backend_test_util.h"
 #include "quant/formats.h"
 
-namespace ingot::testing {
+namespace ingot::testing_support {
 namespace {
 
 constexpr std::int64_t kLateWidth = 32;
@@ -196,4 +196,4 @@ TEST_F(LateBackendTest, AStepThatFailsToBeginComputesNothing) {
 }
 
 }  // namespace
-}  // namespace ingot::testing
+}  // namespace ingot::testing_support

@@ -16,7 +16,7 @@
 
 #include "base/index.h"
 
-namespace ingot::testing {
+namespace ingot::testing_support {
 
 namespace {
 
@@ -482,4 +482,4 @@ void LateBackend::fetch(View rows, std::span<float> out) {
   queue_->recorded_step().add([=, this] { inner_.fetch(rows, staging); });
 }
 
-}  // namespace ingot::testing
+}  // namespace ingot::testing_support

@@ -10,7 +10,7 @@
 
 #include "backend/backend.h"
 
-namespace ingot::testing {
+namespace ingot::testing_support {
 
 /// One row from which a LateBackend draws a token.
 struct LateDraw {
@@ -114,4 +114,4 @@ class LateBackend final : public Backend {
   std::unique_ptr<Queue> queue_;
 };
 
-}  // namespace ingot::testing
+}  // namespace ingot::testing_support

@@ -16,7 +16,7 @@ namespace {
 constexpr std::byte kPoison{0xff};
 
 /// Draws by the RowSampler. It takes the ids of a mask as the only allowed ones.
-std::int32_t draw_token(RowSampler& sampler, const testing::LateDraw& draw) {
+std::int32_t draw_token(RowSampler& sampler, const LateDraw& draw) {
   const DrawRow& d = draw.row;
   SamplingParams params;
   params.temperature = d.temperature;
@@ -41,8 +41,8 @@ std::int32_t draw_token(RowSampler& sampler, const testing::LateDraw& draw) {
 }
 
 /// Makes a draw for LateOptions. Rows of all calls have equal sizes.
-std::function<std::int32_t(const testing::LateDraw&)> late_draw() {
-  return [sampler = std::shared_ptr<RowSampler>()](const testing::LateDraw& draw) mutable {
+std::function<std::int32_t(const LateDraw&)> late_draw() {
+  return [sampler = std::shared_ptr<RowSampler>()](const LateDraw& draw) mutable {
     const std::int64_t vocab = std::ssize(draw.logits);
     if (sampler == nullptr) {
       sampler = std::make_shared<RowSampler>(scalar_kernels(), vocab,
@@ -54,10 +54,10 @@ std::function<std::int32_t(const testing::LateDraw&)> late_draw() {
 
 std::unique_ptr<Backend> make_late(Backend& inner, const RunnerOptions& options) {
   if (options.late == 0) return nullptr;
-  testing::LateOptions late = options.late_options;
+  LateOptions late = options.late_options;
   late.steps_ahead = options.late;
   if (options.late_draws) late.draw = late_draw();
-  return std::make_unique<testing::LateBackend>(inner, std::move(late));
+  return std::make_unique<LateBackend>(inner, std::move(late));
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ struct RunnerOptions {
   bool profile = false;             ///< run steps on a ProfiledBackend
   /// 0: run on the CPU. 1 or 2: run on a LateBackend that has this many steps under way.
   std::int32_t late = late_steps();
-  bool late_draws = true;               ///< whether the LateBackend draws tokens
-  testing::LateOptions late_options{};  ///< other options of the LateBackend
+  bool late_draws = true;      ///< whether the LateBackend draws tokens
+  LateOptions late_options{};  ///< other options of the LateBackend
 };
 
 /// Rows of one sequence in a step.
