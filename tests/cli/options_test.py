@@ -34,7 +34,8 @@ class Options(ingot.CliTest):
                     continue
                 with self.subTest(option=option, value=value):
                     self.refused(commands[0], f"{option}={value}")
-        for option in ("--kv-type", "--device", "--numerics", "--cpu-isa", "--log-level", "--memory-limit"):
+        for option in ("--kv-type", "--device", "--numerics", "--cpu-isa", "--log-level",
+                       "--memory-limit"):
             for value in HOSTILE:
                 with self.subTest(option=option, value=value):
                     self.refused("inspect", f"{option}={value}")
@@ -50,8 +51,8 @@ class Options(ingot.CliTest):
 
     def test_every_command_takes_the_common_options(self):
         for command in COMMANDS:
-            for option in ("--ctx=0", "--threads=0", "--kv-type=f64", "--device=gpu", "--numerics=exact",
-                           "--cpu-isa=sse",
+            for option in ("--ctx=0", "--threads=0", "--kv-type=f64", "--device=gpu",
+                           "--numerics=exact", "--cpu-isa=sse",
                            "--log-level=loud", "--memory-limit=1T", "--memory-limit=-1"):
                 with self.subTest(command=command, option=option):
                     self.refused(command, option)
@@ -285,8 +286,8 @@ class Options(ingot.CliTest):
                                   "--shared-prefix --profile --profile-layers --json "
                                   "--markdown")):
             help_text = run(command, "--help").out.decode()
-            for option in (options + " --threads --device --numerics --cpu-isa --ctx --kv-type --log-level "
-                           "--memory-limit --check-tensors").split():
+            for option in (options + " --threads --device --numerics --cpu-isa --ctx --kv-type "
+                           "--log-level --memory-limit --check-tensors").split():
                 self.assertIn(option, help_text)
 
     def test_help_ends_with_an_example_of_its_own_command(self):
