@@ -29,13 +29,14 @@ Json shape_json(const TensorInfo& t) {
 }
 
 Json plan_json(const MemoryPlan& plan) {
+  const Ledger& memory = plan.op_memory();
   Json j = Json::object();
-  j.set("weights_bytes", plan.weights_bytes);
+  j.set("weights_bytes", memory.weights_bytes);
   j.set("kv_bytes_per_token", plan.kv_bytes_per_token);
-  j.set("kv_bytes", plan.kv_bytes);
-  j.set("scratch_bytes", plan.scratch_bytes);
-  j.set("rounding_bytes", plan.rounding_bytes);
-  j.set("available_bytes", plan.available_bytes);
+  j.set("kv_bytes", memory.kv_bytes);
+  j.set("scratch_bytes", memory.scratch_bytes);
+  j.set("rounding_bytes", plan.host.loading_bytes);
+  j.set("available_bytes", memory.available_bytes);
   j.set("context", plan.context);
   j.set("max_context", plan.max_context);
   j.set("max_sequences", plan.max_sequences);
@@ -95,14 +96,15 @@ std::string as_text(const Instance& instance, const MemoryPlan& plan) {
     out += cat("  ", printable(t.name, 256), "  ", t.type_name, "  ", shape_json(t).dump(), "  ",
                t.bytes, " bytes\n");
   }
-  const std::string rounding =
-      plan.rounding_bytes == 0
-          ? std::string()
-          : cat("  rounding      ", plan.rounding_bytes, " bytes, before there is a kv cache\n");
+  const Ledger& memory = plan.op_memory();
+  const std::string rounding = plan.host.loading_bytes == 0
+                                   ? std::string()
+                                   : cat("  rounding      ", plan.host.loading_bytes,
+                                         " bytes, before there is a kv cache\n");
   out += cat("\nmemory plan for ", plan.context, " tokens of context\n  weights       ",
-             plan.weights_bytes, " bytes\n  kv cache      ", plan.kv_bytes, " bytes (",
-             plan.kv_bytes_per_token, " a token)\n  scratch       ", plan.scratch_bytes, " bytes\n",
-             rounding, "  available     ", plan.available_bytes, " bytes: it ",
+             memory.weights_bytes, " bytes\n  kv cache      ", memory.kv_bytes, " bytes (",
+             plan.kv_bytes_per_token, " a token)\n  scratch       ", memory.scratch_bytes,
+             " bytes\n", rounding, "  available     ", memory.available_bytes, " bytes: it ",
              plan.fits ? "fits" : "does not fit", "\n  max context   ", plan.max_context,
              " tokens\n  max sequences ", plan.max_sequences, " of ", plan.context, " tokens\n");
   return out;

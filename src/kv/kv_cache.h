@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
@@ -56,6 +57,8 @@ class KvCache {
   std::int32_t groups() const { return static_cast<std::int32_t>(groups_.size()); }
   const KvGroup& group(std::int32_t g) const { return at(groups_, g); }
   KvType type() const { return type_; }
+  /// Returns the name of the order in which keys and values are computed: Backend::numerics.
+  std::string_view numerics() const { return backend_->numerics(); }
   BlockPool& pool(std::int32_t g) { return at(pools_, g); }
   const BlockPool& pool(std::int32_t g) const { return at(pools_, g); }
   /// Returns the memory of layer `i` of this stage; the stage's first layer is layer 0.

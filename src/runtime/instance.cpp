@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "base/text.h"
+#include "model/require_supported.h"
 #include "runtime/request_fields.h"
 #include "text/chat/end_tokens.h"
 
@@ -25,13 +26,18 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
     : pool_(pool),
       options_(options),
       kernels_(find_host_kernels(options.isa)),
-      backend_(make_backend(pool, {.isa = options.isa, .observer = options.observer})),
+      backend_(make_backend(pool, {.device = options.device,
+                                   .numerics = options.numerics,
+                                   .isa = options.isa,
+                                   .observer = options.observer})),
       checkpoint_(Checkpoint::open(options.path, options.bytes)),
       config_(checkpoint_->config()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(*backend_);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
+  require_supported(*bound_, {.weights = options.weights}, options.kv_type, *backend_,
+                    options.path);
   Request checked;  // throws if the model's files state a wrong sampling default
   set_model_defaults(checked, config_, options.path);
   if (options.weights) {
@@ -44,6 +50,7 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   }
   end_tokens_ = choose_end_tokens();
   available_bytes_ = options.memory_limit > 0 ? options.memory_limit : available_memory();
+  device_bytes_ = backend_->free_memory();
 }
 
 ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64_t context) const {
@@ -67,8 +74,7 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
   INGOT_CHECK(bound_ != nullptr, "a plan for what is started already");
   const std::int64_t context = options.context > 0 ? options.context : spec_.context;
   const ExecutorLimits limits = executor_limits(options, context);
-  std::int64_t buffers = Executor::result_bytes(spec_, limits);
-  if (options.generates) buffers += Sampler::bytes(pool_.size(), spec_.vocab);
+  const std::int64_t sampling = options.generates ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
   ModelOptions model = options.model;
   model.weights = options_.weights;
   return plan_memory(*bound_, *backend_,
@@ -78,9 +84,12 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
                       .sequences = pool_sequences(options),
                       .rows = limits.rows,
                       .out_rows = limits.out_rows,
-                      .output_bytes = options.output_bytes + buffers,
+                      .logits_rows = limits.logits_rows,
+                      .result_bytes = Executor::result_bytes(spec_, limits),
                       .table_bytes = Executor::table_bytes(spec_, limits.sequences),
-                      .available_bytes = available_bytes_});
+                      .output_bytes = options.output_bytes + sampling,
+                      .available_bytes = available_bytes_,
+                      .device_bytes = device_bytes_});
 }
 
 std::int32_t Instance::fitting_pool(const StartOptions& options) const {
