@@ -19,8 +19,9 @@ void Backend::packed(const Weight& w, std::span<std::byte> out) const {
 }
 
 void Backend::fetch(View rows, std::span<float> out) {
-  INGOT_CHECK(std::ssize(out) == rows.rows * rows.cols, rows.rows, " x ", rows.cols, " into ",
-              out.size());
+  INGOT_CHECK(std::ssize(out) == rows.rows * rows.cols &&
+                  std::ssize(out) * std::int64_t{sizeof(float)} == rows.rows * rows.row_bytes,
+              rows.rows, " x ", rows.cols, " into ", out.size());
   read(rows.data, std::as_writable_bytes(out));
 }
 

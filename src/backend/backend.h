@@ -56,7 +56,11 @@ class Backend {
   /// Packs matrices of equal width, stacked one below the other, into one Weight. `use` may change
   /// the layout, but no result of an op.
   ///
-  /// Shapes: parts[i] [rows_i, K] in a format of quant/formats.h; bias [sum of rows_i] or empty.
+  /// `moe` takes the experts' gate_up with Use::kGated. All other weights that `linear_activate`
+  /// does not take are kPlain. `linear` takes both.
+  ///
+  /// Shapes: parts[i] [rows_i, K] in host memory, in a format of quant/formats.h; bias [sum of
+  /// rows_i] or empty.
   virtual Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) = 0;
   /// Returns the version of the packed layout, which files of packed weights store. 0 means that
   /// files cannot store this backend's weights.

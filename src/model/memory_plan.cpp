@@ -7,7 +7,6 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "model/forward.h"
-#include "model/require_supported.h"
 #include "model/weight_list.h"
 
 namespace ingot {
@@ -42,8 +41,7 @@ class Planner {
   Planner(const BoundModel& bound, const Backend& backend, const PlanRequest& request)
       : spec_(bound.spec),
         request_(request),
-        groups_(
-            kv_groups(backend, planned_attention(bound.spec, request.options), request.kv_type)),
+        groups_(kv_groups(backend, planned_attention(bound, request.options), request.kv_type)),
         steps_(backend.steps_ahead()) {
     base_.kv_type = request.kv_type;
     for (const KvGroup& g : groups_) base_.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;

@@ -225,22 +225,12 @@ class Loader {
     return weights;
   }
 
-  Attention attention_of(std::size_t i) const {
-    const Spec& s = bound_.spec;
-    return {.heads = s.heads,
-            .kv_heads = s.kv_heads,
-            .head_dim = s.head_dim,
-            .scale = s.attention_scale,
-            .score_cap = s.score_cap,
-            .causal = s.causal,
-            .window = s.window[i],
-            .rope = s.rope[i] < 0 ? nullptr : &at(model_->ropes, s.rope[i]).table};
-  }
-
   void load_layer(std::int64_t i) {
     const BoundLayer& b = at(bound_.layers, i);
     Layer& layer = model_->layers.emplace_back();
-    layer.attention = attention_of(to_size(i));
+    layer.attention = attention_of(bound_.spec, i);
+    const std::int32_t rope = at(bound_.spec.rope, i);
+    if (rope >= 0) layer.attention.rope = &at(model_->ropes, rope).table;
     layer.attn_norms.pre = load_norm(b.attn_norm);
     layer.q_norm = load_norm(b.q_norm);
     layer.k_norm = load_norm(b.k_norm);

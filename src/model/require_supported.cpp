@@ -25,25 +25,10 @@ std::vector<Format> held_formats(const BoundModel& bound, const ModelOptions& op
 
 }  // namespace
 
-std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& options) {
-  std::vector<Attention> all;
-  const std::int64_t last = options.last_layer < 0 ? spec.layers : options.last_layer;
-  for (std::int64_t i = options.first_layer; i < last; ++i) {
-    all.push_back({.heads = spec.heads,
-                   .kv_heads = spec.kv_heads,
-                   .head_dim = spec.head_dim,
-                   .scale = spec.attention_scale,
-                   .score_cap = spec.score_cap,
-                   .causal = spec.causal,
-                   .window = at(spec.window, i)});
-  }
-  return all;
-}
-
 void require_supported(const BoundModel& bound, const ModelOptions& options, KvType kv_type,
                        const Backend& backend, const std::string& file) {
   const Spec& spec = bound.spec;
-  const std::vector<Attention> attention = planned_attention(spec, options);
+  const std::vector<Attention> attention = planned_attention(bound, options);
   const std::vector<Format> formats = held_formats(bound, options);
   const std::string missing = backend.unsupported({.attention = attention,
                                                    .formats = formats,

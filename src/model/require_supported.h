@@ -2,16 +2,11 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "backend/backend.h"
 #include "model/model.h"
 
 namespace ingot {
-
-/// Returns the attention parameters of the layers that `options` select, without rotary tables,
-/// which do not exist before loading.
-std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& options);
 
 /// Checks that a backend's ops compute the layers and matrices that `options` select, with keys and
 /// values of `kv_type`.

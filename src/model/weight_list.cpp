@@ -26,6 +26,14 @@ std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options) {
   return options.last_layer < 0 ? bound.spec.layers : options.last_layer;
 }
 
+std::vector<Attention> planned_attention(const BoundModel& bound, const ModelOptions& options) {
+  std::vector<Attention> all;
+  for (std::int64_t i = options.first_layer; i < last_layer(bound, options); ++i) {
+    all.push_back(attention_of(bound.spec, i));
+  }
+  return all;
+}
+
 bool needs_embedding(const BoundModel& bound, const ModelOptions& options) {
   return options.embedding || (options.head && bound.spec.tied);
 }
