@@ -19,6 +19,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/kernel_table.h"
+#include "backend/late_backend_test_util.h"
 #include "base/full_run_test_util.h"
 #include "base/function_ref.h"
 #include "base/thread_pool.h"
@@ -389,10 +390,21 @@ inline std::vector<Format> all_formats() {
   return formats;
 }
 
-/// Makes the devices on which every op runs: one for each table of tested_tables(), scalar first.
+/// Makes a device that computes later, in memory of its own.
+inline Device late_device(int threads) {
+  Device late = device(*tested_tables().back(), threads);
+  late.inner = std::move(late.backend);
+  late.backend = std::make_unique<testing_support::LateBackend>(*late.inner);
+  late.isa = "late";
+  return late;
+}
+
+/// Makes the devices on which every op runs: one for each table of tested_tables(), scalar first,
+/// and one that computes later.
 inline std::vector<Device> devices(int threads = 2) {
   std::vector<Device> all;
   for (const KernelTable* table : tested_tables()) all.push_back(device(*table, threads));
+  all.push_back(late_device(threads));
   return all;
 }
 
