@@ -91,10 +91,12 @@ void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
   std::copy(from.begin(), from.end(), to.begin());
 }
 
+}  // namespace
+
 /// Ops that run together: those of a step, or those between two steps.
-class OpGroup {
+class LateBackend::Group {
  public:
-  explicit OpGroup(bool is_step) : is_step_(is_step) {}
+  explicit Group(bool is_step) : is_step_(is_step) {}
 
   bool is_step() const { return is_step_; }
 
@@ -175,7 +177,7 @@ class OpGroup {
   std::vector<Array> results_;
 };
 
-Batch OpGroup::copy_of(const Batch& b) {
+Batch LateBackend::Group::copy_of(const Batch& b) {
   Batch c;
   c.tokens = copy(b.tokens);
   c.positions = copy(b.positions);
@@ -201,7 +203,7 @@ Batch OpGroup::copy_of(const Batch& b) {
 }
 
 /// The rows of embeddings keep their values: choices of one request share them.
-void OpGroup::take_batch(const Batch& b) {
+void LateBackend::Group::take_batch(const Batch& b) {
   caller_batch_ = b;
   batch_ = copy_of(b);
   tokens_ = copy(b.tokens);
@@ -218,7 +220,7 @@ void OpGroup::take_batch(const Batch& b) {
   take(b.embeddings);
 }
 
-void OpGroup::resolve(const std::vector<std::int32_t>* drawn) const {
+void LateBackend::Group::resolve(const std::vector<std::int32_t>* drawn) const {
   for (std::int64_t t = 0; t < std::ssize(tokens_); ++t) {
     std::int32_t& token = at(tokens_, t);
     if (token >= 0 || batch_.embedding(t) != nullptr) continue;
@@ -227,7 +229,7 @@ void OpGroup::resolve(const std::vector<std::int32_t>* drawn) const {
   }
 }
 
-void OpGroup::run(Backend& inner, bool half) {
+void LateBackend::Group::run(Backend& inner, bool half) {
   const std::span<const std::function<void()>> ops =
       std::span(ops_).first(half ? ops_.size() / 2 : ops_.size());
   const auto body = [&] {
@@ -241,8 +243,6 @@ void OpGroup::run(Backend& inner, bool half) {
   has_run_ = !half;
 }
 
-}  // namespace
-
 /// The groups that were recorded. Steps stay in the queue until `wait` or `drain`.
 class LateBackend::Queue {
  public:
@@ -251,7 +251,7 @@ class LateBackend::Queue {
 
   const LateOptions& options() const { return options_; }
   /// Records ops that read no arrays, or that read arrays of the group.
-  OpGroup& recorded() {
+  Group& recorded() {
     if (current_ != nullptr) return *current_;
     check_usable();
     if (groups_.empty() || groups_.back().is_step() || groups_.back().has_run()) {
@@ -259,7 +259,7 @@ class LateBackend::Queue {
     }
     return groups_.back();
   }
-  OpGroup& recorded_step() {
+  Group& recorded_step() {
     INGOT_CHECK(current_ != nullptr, "an op with results outside a step");
     return *current_;
   }
@@ -271,13 +271,13 @@ class LateBackend::Queue {
 
  private:
   void check_usable() const { INGOT_CHECK(!has_failed_, "a call between a failure and `drain`"); }
-  void run(OpGroup& group, bool half = false);
+  void run(Group& group, bool half = false);
 
   const LateBackend* owner_;
   Backend& inner_;
   LateOptions options_;
-  std::deque<OpGroup> groups_;
-  OpGroup* current_ = nullptr;       ///< the step whose body runs
+  std::deque<Group> groups_;
+  Group* current_ = nullptr;         ///< the step whose body runs
   std::int32_t under_way_ = 0;       ///< number of steps in `groups_`
   bool has_failed_ = false;          ///< true from a failed `wait` until `drain`
   bool knows_drawn_ = false;         ///< false after `drain`
@@ -298,7 +298,7 @@ void LateBackend::Queue::step(const Batch& batch, FunctionRef<void()> body) {
   current_ = nullptr;
 }
 
-void LateBackend::Queue::run(OpGroup& group, bool half) {
+void LateBackend::Queue::run(Group& group, bool half) {
   if (group.has_run()) return;
   group.resolve(knows_drawn_ ? &drawn_ : nullptr);
   group.run(inner_, half);
@@ -312,7 +312,7 @@ void LateBackend::Queue::wait() {
   INGOT_CHECK(under_way_ > 0 && current_ == nullptr, "no step is under way");
   const DeviceAccess access(owner_);
   for (; !groups_.front().is_step(); groups_.pop_front()) run(groups_.front());
-  OpGroup& oldest = groups_.front();
+  Group& oldest = groups_.front();
   oldest.restore();
   try {
     if (options_.on_wait) options_.on_wait(waits_++);
@@ -329,10 +329,10 @@ void LateBackend::Queue::wait() {
 
 void LateBackend::Queue::drain() {
   INGOT_CHECK(current_ == nullptr, "a drain in a step");
-  for (const OpGroup& group : groups_) group.restore();
+  for (const Group& group : groups_) group.restore();
   if (options_.completes_at_drain) {
     const DeviceAccess access(owner_);
-    for (OpGroup& group : groups_) run(group);
+    for (Group& group : groups_) run(group);
   }
   groups_.clear();
   under_way_ = 0;
@@ -344,7 +344,7 @@ void LateBackend::Queue::run_all(FunctionRef<void()> body) {
   check_usable();
   INGOT_CHECK(current_ == nullptr, "a copy in a step");
   const DeviceAccess access(owner_);
-  for (OpGroup& group : groups_) run(group);
+  for (Group& group : groups_) run(group);
   body();
 }
 
@@ -365,7 +365,7 @@ void LateBackend::read(const std::byte* from, std::span<std::byte> to) const {
 }
 
 void LateBackend::kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) {
-  OpGroup& group = queue_->recorded();
+  Group& group = queue_->recorded();
   group.add([=, this, copy = group.copy(layers)] { inner_.kv_copy(copy, from, to); });
 }
 
@@ -386,7 +386,7 @@ void LateBackend::wait() { queue_->wait(); }
 void LateBackend::drain() noexcept { queue_->drain(); }
 
 void LateBackend::embed(const Batch& batch, const Weight* table, View x) {
-  OpGroup& group = queue_->recorded();
+  Group& group = queue_->recorded();
   group.add([=, this, b = group.batch_for(batch)] { inner_.embed(b, table, x); });
 }
 
@@ -400,18 +400,18 @@ void LateBackend::linear(View in, const Weight& w, View out) {
 
 void LateBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
                        const Attention& a) {
-  OpGroup& group = queue_->recorded();
+  Group& group = queue_->recorded();
   group.add([=, this, b = group.batch_for(b)] { inner_.rope(qkv, b, q_norm, k_norm, a); });
 }
 
 void LateBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) {
-  OpGroup& group = queue_->recorded();
+  Group& group = queue_->recorded();
   group.add([=, this, b = group.batch_for(b)] { inner_.kv_write(qkv, b, a, kv); });
 }
 
 void LateBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                             Next next) {
-  OpGroup& group = queue_->recorded();
+  Group& group = queue_->recorded();
   group.add([=, this, b = group.batch_for(b)] { inner_.attention(qkv, b, a, kv, out, next); });
 }
 
@@ -434,12 +434,12 @@ void LateBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
 }
 
 void LateBackend::gather(View x, const Batch& batch, View out) {
-  OpGroup& group = queue_->recorded();
+  Group& group = queue_->recorded();
   group.add([=, this, b = group.batch_for(batch)] { inner_.gather(x, b, out); });
 }
 
 void LateBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
-  OpGroup& group = queue_->recorded_step();
+  Group& group = queue_->recorded_step();
   LogitsReduce copy = reduce;
   copy.ids = group.take(reduce.ids);
   copy.argmax = group.result(reduce.argmax);

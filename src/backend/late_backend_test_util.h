@@ -108,6 +108,7 @@ class LateBackend final : public Backend {
   void fetch(View rows, std::span<float> out) override;
 
  private:
+  class Group;
   class Queue;
 
   Backend& inner_;
