@@ -51,13 +51,14 @@ void Executor::begin(std::span<const StepPart> parts, std::span<const BlockCopy>
                      std::span<const SampleRow> draws) {
   INGOT_CHECK(begun_ - done_ < std::ssize(buffers_), begun_ - done_, " steps are under way");
   StepBuffers& buffers = this->buffers(begun_);
-  buffers.fill(parts, draws);
+  buffers.fill(parts, draws, drawn_before_);
   begin(buffers, copies);
 }
 
 void Executor::begin(StepBuffers& buffers, std::span<const BlockCopy> copies) {
   cache_.copy(copies);
   forward(model_, backend_, buffers.batch(), cache_, scratch_, buffers.outputs());
+  drawn_before_ = buffers.draws();
   ++begun_;
 }
 

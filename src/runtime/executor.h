@@ -87,6 +87,7 @@ class Executor {
   std::int64_t begun_ = 0;            ///< number of steps begun
   std::int64_t done_ = 0;             ///< number of steps waited for; later ones are under way
   std::int64_t dropped_ = 0;          ///< steps [begun_, dropped_) can begin again
+  std::int64_t drawn_before_ = 0;     ///< number of rows from which the last step begun draws
   std::vector<std::int32_t> drawn_;   ///< what the device drew in the step waited for last
 };
 

@@ -50,7 +50,8 @@ StepBuffers::StepBuffers(const Model& model, const Backend& backend, const KvCac
   score_tops_.resize(out_rows * to_size(score_top_));
 }
 
-void StepBuffers::fill(std::span<const StepPart> parts, std::span<const SampleRow> draws) {
+void StepBuffers::fill(std::span<const StepPart> parts, std::span<const SampleRow> draws,
+                       std::int64_t drawn_before) {
   INGOT_CHECK(std::ssize(parts) <= limits_.sequences, parts.size(), " sequences, planned for ",
               limits_.sequences);
   for (auto* list : {&tokens_, &positions_, &q_start_, &kv_len_, &out_rows_}) list->clear();
@@ -59,7 +60,11 @@ void StepBuffers::fill(std::span<const StepPart> parts, std::span<const SampleRo
   embeddings_.clear();
   has_embeddings_ = false;
   std::int32_t index = 0;
-  for (const StepPart& part : parts) add_part(part, index++);
+  for (const StepPart& part : parts) {
+    INGOT_CHECK(part.previous < drawn_before, "token of row ", part.previous, " of ", drawn_before,
+                " that the step before draws");
+    add_part(part, index++);
+  }
   logits_rows_ = std::ssize(out_rows_);
   add_draws(draws);
   if (std::any_of(parts.begin(), parts.end(), [](const StepPart& p) { return p.scores > 0; })) {
@@ -213,7 +218,7 @@ std::optional<std::int32_t> StepBuffers::drawn(std::int64_t i) const {
 }
 
 std::span<const std::int32_t> StepBuffers::drawn() const {
-  return std::span(drawn_).first(draws_.rows().size());
+  return std::span(drawn_).first(to_size(draws()));
 }
 
 std::span<float> StepBuffers::logits(std::int64_t i) const {

@@ -51,11 +51,15 @@ class StepBuffers {
               const ExecutorLimits& limits, const DeviceRows& device);
 
   /// Fills the arrays for a step. Does not change sequences. `draws[i]` is how to draw from row i
-  /// of logits; empty if the backend draws no tokens.
-  void fill(std::span<const StepPart> parts, std::span<const SampleRow> draws);
+  /// of logits; empty if the backend draws no tokens. `drawn_before`: number of rows from which the
+  /// device draws in the step begun before.
+  void fill(std::span<const StepPart> parts, std::span<const SampleRow> draws,
+            std::int64_t drawn_before);
   /// Replaces each token that stands for a drawn token of the step before, by the entry of `drawn`.
   void resolve(std::span<const std::int32_t> drawn);
 
+  /// Returns the number of rows from which the device draws.
+  std::int64_t draws() const { return std::ssize(draws_.rows()); }
   /// Returns the filled batch. The spans stay valid until the next `fill`.
   Batch batch();
   /// Returns what the step computes, with the arrays that take the results.
