@@ -40,12 +40,14 @@ class Backend {
 
   /// Allocates zeroed device memory. Errors: Error{kDoesNotFit}.
   virtual Buffer allocate(std::int64_t bytes) = 0;
-  /// Returns whether the host can read and write device memory between steps.
+  /// Returns whether the host can read and write device memory while no step is under way.
   virtual bool host_memory() const { return true; }
   /// Returns the free bytes of device memory; 0: device memory is host memory.
   virtual std::int64_t free_memory() const { return 0; }
   /// `write` copies host memory to the device; `read` copies back. Both happen after all steps that
   /// were begun, and before later steps. They return when the copy is complete.
+  ///
+  /// Errors: Error{kInternal} if the device failed. `wait` reports the failure of a step too.
   virtual void write(std::byte* to, std::span<const std::byte> from);
   virtual void read(const std::byte* from, std::span<std::byte> to) const;
   /// Copies `values` to the device as a float32 row vector. Errors: Error{kDoesNotFit}.
@@ -109,16 +111,19 @@ class Backend {
   /// Begins a step: runs `body`, which only calls ops. A device may capture the ops as a graph or
   /// replay a graph, and may compute them after the return.
   ///
-  /// When `step` returns, the batch's arrays and all spans that ops read belong to the caller
-  /// again. Ops write to result spans until `wait`, so the caller keeps these spans and does not
-  /// read them. CPU threads round to nearest even and keep denormals in every floating-point mode.
+  /// When `step` returns, the batch's arrays, the rows of its embeddings and all spans that ops
+  /// read belong to the caller again. Ops write to result spans until `wait`, so the caller keeps
+  /// these spans and does not read them. CPU threads round to nearest even and keep denormals in
+  /// every floating-point mode.
+  ///
   /// Errors: Error{kInternal} if the step cannot begin. Then no op of it is computed.
   virtual void step(const Batch& batch, FunctionRef<void()> body) = 0;
   /// Waits for the oldest step begun and not waited for. Its result spans are filled then.
   ///
   /// Errors: Error{kInternal} if the device failed. Steps may then write until `drain` returns.
   virtual void wait() {}
-  /// Waits until no step computes or writes. Results of steps not waited for are lost.
+  /// Waits until no step computes or writes. Results of steps not waited for are lost, and so are
+  /// copies by `kv_copy` that have not happened.
   virtual void drain() noexcept {}
 
   /// x[t] = the embedding of row t, if there is one, else table[tokens[t]], decoded exactly. See
@@ -229,7 +234,8 @@ class Backend {
   /// the tree of the 16 lane sums of exp(x - max). Shapes: in [R, H], head [V, H].
   virtual void logits(View in, const Weight& head, const LogitsReduce& reduce) = 0;
 
-  /// Copies rows without gaps to the host. `out` is a result span: see `step`.
+  /// Copies rows without gaps to the host. `out` is a result span: see `step`. The default is for
+  /// devices that compute during the call.
   ///
   /// Shapes: rows [n, m], out [n * m].
   virtual void fetch(View rows, std::span<float> out);

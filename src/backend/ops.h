@@ -32,8 +32,9 @@ struct RopeTable {
 /// Which ops read the rows that an op writes. This hint does not change any bit of a result.
 enum class Next {
   kAnyone,
-  /// Mostly linears and mixtures of experts, which can read quantised rows. A backend may also
-  /// store the rows quantised, so only ops may write to the rows until the step ends.
+  /// Only `linear`, `linear_activate`, `moe` and `logits`, which can read quantised rows. A backend
+  /// may store the rows in another form, and leave `out` undefined. Only ops may write to the rows
+  /// until the step ends.
   kLinears,
 };
 
@@ -130,8 +131,9 @@ struct DrawBias {
 };
 
 /// The results that a caller wants. `Backend::logits` fills each view and span that is not empty.
-/// Result spans are filled when `Backend::wait` returns for the step, and stay valid until then.
-/// Only the rows of `full` take memory for all V logits, so a long prompt takes no [T, V] matrix.
+/// The caller keeps the result spans until `Backend::wait` returns for the step: they are filled
+/// then. Only the rows of `full` take memory for all V logits, so a long prompt takes no [T, V]
+/// matrix.
 struct LogitsReduce {
   View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, in device memory
   std::span<std::int32_t> argmax{};     ///< [R] best tokens (ties: lowest id); -1 if a row has NaN
@@ -139,7 +141,7 @@ struct LogitsReduce {
   std::span<const std::int32_t> ids{};  ///< [R, ids_per_row] tokens for `id_logprobs`
   std::span<float> id_logprobs{};       ///< [R, ids_per_row] log-probabilities of `ids`
   std::int32_t top_k = 0;               ///< number of best tokens wanted for each row
-  std::int64_t ranked = 0;              ///< `top` has only ids below `ranked`; 0: all ids
+  std::int64_t ranked = 0;              ///< `top` and draws have only ids below this; 0: all
   std::span<TokenScore> top{};          ///< [R, top_k] tokens, best first (ties: lower id first)
   /// How to draw from each row of `full`, which the draw does not change. Only for backends with
   /// `Backend::draws`. They draw ids below `ranked`.

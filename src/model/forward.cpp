@@ -57,10 +57,13 @@ void finish(ForwardPass& pass, const Outputs& outputs) {
   if (pass.batch.out_rows.empty()) return;
   const View out = pass.s.output;
   pass.backend.gather(pass.s.x, pass.batch, out);
-  const View normed = out.slice(0, out.rows - outputs.raw_rows);
-  if (normed.rows > 0) pass.backend.norm(normed, {}, m.final_norm, normed, Next::kLinears);
   const View rows = out.slice(0, out.rows - outputs.hidden_rows);
-  if (rows.rows > 0) pass.backend.logits(rows, *m.head(), outputs.logits);
+  const View hidden = out.slice(rows.rows, outputs.hidden_rows - outputs.raw_rows);
+  if (hidden.rows > 0) pass.backend.norm(hidden, {}, m.final_norm, hidden, Next::kAnyone);
+  if (rows.rows > 0) {
+    pass.backend.norm(rows, {}, m.final_norm, rows, Next::kLinears);
+    pass.backend.logits(rows, *m.head(), outputs.logits);
+  }
   for (const RowFetch& fetch : outputs.fetch) pass.backend.fetch(fetch.rows, fetch.out);
 }
 

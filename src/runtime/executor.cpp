@@ -23,6 +23,7 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
     device.logits =
         f32_view(reinterpret_cast<float*>(logits_memory_.data()), limits.logits_rows, vocab);
   }
+  if (backend.draws()) drawn_.reserve(to_size(limits.logits_rows));
   buffers_.reserve(to_size(backend.steps_ahead()));
   for (std::int32_t i = 0; i < backend.steps_ahead(); ++i) {
     buffers_.emplace_back(model, backend, cache, limits, device);
@@ -46,6 +47,17 @@ void Executor::run(const Step& step, std::span<const SampleRow> draws) {
 }
 
 void Executor::run(std::span<const StepPart> parts) { begin(parts, {}, {}); }
+
+void Executor::run_now(std::span<const StepPart> parts) {
+  INGOT_CHECK(begun_ == done_, begun_ - done_, " steps are under way");
+  run(parts);
+  try {
+    wait();
+  } catch (...) {
+    drain();
+    throw;
+  }
+}
 
 void Executor::begin(std::span<const StepPart> parts, std::span<const BlockCopy> copies,
                      std::span<const SampleRow> draws) {
@@ -80,6 +92,7 @@ void Executor::drain() noexcept {
 void Executor::run_again(const Step& step) {
   INGOT_CHECK(begun_ < dropped_, "no step was dropped");
   StepBuffers& buffers = this->buffers(begun_);
+  buffers.forget_removed(step.parts);
   if (begun_ == done_) buffers.resolve(drawn_);
   begin(buffers, step.copies);
 }
@@ -90,8 +103,7 @@ bool run_next(Executor& executor, std::span<StepPart> parts) {
     part.first_hidden = part.first + part.rows - part.hidden;
     if (!part.sequence->blocks.reserve(part.first + part.rows)) return false;
   }
-  executor.run(parts);
-  executor.wait();
+  executor.run_now(parts);
   for (const StepPart& part : parts) {
     Sequence& s = *part.sequence;
     s.computed += part.rows;

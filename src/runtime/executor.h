@@ -24,6 +24,10 @@ class Executor {
  public:
   /// Allocates the buffers for the largest step. Errors: Error{kDoesNotFit}.
   Executor(const Model& model, Backend& backend, KvCache& cache, const ExecutorLimits& limits);
+  /// Drains, because steps write to the buffers.
+  ~Executor() { drain(); }
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   /// Returns the bytes that the results of the largest step take.
   static std::int64_t result_bytes(const Spec& spec, const ExecutorLimits& limits);
@@ -44,6 +48,11 @@ class Executor {
   void run(const Step& step, std::span<const SampleRow> draws = {});
   /// Begins parts like a step, but copies no blocks.
   void run(std::span<const StepPart> parts);
+  /// Begins parts like a step, and waits for them. Requires that no step is under way. After an
+  /// error, none is either.
+  ///
+  /// Errors: those of `run` and `wait`.
+  void run_now(std::span<const StepPart> parts);
   /// Waits for the oldest step that was begun. Errors: those of Backend::wait.
   void wait();
   /// Waits until no step computes or writes, and drops the steps that were begun.

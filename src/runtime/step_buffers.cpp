@@ -18,7 +18,8 @@ StepBuffers::StepBuffers(const Model& model, const Backend& backend, const KvCac
     : model_(model),
       limits_(limits),
       blocks_max_(static_cast<std::int32_t>(blocks_of(limits.context))),
-      draws_(model.spec.vocab) {
+      zero_row_(to_size(model.spec.hidden)),
+      draws_(model.spec.vocab, backend.draws() ? limits.logits_rows : 0) {
   const auto rows = to_size(limits.rows);
   const auto sequences = to_size(limits.sequences);
   const auto out_rows = to_size(limits.out_rows);
@@ -160,6 +161,15 @@ void StepBuffers::add_logits_fetches() {
     if (i < logits_rows_ && !draws_.is_complete(i)) continue;
     if (i > first) logits_.add_fetch(first, i - first, fetches_);
     first = i + 1;
+  }
+}
+
+void StepBuffers::forget_removed(std::span<const StepPart> parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    View& rows = embeddings_[i];
+    if (parts[i].sequence != nullptr || !rows) continue;
+    rows.data = reinterpret_cast<std::byte*>(zero_row_.data());
+    rows.row_bytes = 0;
   }
 }
 

@@ -23,9 +23,9 @@ struct ExecutorLimits {
   std::int32_t sequences = 0;
   std::int64_t context = 0;      ///< limit on the tokens of a sequence
   std::int32_t logits_rows = 0;  ///< limit on the rows of logits
-  std::int64_t ids = 0;          ///< only ids below this number are drawn or best; 0 = all ids
-  std::int32_t score_top = -1;   ///< number of tokens in RowScore::top; -1 = steps score no rows
-  bool finds_best = false;       ///< whether steps prepare results for `Executor::best`
+  std::int64_t ids = 0;  ///< only ids below this number are drawn or in RowScore::top; 0 = all
+  std::int32_t score_top = -1;  ///< number of tokens in RowScore::top; -1 = steps score no rows
+  bool finds_best = false;      ///< whether steps prepare results for `Executor::best`
 };
 
 /// The log-probability of the token after a row, and the likeliest tokens after that row.
@@ -55,6 +55,9 @@ class StepBuffers {
   /// device draws in the step begun before.
   void fill(std::span<const StepPart> parts, std::span<const SampleRow> draws,
             std::int64_t drawn_before);
+  /// Gives zeros to embedding rows of removed sequences, because their requests may be gone. The
+  /// rows' results are not used. `parts`: those of `fill`.
+  void forget_removed(std::span<const StepPart> parts);
   /// Replaces each token that stands for a drawn token of the step before, by the entry of `drawn`.
   void resolve(std::span<const std::int32_t> drawn);
 
@@ -95,6 +98,7 @@ class StepBuffers {
   std::vector<std::int32_t> tokens_, positions_, q_start_, kv_len_, out_rows_;
   std::vector<View> embeddings_;
   bool has_embeddings_ = false;
+  std::vector<float> zero_row_;  ///< [H] zeros
   std::vector<std::vector<std::int32_t>> slots_, tables_;
   std::vector<KvBlocks> groups_;
 

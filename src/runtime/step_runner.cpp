@@ -48,8 +48,7 @@ void ModelSteps::warm_up() {
   if (!sequence.blocks.reserve(rows)) return;
   const auto count = static_cast<std::int32_t>(rows);
   const StepPart part{.sequence = &sequence, .rows = count, .outputs = 1};
-  executor_.run({&part, 1});
-  executor_.wait();
+  executor_.run_now({&part, 1});
   const SamplingParams greedy;
   const SampleRow row{.logits = logits(0), .params = &greedy};
   Drawn drawn;

@@ -61,7 +61,8 @@ class StepRunner {
   /// Errors: those of `run`.
   virtual void warm_up() {}
 
-  /// Returns the seconds of each kind of op in the last step; null if the runner does not time ops.
+  /// Returns the seconds of each kind of op in the last step; null if the runner does not time ops,
+  /// or if two steps may be under way.
   virtual const OpSeconds* op_seconds() const { return nullptr; }
 
   /// For each row, calls `before` and then draws a token. May call `before` in any thread.
@@ -92,7 +93,7 @@ class ModelSteps final : public StepRunner {
   RowScore score(std::int64_t i) const override { return executor_.score(i); }
   std::span<const float> hidden(std::int64_t i) const override { return executor_.hidden(i); }
   const OpSeconds* op_seconds() const override {
-    return profiled_ != nullptr ? &profiled_->last_step() : nullptr;
+    return profiled_ != nullptr && steps_ahead() == 1 ? &profiled_->last_step() : nullptr;
   }
   void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
               FunctionRef<void(std::int64_t row)> before) override;

@@ -17,6 +17,12 @@ bool can_draw_on_device(const SampleRow& row) {
   return !has_history && !has_filters;
 }
 
+DrawRows::DrawRows(std::int64_t vocab, std::int64_t rows) : mask_words_((vocab + 31) / 32) {
+  rows_.reserve(to_size(rows));
+  needs_.reserve(to_size(rows));
+  masks_.reserve(to_size(rows * mask_words_));
+}
+
 void DrawRows::clear() {
   rows_.clear();
   needs_.clear();

@@ -19,11 +19,13 @@ bool can_draw_on_device(const SampleRow& row);
 class DrawRows {
  public:
   DrawRows() = default;
-  /// `vocab`: number of logits of a row.
-  explicit DrawRows(std::int64_t vocab) : mask_words_((vocab + 31) / 32) {}
+  /// Reserves memory for `rows` rows of `vocab` logits. Only biases may need more memory.
+  DrawRows(std::int64_t vocab, std::int64_t rows);
 
   void clear();
   /// Adds the draw of the next row. If `row.params` is null, the host draws from the row.
+  ///
+  /// Errors: std::bad_alloc.
   void add(const SampleRow& row);
 
   std::span<const DrawRow> rows() const { return rows_; }

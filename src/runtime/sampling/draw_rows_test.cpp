@@ -47,7 +47,7 @@ TEST(DrawRows, KeepsEachRowsParametersBiasesAndMask) {
   const SamplingParams second{
       .logit_bias = {{.id = 1, .bias = -2}}, .min_tokens = 6, .end_ids = {0, 33, 99}};
   const std::vector<std::int32_t> allowed{0, 31, 33};
-  DrawRows rows(40);
+  DrawRows rows(40, 5);
   rows.add({.params = &first, .index = 5});
   rows.add({});
   rows.add({.params = &second, .allowed = allowed, .index = 5});
@@ -81,7 +81,7 @@ TEST(DrawRows, KeepsEachRowsParametersBiasesAndMask) {
 
 TEST(DrawRows, TellWhatTheHostStillNeeds) {
   const SamplingParams silent{.temperature = 1}, scored{.temperature = 1, .logprobs = 0};
-  DrawRows rows(8);
+  DrawRows rows(8, 3);
   EXPECT_FALSE(rows.has(0)) << "no row is drawn on the device";
   EXPECT_FALSE(rows.is_complete(0));
   rows.add({.params = &silent});
