@@ -42,7 +42,7 @@ class Backend {
   virtual Buffer allocate(std::int64_t bytes) = 0;
   /// Returns whether the host can read and write device memory while no step is under way.
   virtual bool host_memory() const { return true; }
-  /// Returns the free bytes of device memory; 0: device memory is host memory.
+  /// Returns the free bytes of device memory. Callers ask only without `host_memory`.
   virtual std::int64_t free_memory() const { return 0; }
   /// `write` copies host memory to the device; `read` copies back. Both happen after all steps that
   /// were begun, and before later steps. They return when the copy is complete.
@@ -64,8 +64,10 @@ class Backend {
   /// Shapes: parts[i] [rows_i, K] in host memory, in a format of quant/formats.h; bias [sum of
   /// rows_i] or empty.
   virtual Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) = 0;
-  /// Returns the version of the packed layout, which files of packed weights store. 0 means that
-  /// files cannot store this backend's weights.
+  /// Returns the version of the packed layout, which files of packed weights store. They store
+  /// neither numerics nor Use, so layouts that depend on these have different numbers. 0 means that
+  /// files cannot store this backend's weights. With `host_memory`, a Weight's packed bytes are
+  /// those of its `storage`.
   virtual std::uint32_t packed_layout() const { return 0; }
   /// Copies a Weight's packed bytes, which `adopt` takes, to `out`: [prepared_bytes without bias].
   virtual void packed(const Weight& w, std::span<std::byte> out) const;

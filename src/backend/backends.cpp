@@ -33,8 +33,9 @@ void check_numerics(std::string_view numerics, const Backend& backend) {
     throw Error(ErrorCode::kInvalid, cat("`numerics` ", printable(numerics),
                                          " is unknown; the possible names are auto, canon, fast"));
   }
-  throw Error(ErrorCode::kInvalid, cat("`numerics` fast is not offered on device ", backend.name(),
-                                       ", which computes ", backend.numerics()));
+  throw Error(ErrorCode::kInvalid,
+              cat("`numerics` fast is not offered on device ", backend.name(), ", which computes ",
+                  backend.numerics(), "; it offers auto, canon"));
 }
 
 }  // namespace

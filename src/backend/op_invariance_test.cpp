@@ -301,12 +301,18 @@ struct ReduceLogits {
   void operator()(View in, View, const Batch& b) {
     const auto first = std::size_t(b.positions[0]);
     const auto count = std::size_t(in.rows);
+    const auto call_scores = std::span(scores).subspan(first, count);
+    const auto call_top = std::span(top).subspan(first, count);
+    // An earlier cut has left equal results here.
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+    std::ranges::fill(call_scores, kNan);
+    std::ranges::fill(call_top, TokenScore{.id = -7, .logprob = kNan});
     backend.logits(in, head,
                    {.ids_per_row = 1,
                     .ids = std::span(ids).subspan(first, count),
-                    .id_logprobs = std::span(scores).subspan(first, count),
+                    .id_logprobs = call_scores,
                     .top_k = 1,
-                    .top = std::span(top).subspan(first, count)});
+                    .top = call_top});
   }
   Matrix results() const {
     Matrix out(std::ssize(ids), 3);

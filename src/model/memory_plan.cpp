@@ -49,7 +49,7 @@ class Planner {
     const StepLimits limits = step_limits(spec_, request.rows, request.out_rows);
     const ModelOptions& options = request.options;
     std::int64_t results = request.result_bytes;
-    if (request.device_bytes > 0) {
+    if (!backend.host_memory()) {
       base_.device_name = backend.name();
       base_.device.available_bytes =
           std::max<std::int64_t>(0, request.device_bytes - kDeviceReserveBytes);

@@ -29,7 +29,7 @@ struct PlanRequest {
   std::int64_t table_bytes = 0;      ///< bytes of a step's block tables per 16 context tokens
   std::int64_t output_bytes = 0;     ///< other bytes that the caller needs for inputs and results
   std::int64_t available_bytes = 0;  ///< limit on planned host memory, in bytes
-  std::int64_t device_bytes = 0;     ///< Backend::free_memory; 0: device memory is host memory
+  std::int64_t device_bytes = 0;     ///< Backend::free_memory; unused with Backend::host_memory
 };
 
 /// Bytes of a device's free memory that no plan uses: 512 MiB for the driver, code and captured

@@ -149,14 +149,22 @@ class Loader {
     }
   }
 
-  /// Stores the packed weights in the cache, unless they came from it.
+  /// Stores the packed weights in the cache, unless they came from it. Copies weights only out of
+  /// a device's own memory, one at a time: the memory plan has room for a copy only there.
   void keep_packed() {
-    if (key_.empty() || !model_->packed.weights.empty()) return;
+    if (key_.empty() || !model_->packed.weights.empty() || packed_bytes_.empty()) return;
     const std::vector<const Weight*> weights = loaded_weights(*model_);
+    Buffer copy;
+    const auto packed = [&](std::size_t i) -> std::span<const std::byte> {
+      const Weight& w = *weights[i];
+      if (backend_.host_memory()) return {w.storage.data(), to_size(w.storage.bytes())};
+      const std::span out(copy.data(), to_size(packed_bytes_[i]));
+      backend_.packed(w, out);
+      return out;
+    };
     try {
-      write_packed(
-          packed_path(options_.pack_cache, key_), key_, packed_bytes_,
-          [&](std::size_t i, std::span<std::byte> out) { backend_.packed(*weights[i], out); });
+      if (!backend_.host_memory()) copy = allocate_host(std::ranges::max(packed_bytes_));
+      write_packed(packed_path(options_.pack_cache, key_), key_, packed_bytes_, packed);
     } catch (const Error& error) {
       model_->warnings.push_back(cat("packed weights are not kept: ", error.message()));
     }

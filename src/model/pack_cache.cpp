@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "backend/buffer.h"
+#include "base/check.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/index.h"
@@ -72,14 +72,17 @@ std::vector<Entry> read_table(const MappedFile& file, std::string_view key,
   const Layout layout = lay_out(key.size(), sizes);
   const std::vector<Entry>& want = layout.table;
   const std::uint64_t end = layout.checksum_at + sizeof(std::uint64_t);
+  constexpr std::string_view kOther = "it belongs to another model or version";
+  Head head;  // a shorter file keeps the right magic here, and is refused by its size
+  std::ranges::copy(bytes.first(std::min(bytes.size(), sizeof head)),
+                    std::as_writable_bytes(std::span(&head, 1)).begin());
+  if (head.magic != kMagic) refuse(file, 0, kOther);
   if (bytes.size() != end) {
     refuse(file, 0, cat("the file has ", bytes.size(), " bytes, expected ", end));
   }
-  Head head;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.magic != kMagic || head.key_bytes != key.size() || head.weights != want.size() ||
+  if (head.key_bytes != key.size() || head.weights != want.size() ||
       std::memcmp(bytes.data() + sizeof head, key.data(), key.size()) != 0) {
-    refuse(file, 0, "it belongs to another model or version");
+    refuse(file, 0, kOther);
   }
   std::vector<Entry> table(want.size());
   if (!table.empty()) {
@@ -151,10 +154,9 @@ std::optional<PackedFile> open_packed(const std::string& path, std::string_view 
 
 void write_packed(const std::string& path, std::string_view key,
                   std::span<const std::int64_t> sizes,
-                  FunctionRef<void(std::size_t i, std::span<std::byte> out)> packed) {
+                  FunctionRef<std::span<const std::byte>(std::size_t i)> packed) {
   make_folder(std::filesystem::path(path).parent_path());
   std::vector<Entry> table = lay_out(key.size(), sizes).table;
-  const Buffer buffer = allocate_host(sizes.empty() ? 0 : std::ranges::max(sizes));
   const std::vector<std::byte> zeros(kPage);
   const Head head{.key_bytes = key.size(), .weights = sizes.size()};
   OutputFile out(path, OutputFile::kLargePageBytes);
@@ -162,8 +164,8 @@ void write_packed(const std::string& path, std::string_view key,
   out.write(key);
   std::uint64_t at = sizeof head + key.size();
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const std::span weight(buffer.data(), table[i].bytes);
-    packed(i, weight);
+    const std::span<const std::byte> weight = packed(i);
+    INGOT_CHECK(weight.size() == table[i].bytes, weight.size(), " bytes for ", table[i].bytes);
     table[i].checksum = checksum(weight);
     out.write(std::span(zeros).first(table[i].offset - at));
     out.write(weight);

@@ -39,11 +39,10 @@ std::optional<PackedFile> open_packed(const std::string& path, std::string_view 
 
 /// Writes a file of packed weights atomically. Creates the file's folder if it does not exist.
 ///
-/// Calls `packed` once for each weight, in order; it fills `out` [sizes[i]] with the bytes of
-/// weight i. Allocates memory for the largest weight only. Errors: Error{kIo}; Error{kDoesNotFit};
-/// errors of `packed`.
+/// Calls `packed` once for each weight, in order; it returns the sizes[i] bytes of weight i, which
+/// are valid until the next call. Copies no weight. Errors: Error{kIo}; errors of `packed`.
 void write_packed(const std::string& path, std::string_view key,
                   std::span<const std::int64_t> sizes,
-                  FunctionRef<void(std::size_t i, std::span<std::byte> out)> packed);
+                  FunctionRef<std::span<const std::byte>(std::size_t i)> packed);
 
 }  // namespace ingot

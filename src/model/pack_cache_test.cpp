@@ -37,10 +37,10 @@ void write_file(const std::string& path, const std::string& bytes) {
 class PackCache : public testing::Test {
  protected:
   PackCache() {
-    write_packed(path_, kKey, sizes_, [this](std::size_t i, std::span<std::byte> out) {
+    Bytes last;
+    write_packed(path_, kKey, sizes_, [&](std::size_t i) -> std::span<const std::byte> {
       asked_.push_back(i);
-      ASSERT_EQ(out.size(), wants_[i]->size());
-      std::ranges::copy(*wants_[i], out.begin());
+      return last = *wants_[i];  // valid until the next call
     });
   }
 
@@ -74,8 +74,9 @@ TEST_F(PackCache, AsksForEachWeightOnceAndInOrder) {
 
 TEST_F(PackCache, AFailureLeavesTheOldFile) {
   const std::string before = read_file(path_);
-  const auto fail = [](std::size_t i, std::span<std::byte>) {
+  const auto fail = [this](std::size_t i) -> std::span<const std::byte> {
     if (i == 1) throw Error(ErrorCode::kInternal, "the device is lost");
+    return *wants_[i];
   };
   EXPECT_THROW(write_packed(path_, kKey, sizes_, fail), Error);
   EXPECT_EQ(read_file(path_), before);
@@ -133,6 +134,28 @@ TEST_F(PackCache, RefusesEveryOtherLength) {
   EXPECT_THROW(open(), Error);
 }
 
+/// A file's version explains more than its length, which also depends on the version.
+TEST_F(PackCache, NamesWhyItRefusesAFile) {
+  const auto refusal = [&](const std::string& bytes) -> std::string {
+    write_file(path_, bytes);
+    try {
+      open();
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  const std::string whole = read_file(path_);
+  for (const std::string& old : {cat("ingotpk1", whole.substr(8)), cat("ingotpk1", whole.substr(9)),
+                                 std::string("ingotpk1"), std::string("x")}) {
+    EXPECT_TRUE(refusal(old).ends_with(": it belongs to another model or version")) << refusal(old);
+  }
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{5}, whole.size() - 1}) {
+    const std::string size = cat(": the file has ", bytes, " bytes, expected ", whole.size());
+    EXPECT_TRUE(refusal(whole.substr(0, bytes)).ends_with(size)) << refusal(whole.substr(0, bytes));
+  }
+}
+
 TEST_F(PackCache, RefusesWhatIsNoFile) {
   std::filesystem::remove(path_);
   std::filesystem::create_directory(path_);
@@ -142,7 +165,7 @@ TEST_F(PackCache, RefusesWhatIsNoFile) {
 TEST_F(PackCache, SaysWhereItCannotWrite) {
   write_file(folder_.path() + "/file", "x");
   EXPECT_THROW(write_packed(folder_.path() + "/file/below/x.ingot-pack", kKey, {},
-                            [](std::size_t, std::span<std::byte>) {}),
+                            [](std::size_t) { return std::span<const std::byte>(); }),
                Error);
 }
 

@@ -36,8 +36,6 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(*backend_);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
-  require_supported(*bound_, {.weights = options.weights}, options.kv_type, *backend_,
-                    options.path);
   Request checked;  // throws if the model's files state a wrong sampling default
   set_model_defaults(checked, config_, options.path);
   if (options.weights) {
@@ -50,7 +48,13 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   }
   end_tokens_ = choose_end_tokens();
   available_bytes_ = options.memory_limit > 0 ? options.memory_limit : available_memory();
-  device_bytes_ = backend_->free_memory();
+  if (!backend_->host_memory()) device_bytes_ = backend_->free_memory();
+}
+
+ModelOptions Instance::model_options(const StartOptions& options) const {
+  ModelOptions model = options.model;
+  model.weights = options_.weights;
+  return model;
 }
 
 ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64_t context) const {
@@ -75,10 +79,8 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
   const std::int64_t context = options.context > 0 ? options.context : spec_.context;
   const ExecutorLimits limits = executor_limits(options, context);
   const std::int64_t sampling = options.generates ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
-  ModelOptions model = options.model;
-  model.weights = options_.weights;
   return plan_memory(*bound_, *backend_,
-                     {.options = model,
+                     {.options = model_options(options),
                       .kv_type = options_.kv_type,
                       .context = options.context,
                       .sequences = pool_sequences(options),
@@ -105,11 +107,11 @@ ModelFingerprint Instance::fingerprint() const {
 }
 
 void Instance::start(const StartOptions& options, Progress progress) {
+  ModelOptions model = model_options(options);
+  require_supported(*bound_, model, options_.kv_type, *backend_, name());
   const MemoryPlan plan = this->plan(options);
   require_fit(plan, name());
-  ModelOptions model = options.model;
   model.context = plan.context;
-  model.weights = options_.weights;
   model.pool = &pool_;
   model.pack_cache = options_.pack_cache;
   model_ = load_model(*checkpoint_, *bound_, *backend_, model, progress);

@@ -64,14 +64,13 @@ class Instance {
   /// Opens the file, reads its tokenizer and binds its tensors. `pool` must outlive this object.
   ///
   /// Errors: Error{kModel} if the file is wrong; Error{kInvalid} if the device, its numerics or the
-  /// instruction set are not offered, or if an end token is not in the vocabulary. Those of
-  /// require_supported.
+  /// instruction set are not offered, or if an end token is not in the vocabulary.
   Instance(ThreadPool& pool, const InstanceOptions& options);
 
-  /// Checks the memory plan, packs the weights and allocates the KV pool. The file is not needed
-  /// afterwards.
+  /// Checks that the device computes the model, checks the memory plan, packs the weights and
+  /// allocates the KV pool. The file is not needed afterwards.
   ///
-  /// Errors: those of `require_fit` and `load_model`.
+  /// Errors: those of `require_supported`, `require_fit` and `load_model`.
   void start(const StartOptions& options, Progress progress);
 
   /// Plans the memory of a `start` with these options. Call it only before `start`.
@@ -114,12 +113,13 @@ class Instance {
 
  private:
   std::vector<EndToken> choose_end_tokens() const;
+  ModelOptions model_options(const StartOptions& options) const;
   ExecutorLimits executor_limits(const StartOptions& options, std::int64_t context) const;
 
   ThreadPool& pool_;
   InstanceOptions options_;
   std::int64_t available_bytes_ = 0;  ///< available memory, queried once so that all plans agree
-  std::int64_t device_bytes_ = 0;     ///< free memory of the device, also queried once
+  std::int64_t device_bytes_ = 0;     ///< free bytes of a device's own memory, also queried once
   const HostKernels& kernels_;        ///< kernels for sampling
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<ProfiledBackend> profiled_;

@@ -7,22 +7,27 @@
 #include "base/temp_folder_test_util.h"
 #include "convert/synthetic.h"
 #include "model/model.h"
+#include "support/stub_backend.h"
 
 namespace ingot::testing_support {
 namespace {
 
 using PackedBytes = std::vector<std::byte>;
 
-/// Packs weights as the CPU does, and records what is loaded. It computes no ops. `packed` inverts
+/// Packs weights as the CPU does, and records what is loaded. With its own memory, `packed` inverts
 /// all bits, so that bytes that bypass it are other bytes.
-class LoadingBackend final : public Backend {
+class LoadingBackend final : public StubBackend {
  public:
+  explicit LoadingBackend(bool host_memory) : host_memory_(host_memory) {}
+
   std::vector<Use> uses;                   ///< the use in each `prepare` or `adopt`
-  std::vector<PackedBytes> prepared;       ///< inverted packed bytes of each `prepare`
+  std::vector<PackedBytes> prepared;       ///< packed bytes of each `prepare`
   mutable std::vector<PackedBytes> given;  ///< bytes of each `packed`
   std::vector<PackedBytes> adopted;        ///< bytes of each `adopt`
 
-  const char* name() const override { return "loading"; }
+  /// Each memory has its own files in a pack cache.
+  const char* name() const override { return host_memory_ ? "host" : "device"; }
+  bool host_memory() const override { return host_memory_; }
   Buffer allocate(std::int64_t bytes) override { return cpu_.allocate(bytes); }
   std::uint32_t packed_layout() const override { return 1; }
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
@@ -31,11 +36,11 @@ class LoadingBackend final : public Backend {
   Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) override {
     Weight w = cpu_.prepare(parts, bias, use);
     uses.push_back(use);
-    prepared.push_back(inverted(w));
+    prepared.push_back(packed_bytes(w));
     return w;
   }
   void packed(const Weight& w, std::span<std::byte> out) const override {
-    given.push_back(inverted(w));
+    given.push_back(packed_bytes(w));
     ASSERT_EQ(out.size(), given.back().size());
     std::ranges::copy(given.back(), out.begin());
   }
@@ -46,33 +51,14 @@ class LoadingBackend final : public Backend {
     return cpu_.adopt(parts, bias, packed, use);
   }
 
-  std::int64_t kv_block_bytes(const Attention&, KvType) const override { return 0; }
-  void kv_copy(std::span<const KvLayer>, std::int32_t, std::int32_t) override {}
-  void kv_read(const Attention&, std::span<const KvLayer>, std::int32_t,
-               std::span<std::byte>) const override {}
-  void kv_load(const Attention&, std::span<const KvLayer>, std::int32_t,
-               std::span<const std::byte>) override {}
-  std::int64_t scratch_bytes(const StepLimits&) const override { return 0; }
-  void plan(const StepLimits&) override {}
-  void step(const Batch&, FunctionRef<void()>) override {}
-  void embed(const Batch&, const Weight*, View) override {}
-  void norm(View, View, const Norm&, View, Next) override {}
-  void linear(View, const Weight&, View) override {}
-  void rope(View, const Batch&, const Norm&, const Norm&, const Attention&) override {}
-  void kv_write(View, const Batch&, const Attention&, KvLayer) override {}
-  void attention(View, const Batch&, const Attention&, KvLayer, View, Next) override {}
-  void activate(View, Act, bool, View, Next) override {}
-  void moe(View, const MoeWeights&, const Moe&, View) override {}
-  void gather(View, const Batch&, View) override {}
-  void logits(View, const Weight&, const LogitsReduce&) override {}
-
  private:
-  static PackedBytes inverted(const Weight& w) {
+  PackedBytes packed_bytes(const Weight& w) const {
     PackedBytes bytes(w.storage.data(), w.storage.data() + w.storage.bytes());
-    for (std::byte& b : bytes) b = ~b;
+    for (std::byte& b : bytes) b = host_memory_ ? b : ~b;
     return bytes;
   }
 
+  bool host_memory_;
   ThreadPool pool_{1};
   CpuBackend cpu_{pool_, scalar_kernels()};
 };
@@ -91,13 +77,22 @@ class PackedWeights : public testing::Test {
                                   [](std::uint64_t, std::uint64_t) {});
     EXPECT_TRUE(model->warnings.empty());
   }
-  /// Loads twice: the first time packs, the second time adopts.
   void expect_uses(const std::vector<Use>& uses) {
-    LoadingBackend first, second;
+    expect_uses(uses, true);
+    expect_uses(uses, false);
+  }
+  /// Loads twice: the first time packs, the second time adopts.
+  void expect_uses(const std::vector<Use>& uses, bool host_memory) {
+    SCOPED_TRACE(host_memory);
+    LoadingBackend first(host_memory), second(host_memory);
     load(first);
     EXPECT_EQ(first.uses, uses);
-    EXPECT_EQ(first.given, first.prepared);  // each once, in packing order
     EXPECT_TRUE(first.adopted.empty());
+    if (host_memory) {
+      EXPECT_TRUE(first.given.empty()) << "a copy of what the host can read in place";
+    } else {
+      EXPECT_EQ(first.given, first.prepared);  // each once, in packing order
+    }
     load(second);
     EXPECT_EQ(second.uses, uses);
     EXPECT_EQ(second.adopted, first.prepared);

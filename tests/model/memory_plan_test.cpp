@@ -237,6 +237,20 @@ TEST_F(MemoryPlanTest, OnlyWhatHelpsIsSaid) {
   EXPECT_TRUE(says(rows, "fewer rows") && !says(rows, "quantisation")) << rows;
 }
 
+TEST_F(MemoryPlanTest, ASmallerQuantisationMakesRoundingSmaller) {
+  MemoryPlan plan;
+  plan.host = {
+      .weights_bytes = 10, .scratch_bytes = 20, .loading_bytes = 30, .available_bytes = 39};
+  try {
+    require_fit(plan, "m.gguf");
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.message(),
+              "m.gguf: needs 40 bytes (weights 10, a matrix while it is rounded 30), 39 are "
+              "available; free memory, raise `memory_limit` or use a smaller quantisation");
+  }
+}
+
 TEST_F(MemoryPlanTest, NothingOverflowsForTheLargestContext) {
   const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
   checkpoint->config().context = kContextMax;
@@ -284,9 +298,7 @@ class DevicePlanTest : public MemoryPlanTest {
 
 TEST_F(DevicePlanTest, EachMemoryHasItsOwnPurposes) {
   const MemoryPlan two = plan();
-  PlanRequest host_only = request_;
-  host_only.device_bytes = 0;
-  const MemoryPlan one = plan_memory(bound_, backend_, host_only);
+  const MemoryPlan one = plan_memory(bound_, backend_, request_);
   EXPECT_TRUE(two.fits);
   EXPECT_EQ(one.device.total_bytes(), 0);
   EXPECT_EQ(two.device.available_bytes, kMuch - kDeviceReserveBytes);
@@ -322,9 +334,12 @@ TEST_F(DevicePlanTest, AFullDeviceIsNamed) {
       << text;
   EXPECT_NE(text.find(cat(needed - 1, " are available; 1 of the 2 sequences")), std::string::npos)
       << text;
-  request_.device_bytes = 1;  // less than the reserve
-  EXPECT_EQ(plan().device.available_bytes, 0);
-  EXPECT_NE(refusal().find("0 are available; free memory or "), std::string::npos) << refusal();
+  for (const std::int64_t free : {1, 0}) {  // less than the reserve
+    request_.device_bytes = free;
+    EXPECT_EQ(plan().device.available_bytes, 0);
+    EXPECT_FALSE(plan().fits);
+    EXPECT_NE(refusal().find("0 are available; free memory or "), std::string::npos) << refusal();
+  }
 }
 
 TEST_F(DevicePlanTest, AFullHostIsNotTheDevice) {
@@ -374,6 +389,25 @@ TEST_F(DevicePlanTest, AModelIsRefusedByWhatTheDeviceDoesNotCompute) {
     EXPECT_EQ(e.message(),
               "m.gguf: device planned does not compute 8-bit keys; start with `--device cpu`");
   }
+}
+
+TEST_F(DevicePlanTest, OnlyWhatIsLoadedCanBeRefused) {
+  const auto checkpoint = make_checkpoint(random_models(BF16::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  std::size_t layers = 0;
+  std::int64_t rounded = 0;
+  device_.refuse([&](const ModelOps& model) {
+    layers = model.attention.size();
+    rounded = std::count(model.formats.begin(), model.formats.end(), Q8_0::kFormat);
+    return "";
+  });
+  require_supported(bound, {.last_layer = 1}, KvType::kF16, device_, "m.gguf");
+  EXPECT_EQ(layers, 1u);
+  EXPECT_EQ(rounded, 0);
+  require_supported(bound, {.first_layer = 1, .weights = Q8_0::kFormat}, KvType::kF16, device_,
+                    "m.gguf");
+  EXPECT_EQ(std::ssize(bound.layers), std::int64_t(layers) + 1);
+  EXPECT_EQ(rounded, 1);
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ TEST(Instance, OffersOnlyTheNumericsOfItsDevice) {
   };
   EXPECT_EQ(refusal("canon"), "");
   EXPECT_EQ(refusal("fast"),
-            "`numerics` fast is not offered on device cpu, which computes canon-1");
+            "`numerics` fast is not offered on device cpu, which computes canon-1; it offers auto, "
+            "canon");
   EXPECT_EQ(refusal("canon-1"),
             "`numerics` canon-1 is unknown; the possible names are auto, canon, fast");
 }

@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "backend/backend.h"
+#include "support/stub_backend.h"
 
 namespace ingot::testing_support {
 
-/// Takes sizes from another backend. Works two steps ahead. Any other use is a bug.
-class PlannedDevice final : public Backend {
+/// Takes sizes from another backend. Works two steps ahead. To allocate anything is a bug.
+class PlannedDevice final : public StubBackend {
  public:
   /// `sizes` outlives this object.
   explicit PlannedDevice(const Backend& sizes) : sizes_(sizes) {}
@@ -22,6 +22,10 @@ class PlannedDevice final : public Backend {
     return refuse_ ? refuse_(model) : "";
   }
   bool host_memory() const override { return false; }
+  Buffer allocate(std::int64_t bytes) override {
+    INGOT_CHECK(false, bytes, " bytes on a device that only plans");
+    return {};
+  }
   std::int32_t steps_ahead() const override { return 2; }
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
     return sizes_.prepared_bytes(parts, bias);
@@ -33,39 +37,7 @@ class PlannedDevice final : public Backend {
     return sizes_.scratch_bytes(limits);
   }
 
-  Buffer allocate(std::int64_t) override { return no<Buffer>(); }
-  Weight prepare(std::span<const View>, std::span<const float>, Use) override {
-    return no<Weight>();
-  }
-  void kv_copy(std::span<const KvLayer>, std::int32_t, std::int32_t) override { no<int>(); }
-  void kv_read(const Attention&, std::span<const KvLayer>, std::int32_t,
-               std::span<std::byte>) const override {
-    no<int>();
-  }
-  void kv_load(const Attention&, std::span<const KvLayer>, std::int32_t,
-               std::span<const std::byte>) override {
-    no<int>();
-  }
-  void plan(const StepLimits&) override { no<int>(); }
-  void step(const Batch&, FunctionRef<void()>) override { no<int>(); }
-  void embed(const Batch&, const Weight*, View) override { no<int>(); }
-  void norm(View, View, const Norm&, View, Next) override { no<int>(); }
-  void linear(View, const Weight&, View) override { no<int>(); }
-  void rope(View, const Batch&, const Norm&, const Norm&, const Attention&) override { no<int>(); }
-  void kv_write(View, const Batch&, const Attention&, KvLayer) override { no<int>(); }
-  void attention(View, const Batch&, const Attention&, KvLayer, View, Next) override { no<int>(); }
-  void activate(View, Act, bool, View, Next) override { no<int>(); }
-  void moe(View, const MoeWeights&, const Moe&, View) override { no<int>(); }
-  void gather(View, const Batch&, View) override { no<int>(); }
-  void logits(View, const Weight&, const LogitsReduce&) override { no<int>(); }
-
  private:
-  template <class Result>
-  static Result no() {
-    INGOT_CHECK(false, "a device that only plans");
-    return {};
-  }
-
   const Backend& sizes_;
   std::function<std::string(const ModelOps&)> refuse_;
 };

@@ -140,7 +140,8 @@ std::vector<OptionRow> model_option_rows(ModelOptionValues& v) {
         .unit = "auto|cpu"},
        {.flag = "--numerics",
         .value = &v.numerics,
-        .help = "Order of sums, which decides the bits; auto: canon where it is as fast",
+        .help = "canon: the same bits on every device; fast: a device's faster order; auto: the "
+                "device's choice",
         .unit = "auto|canon|fast"},
        {.flag = "--cpu-isa",
         .value = &v.isa,
