@@ -107,7 +107,7 @@ void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
   std::copy(from.begin(), from.end(), to.begin());
 }
 
-/// Rows of float32. Rows between each other's row gaps overlap too.
+/// Returns whether two float32 views overlap. Gaps between a view's rows belong to the view.
 bool rows_overlap(View a, View b) {
   const std::less<> before;
   const auto end = [](View v) { return v.row_data(v.rows - 1) + v.cols * 4; };
