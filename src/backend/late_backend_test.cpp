@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -70,6 +71,7 @@ class LateBackendTest : public ::testing::Test {
   std::unique_ptr<LateBackend> late_;
   Buffer memory_;
   View x_, full_;
+  Weight table_, head_;
 
  private:
   /// Row (i + shift) mod 4 is the unit vector number i.
@@ -84,7 +86,6 @@ class LateBackendTest : public ::testing::Test {
 
   ThreadPool pool_{1};
   CpuBackend cpu_{pool_, scalar_kernels()};
-  Weight table_, head_;
 };
 
 using LateBackendDeathTest = LateBackendTest;
@@ -96,7 +97,55 @@ TEST_F(LateBackendDeathTest, TheHostCannotAccessDeviceMemory) {
   std::vector<std::byte> back(16);
   late_->read(memory_.data(), back);
   EXPECT_EQ(back, bytes);
-  EXPECT_DEATH(static_cast<void>(*static_cast<volatile std::byte*>(memory_.data())), "");
+  for (const Buffer* memory : {&memory_, &table_.storage}) {
+    ASSERT_TRUE(*memory);
+    EXPECT_DEATH(static_cast<void>(*static_cast<volatile std::byte*>(memory->data())), "");
+  }
+}
+
+TEST_F(LateBackendTest, PackedBytesOfAWeightMakeAnEqualOne) {
+  make({});
+  std::vector<std::byte> bytes(static_cast<std::size_t>(table_.storage.bytes()));
+  late_->packed(table_, bytes);
+  const View shape{.data = nullptr,
+                   .format = Format{0},
+                   .rows = kLateIds,
+                   .cols = kLateWidth,
+                   .row_bytes = kLateWidth * std::int64_t{sizeof(float)}};
+  table_ = late_->adopt({&shape, 1}, {}, bytes, Use::kPlain);
+  std::ranges::fill(bytes, std::byte{0});
+  OneRow row(1);
+  begin(row);
+  late_->wait();
+  EXPECT_EQ(row.best[0], 2);
+}
+
+TEST_F(LateBackendDeathTest, OnlyLinearsReadRowsThatWereWrittenForThem) {
+  make({});
+  const Tensor ones = late_->upload(std::vector<float>(kLateWidth, 1));
+  const Norm norm{.eps = 1e-5f, .weight = ones.view};
+  OneRow row(1);
+  std::vector<float> normed(kLateWidth), embedded(kLateWidth);
+  const Batch batch = row.batch();
+  late_->step(batch, [&] {
+    late_->embed(batch, &table_, x_);
+    late_->norm(x_, {}, norm, x_, Next::kAnyone);
+    late_->fetch(x_, normed);
+    late_->norm(x_, {}, norm, x_, Next::kLinears);
+    late_->logits(x_, head_, {.full = full_, .argmax = row.best});
+    const char* const refusal = "written for linears alone";
+    EXPECT_DEATH(late_->fetch(x_, embedded), refusal);
+    EXPECT_DEATH(late_->gather(x_, batch, x_), refusal);
+    EXPECT_DEATH(late_->norm(x_, {}, norm, x_, Next::kAnyone), refusal);
+    EXPECT_DEATH(late_->activate(columns(x_, 8, 2), Act::kSilu, true, full_, Next::kAnyone),
+                 refusal);
+    late_->embed(batch, &table_, x_);
+    late_->fetch(x_, embedded);
+  });
+  late_->wait();
+  EXPECT_GT(normed[1], 5) << "the root of 32";
+  EXPECT_EQ(embedded[1], 1);
+  EXPECT_EQ(row.best[0], 2);
 }
 
 TEST_F(LateBackendTest, ResultsComeWithWaitAndArraysHoldGarbageUntilThen) {
@@ -183,7 +232,7 @@ TEST_F(LateBackendTest, AfterAFailureADrainGivesTheArraysBack) {
 }
 
 TEST_F(LateBackendTest, AStepThatFailsToBeginComputesNothing) {
-  make({.on_step = [](int call) {
+  make({.on_step = [](int call, const Batch&) {
     if (call == 0) throw std::runtime_error("refused");
   }});
   OneRow row(1);

@@ -2,11 +2,13 @@
 #include "backend/late_backend_test_util.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -37,25 +39,39 @@ class ProtectedMemory {
     void* data = mmap(nullptr, to_size(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     INGOT_CHECK(data != MAP_FAILED, "no memory for ", bytes, " bytes");
     const std::lock_guard lock(mutex_);
-    regions_[static_cast<std::byte*>(data)] = {.owner = owner, .bytes = to_size(bytes)};
+    regions_[static_cast<std::byte*>(data)] = {.owner = owner, .bytes = whole_pages(bytes)};
     return {static_cast<std::byte*>(data), bytes, free};
   }
 
-  /// Changes the access to all memory of one backend.
+  /// Changes the access to all memory of one backend. Adjacent regions share a system call, because
+  /// a model has many weights and each `wait` calls this function twice.
   void protect(const LateBackend* owner, int access) {
     const std::lock_guard lock(mutex_);
-    for (const auto& [data, region] : regions_) {
-      if (region.owner != owner) continue;
-      INGOT_CHECK(mprotect(data, region.bytes, access) == 0, "memory that cannot be protected");
+    for (auto next = regions_.begin(); next != regions_.end();) {
+      std::byte* const begin = next->first;
+      std::byte* end = begin;
+      for (; next != regions_.end() && next->first == end && next->second.owner == owner; ++next) {
+        end += next->second.bytes;
+      }
+      if (end == begin) {
+        ++next;
+        continue;
+      }
+      INGOT_CHECK(mprotect(begin, to_size(end - begin), access) == 0,
+                  "memory that cannot be protected");
     }
   }
 
  private:
   struct Region {
     const LateBackend* owner = nullptr;
-    std::size_t bytes = 0;
+    std::size_t bytes = 0;  ///< of whole memory pages
   };
 
+  static std::size_t whole_pages(std::int64_t bytes) {
+    const std::int64_t page = sysconf(_SC_PAGESIZE);
+    return to_size((bytes + page - 1) / page * page);
+  }
   static void free(std::byte* data, std::int64_t bytes) {
     ProtectedMemory& memory = all();
     const std::lock_guard lock(memory.mutex_);
@@ -89,6 +105,13 @@ bool is_garbage(std::span<const std::byte> bytes) {
 
 void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
   std::copy(from.begin(), from.end(), to.begin());
+}
+
+/// Returns whether two float32 views overlap. Gaps between a view's rows belong to the view.
+bool rows_overlap(View a, View b) {
+  const std::less<> before;
+  const auto end = [](View v) { return v.row_data(v.rows - 1) + v.cols * 4; };
+  return a.rows > 0 && b.rows > 0 && before(a.data, end(b)) && before(b.data, end(a));
 }
 
 }  // namespace
@@ -137,6 +160,18 @@ class LateBackend::Group {
     return is_own ? batch_ : copy_of(b);
   }
 
+  /// Checks that an op other than a linear may read `rows`.
+  void reads(View rows) const {
+    const bool may_read = std::none_of(for_linears_.begin(), for_linears_.end(),
+                                       [&](View written) { return rows_overlap(written, rows); });
+    INGOT_CHECK(may_read, "an op reads rows that were written for linears alone");
+  }
+  /// Notes that an op of a step writes `rows`, and which ops may read them in this step.
+  void writes(View rows, Next next = Next::kAnyone) {
+    std::erase_if(for_linears_, [&](View written) { return rows_overlap(written, rows); });
+    if (is_step_ && next == Next::kLinears) for_linears_.push_back(rows);
+  }
+
   void scribble() const {
     for (const Array& a : arrays_) fill_garbage(a.host);
   }
@@ -175,6 +210,7 @@ class LateBackend::Group {
   std::vector<std::function<void()>> ops_;
   std::vector<Array> arrays_;
   std::vector<Array> results_;
+  std::vector<View> for_linears_;  ///< rows written with Next::kLinears
 };
 
 Batch LateBackend::Group::copy_of(const Batch& b) {
@@ -289,7 +325,7 @@ class LateBackend::Queue {
 void LateBackend::Queue::step(const Batch& batch, FunctionRef<void()> body) {
   check_usable();
   INGOT_CHECK(under_way_ < options_.steps_ahead, under_way_, " steps are under way");
-  if (options_.on_step) options_.on_step(steps_++);
+  if (options_.on_step) options_.on_step(steps_++, batch);
   current_ = &groups_.emplace_back(true);
   ++under_way_;
   current_->take_batch(batch);
@@ -364,6 +400,27 @@ void LateBackend::read(const std::byte* from, std::span<std::byte> to) const {
   queue_->run_all([&] { inner_.read(from, to); });
 }
 
+Weight LateBackend::prepare(std::span<const View> parts, std::span<const float> bias, Use use) {
+  Weight w = inner_.prepare(parts, bias, use);
+  if (inner_.packed_layout() == 0) return w;
+  std::vector<std::byte> bytes(to_size(inner_.prepared_bytes(parts, false)));
+  inner_.packed(w, bytes);
+  return adopt(parts, bias, bytes, use);
+}
+
+void LateBackend::packed(const Weight& w, std::span<std::byte> out) const {
+  queue_->run_all([&] { inner_.packed(w, out); });
+}
+
+Weight LateBackend::adopt(std::span<const View> parts, std::span<const float> bias,
+                          std::span<const std::byte> packed, Use use) {
+  Buffer storage = allocate(std::ssize(packed));
+  write(storage.data(), packed);
+  Weight w = inner_.adopt(parts, bias, {storage.data(), packed.size()}, use);
+  w.storage = std::move(storage);
+  return w;
+}
+
 void LateBackend::kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) {
   Group& group = queue_->recorded();
   group.add([=, this, copy = group.copy(layers)] { inner_.kv_copy(copy, from, to); });
@@ -387,41 +444,59 @@ void LateBackend::drain() noexcept { queue_->drain(); }
 
 void LateBackend::embed(const Batch& batch, const Weight* table, View x) {
   Group& group = queue_->recorded();
+  group.writes(x);
   group.add([=, this, b = group.batch_for(batch)] { inner_.embed(b, table, x); });
 }
 
 void LateBackend::norm(View x, View add, const Norm& n, View out, Next next) {
-  queue_->recorded().add([=, this] { inner_.norm(x, add, n, out, next); });
+  Group& group = queue_->recorded();
+  group.reads(x);
+  group.reads(add);
+  if (add) group.writes(x);
+  if (n) group.writes(out, next);
+  group.add([=, this] { inner_.norm(x, add, n, out, next); });
 }
 
 void LateBackend::linear(View in, const Weight& w, View out) {
-  queue_->recorded().add([=, this, w = &w] { inner_.linear(in, *w, out); });
+  Group& group = queue_->recorded();
+  group.writes(out);
+  group.add([=, this, w = &w] { inner_.linear(in, *w, out); });
 }
 
 void LateBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
                        const Attention& a) {
   Group& group = queue_->recorded();
+  group.reads(qkv);
   group.add([=, this, b = group.batch_for(b)] { inner_.rope(qkv, b, q_norm, k_norm, a); });
 }
 
 void LateBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) {
   Group& group = queue_->recorded();
+  group.reads(qkv);
   group.add([=, this, b = group.batch_for(b)] { inner_.kv_write(qkv, b, a, kv); });
 }
 
 void LateBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                             Next next) {
   Group& group = queue_->recorded();
+  group.reads(qkv);
+  group.writes(out, next);
   group.add([=, this, b = group.batch_for(b)] { inner_.attention(qkv, b, a, kv, out, next); });
 }
 
 void LateBackend::activate(View in, Act act, bool gated, View out, Next next) {
-  queue_->recorded().add([=, this] { inner_.activate(in, act, gated, out, next); });
+  Group& group = queue_->recorded();
+  group.reads(in);
+  group.writes(out, next);
+  group.add([=, this] { inner_.activate(in, act, gated, out, next); });
 }
 
 void LateBackend::linear_activate(View in, const Weight& w, Act act, bool gated, View between,
                                   View out, Next next) {
-  queue_->recorded().add([=, this, w = &w] {
+  Group& group = queue_->recorded();
+  group.writes(between);
+  group.writes(out, next);
+  group.add([=, this, w = &w] {
     inner_.linear_activate(in, *w, act, gated, between, out, next);
     for (std::int64_t r = 0; r < between.rows; ++r) {
       std::fill_n(between.row<float>(r), between.cols, std::numeric_limits<float>::quiet_NaN());
@@ -430,16 +505,21 @@ void LateBackend::linear_activate(View in, const Weight& w, Act act, bool gated,
 }
 
 void LateBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
-  queue_->recorded().add([=, this] { inner_.moe(in, w, m, out); });
+  Group& group = queue_->recorded();
+  group.writes(out);
+  group.add([=, this] { inner_.moe(in, w, m, out); });
 }
 
 void LateBackend::gather(View x, const Batch& batch, View out) {
   Group& group = queue_->recorded();
+  group.reads(x);
+  group.writes(out);
   group.add([=, this, b = group.batch_for(batch)] { inner_.gather(x, b, out); });
 }
 
 void LateBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
   Group& group = queue_->recorded_step();
+  group.writes(reduce.full);
   LogitsReduce copy = reduce;
   copy.ids = group.take(reduce.ids);
   copy.argmax = group.result(reduce.argmax);
@@ -461,14 +541,17 @@ void LateBackend::logits(View in, const Weight& head, const LogitsReduce& reduce
   group.add([=, this, ranked = reduce.ranked, group = &group] {
     for (std::int64_t i = 0; i < full.rows; ++i) {
       const DrawRow& row = at(rows, i);
+      const std::int64_t words = (full.cols + 31) / 32;
+      INGOT_CHECK(row.bias_first + row.biases <= std::ssize(biases) &&
+                      (row.mask + 1) * words <= std::ssize(masks),
+                  "row ", i, " has biases or a mask that are not there");
       std::vector<float> logits(full.row<float>(i), full.row<float>(i) + full.cols);
       LateDraw draw{.logits = logits,
                     .row = row,
                     .biases = biases.subspan(to_size(row.bias_first), to_size(row.biases)),
                     .masks = {},
                     .ranked = ranked};
-      const auto words = to_size((full.cols + 31) / 32);
-      if (row.mask >= 0) draw.masks = masks.subspan(to_size(row.mask) * words, words);
+      if (row.mask >= 0) draw.masks = masks.subspan(to_size(row.mask * words), to_size(words));
       at(drawn, i) = queue_->options().draw(draw);
     }
     group->drawn.assign(drawn.begin(), drawn.end());
@@ -478,8 +561,9 @@ void LateBackend::logits(View in, const Weight& head, const LogitsReduce& reduce
 void LateBackend::fetch(View rows, std::span<float> out) {
   INGOT_CHECK(std::ssize(out) == rows.rows * rows.cols, rows.rows, " x ", rows.cols, " into ",
               out.size());
-  const std::span<float> staging = queue_->recorded_step().result(out);
-  queue_->recorded_step().add([=, this] { inner_.fetch(rows, staging); });
+  Group& group = queue_->recorded_step();
+  group.reads(rows);
+  group.add([=, this, staging = group.result(out)] { inner_.fetch(rows, staging); });
 }
 
 }  // namespace ingot::testing_support

@@ -26,9 +26,12 @@ struct LateOptions {
   std::int32_t steps_ahead = 1;
   /// Returns a token, kNoToken or kAllExcluded. Empty: the backend draws no tokens.
   std::function<std::int32_t(const LateDraw&)> draw{};
-  /// Called at the begin of each `step` and `wait`, with the number of earlier calls. If `on_step`
-  /// throws, the step does not begin. If `on_wait` throws, half of the step's ops run first.
-  std::function<void(int call)> on_step{}, on_wait{};
+  /// Called at the beginning of each `step`, with the number of earlier calls. If it throws, the
+  /// step does not begin.
+  std::function<void(int call, const Batch& batch)> on_step{};
+  /// Called at the beginning of each `wait`, with the number of earlier calls. If it throws, half
+  /// of the step's ops run before the exception leaves `wait`.
+  std::function<void(int call)> on_wait{};
   /// Whether `drain` completes the steps under way. If not, it abandons them.
   bool completes_at_drain = false;
 };
@@ -37,11 +40,12 @@ struct LateOptions {
 /// a call that waits for all steps, such as `read`.
 ///
 /// Shows code that relies on more than Backend promises:
-/// - The host cannot access memory of `allocate`, so an access ends the process with a fault.
+/// - The host cannot access memory of `allocate` or packed weights, so an access ends the process
+///   with a fault. A bias lies in the memory of the other backend.
 /// - When `step` returns, the arrays that it read hold garbage until `wait` or `drain`. These calls
 ///   give an array its values back, unless the caller has changed it.
 /// - Result spans hold garbage until `wait`.
-/// Weights lie in the memory of the other backend.
+/// - In a step, an op that reads rows against Next::kLinears is a bug.
 class LateBackend final : public Backend {
  public:
   /// `inner` computes the ops, on memory that the host can access. It outlives this object.
@@ -59,15 +63,11 @@ class LateBackend final : public Backend {
   Buffer allocate(std::int64_t bytes) override;
   void write(std::byte* to, std::span<const std::byte> from) override;
   void read(const std::byte* from, std::span<std::byte> to) const override;
-  Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) override {
-    return inner_.prepare(parts, bias, use);
-  }
+  Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) override;
   std::uint32_t packed_layout() const override { return inner_.packed_layout(); }
-  void packed(const Weight& w, std::span<std::byte> out) const override { inner_.packed(w, out); }
+  void packed(const Weight& w, std::span<std::byte> out) const override;
   Weight adopt(std::span<const View> parts, std::span<const float> bias,
-               std::span<const std::byte> packed, Use use) override {
-    return inner_.adopt(parts, bias, packed, use);
-  }
+               std::span<const std::byte> packed, Use use) override;
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
     return inner_.prepared_bytes(parts, bias);
   }

@@ -32,8 +32,19 @@ double standard_deviation(const std::vector<float>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
+/// A schedule of one sequence in at least three steps, if it has three rows.
+std::vector<std::vector<Chunk>> in_thirds(std::int32_t rows) {
+  const std::int32_t size = std::max(1, rows / 3);
+  std::vector<std::vector<Chunk>> schedule;
+  for (std::int32_t first = 0; first < rows; first += size) {
+    schedule.push_back({{.sequence = 0, .rows = std::min(size, rows - first)}});
+  }
+  return schedule;
+}
+
 /// A model from a file, ready for prompts of up to `longest` tokens. With INGOT_TEST_LATE it runs
-/// on a LateBackend, else on the backend that `isa` names.
+/// on a LateBackend, and with a prompt in several steps, so that two are under way. Else it runs on
+/// the backend that `isa` names.
 class Golden {
  public:
   Golden(const fs::path& path, std::int64_t longest, std::string isa = "auto") : pool_(2) {
@@ -58,9 +69,9 @@ class Golden {
 
   /// Every position's output, [T, columns].
   std::vector<float> run(const std::vector<std::int32_t>& ids, Output output) {
-    if (late_ != nullptr) return late_->run({ids}, whole({ids}), output)[0];
-    const bool logits = output == Output::kLogits;
     const auto count = static_cast<std::int32_t>(ids.size());
+    if (late_ != nullptr) return late_->run({ids}, in_thirds(count), output)[0];
+    const bool logits = output == Output::kLogits;
     Executor& executor = instance_->executor();
     Sequence sequence(executor.cache());
     sequence.tokens = ids;

@@ -40,7 +40,22 @@ std::int32_t draw_token(RowSampler& sampler, const LateDraw& draw) {
   return drawn.excludes_all ? kAllExcluded : kNoToken;
 }
 
-/// Makes a draw for LateOptions. Rows of all calls have equal sizes.
+std::unique_ptr<Backend> make_late(Backend& inner, const RunnerOptions& options) {
+  if (options.late == 0) return nullptr;
+  LateOptions late = options.late_options;
+  late.steps_ahead = options.late;
+  if (!options.late_draws) late.draw = nullptr;
+  if (options.late_draws && !late.draw) late.draw = late_draw();
+  return std::make_unique<LateBackend>(inner, std::move(late));
+}
+
+}  // namespace
+
+std::int32_t late_steps() {
+  const char* const value = std::getenv("INGOT_TEST_LATE");
+  return value == nullptr || *value == '\0' ? 0 : std::stoi(value);
+}
+
 std::function<std::int32_t(const LateDraw&)> late_draw() {
   return [sampler = std::shared_ptr<RowSampler>()](const LateDraw& draw) mutable {
     const std::int64_t vocab = std::ssize(draw.logits);
@@ -50,21 +65,6 @@ std::function<std::int32_t(const LateDraw&)> late_draw() {
     }
     return draw_token(*sampler, draw);
   };
-}
-
-std::unique_ptr<Backend> make_late(Backend& inner, const RunnerOptions& options) {
-  if (options.late == 0) return nullptr;
-  LateOptions late = options.late_options;
-  late.steps_ahead = options.late;
-  if (options.late_draws) late.draw = late_draw();
-  return std::make_unique<LateBackend>(inner, std::move(late));
-}
-
-}  // namespace
-
-std::int32_t late_steps() {
-  const char* const value = std::getenv("INGOT_TEST_LATE");
-  return value == nullptr || *value == '\0' ? 0 : std::stoi(value);
 }
 
 ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)

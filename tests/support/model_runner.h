@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace ingot::testing_support {
 /// whole test programs run on a LateBackend.
 std::int32_t late_steps();
 
+/// Makes a LateOptions::draw that draws as Sampler does. Rows of all its calls have equal sizes.
+std::function<std::int32_t(const LateDraw&)> late_draw();
+
 /// How a model runs. No option may change a bit of the results.
 struct RunnerOptions {
   int threads = 1;
@@ -33,7 +37,9 @@ struct RunnerOptions {
   bool profile = false;             ///< run steps on a ProfiledBackend
   /// 0: run on the CPU. 1 or 2: run on a LateBackend that has this many steps under way.
   std::int32_t late = late_steps();
-  bool late_draws = true;      ///< whether the LateBackend draws tokens
+  /// Whether the LateBackend draws tokens: by `late_options.draw`, or if that is empty,
+  /// late_draw().
+  bool late_draws = true;
   LateOptions late_options{};  ///< other options of the LateBackend
 };
 
