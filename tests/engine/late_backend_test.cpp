@@ -163,8 +163,10 @@ TEST_P(LateEngine, StepsThatFailLateAreRunAgainAndChangeNothing) {
   }
 }
 
+/// With room for all sequences, so that a step draws for many requests.
 TEST_P(LateEngine, AStepThatFailsToBeginIsBegunAgain) {
   RunnerOptions options = device();
+  options.pool_sequences = options.sequences;
   int failures = 0;
   options.late_options.on_step = [&](int call, const Batch&) {
     if (call % 5 != 2) return;
