@@ -65,7 +65,7 @@ class ProtectedMemory {
  private:
   struct Region {
     const LateBackend* owner = nullptr;
-    std::size_t bytes = 0;  ///< of whole memory pages
+    std::size_t bytes = 0;  ///< a multiple of the page size
   };
 
   static std::size_t whole_pages(std::int64_t bytes) {
@@ -107,7 +107,7 @@ void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
   std::copy(from.begin(), from.end(), to.begin());
 }
 
-/// Returns whether two float32 views overlap. Gaps between a view's rows belong to the view.
+/// Returns whether two float32 views overlap. A view includes the gaps between its rows.
 bool rows_overlap(View a, View b) {
   const std::less<> before;
   const auto end = [](View v) { return v.row_data(v.rows - 1) + v.cols * 4; };

@@ -58,8 +58,8 @@ std::vector<SamplingParams> device_sampling() {
   };
 }
 
-/// Requests of all kinds, as many of them together as an engine runs: for hidden states, those of
-/// random_request, which the host must draw because it hashes logits, and those of device_sampling.
+/// Requests of all kinds: one for each entry of device_sampling, some for hidden states, and some
+/// of random_request, for which the host draws because they want a digest of the logits.
 std::vector<Request> late_requests(std::uint64_t seed) {
   std::mt19937_64 rng(seed);
   std::vector<Request> requests;
@@ -163,8 +163,10 @@ TEST_P(LateEngine, StepsThatFailLateAreRunAgainAndChangeNothing) {
   }
 }
 
+/// With room for all sequences, so that a step draws for many requests.
 TEST_P(LateEngine, AStepThatFailsToBeginIsBegunAgain) {
   RunnerOptions options = device();
+  options.pool_sequences = options.sequences;
   int failures = 0;
   options.late_options.on_step = [&](int call, const Batch&) {
     if (call % 5 != 2) return;
@@ -197,6 +199,7 @@ TEST_P(LateEngine, CancelledRequestsDisturbNoOther) {
     if (i % 3 == 0) continue;
     EXPECT_EQ(describe(all[i], streams[i].outcome()), want[i].text) << i;
   }
+  runner.engine().step();  // ends a step that began before the last request ended
   EXPECT_EQ(runner.blocks_in_use(), 0);
 }
 
@@ -312,6 +315,31 @@ TEST(LateRetry, AStepAfterAFailedOneGivesItsOwnRows) {
     }
     EXPECT_EQ(got, want) << depth;
   }
+}
+
+/// The step draws in `drain`, because nothing waits for it.
+TEST(LateRetry, AnExecutorIsNotDestroyedBeforeItsStepHasEnded) {
+  const auto model = late_checkpoint();
+  int draws = 0;
+  RunnerOptions options = late_options({.depth = 1, .draws = true});
+  options.late_options.completes_at_drain = true;
+  options.late_options.draw = [&](const LateDraw&) {
+    ++draws;
+    return kNoToken;
+  };
+  {
+    ModelRunner runner(*model, options);
+    Sequence sequence(runner.executor().cache());
+    sequence.tokens = {3, 1, 4};
+    ASSERT_TRUE(sequence.blocks.reserve(3));
+    Step step;
+    step.parts = {{.sequence = &sequence, .rows = 3, .outputs = 1}};
+    const SamplingParams greedy;
+    const SampleRow row{.params = &greedy};
+    runner.executor().run(step, {&row, 1});
+    EXPECT_EQ(draws, 0);
+  }
+  EXPECT_EQ(draws, 1);
 }
 
 }  // namespace
