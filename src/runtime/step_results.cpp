@@ -27,7 +27,10 @@ RunningRequest* request_of(const StepPart& part) {
 }  // namespace
 
 StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences)
-    : runner_(runner), reporter_(reporter), drawn_(to_size(sequences)) {
+    : runner_(runner),
+      reporter_(reporter),
+      runner_draws_(runner.draws()),
+      drawn_(to_size(sequences)) {
   outputs_.reserve(drawn_.size());
   sampled_.reserve(drawn_.size());
   rows_.reserve(drawn_.size());
@@ -37,7 +40,7 @@ StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int3
 
 std::span<const SampleRow> StepResults::draws(const Step& step) {
   draws_.clear();
-  if (!runner_.draws()) return draws_;
+  if (!runner_draws_) return draws_;
   for (const StepPart& part : step.parts) {
     if (part.outputs == 0) continue;
     const Sequence& s = *part.sequence;
@@ -62,7 +65,7 @@ void StepResults::sample(const Step& step) {
     if (request != nullptr) {
       const std::int64_t row = std::ssize(outputs_);
       rows_.push_back(request->row(runner_.logits(row)));
-      rows_.back().given = runner_.drawn(row);
+      if (runner_draws_) rows_.back().given = runner_.drawn(row);
       sampled_.push_back(request);
     }
     outputs_.push_back(request);

@@ -33,6 +33,7 @@ class StepResults {
 
   StepRunner& runner_;
   EngineReporter& reporter_;
+  bool runner_draws_;
   std::vector<RunningRequest*> outputs_;  ///< request of each row of logits; null: request ended
   std::vector<RunningRequest*> sampled_;  ///< `outputs_` without nulls, in the order of `rows_`
   std::vector<SampleRow> rows_;
