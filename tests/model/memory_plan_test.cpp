@@ -395,19 +395,19 @@ TEST_F(DevicePlanTest, OnlyWhatIsLoadedCanBeRefused) {
   const auto checkpoint = make_checkpoint(random_models(BF16::kFormat)[0], 3);
   const BoundModel bound = bind_model(*checkpoint);
   std::size_t layers = 0;
-  std::int64_t rounded = 0;
+  std::int64_t unrounded = 0;
   device_.refuse([&](const ModelOps& model) {
     layers = model.attention.size();
-    rounded = std::count(model.formats.begin(), model.formats.end(), Q8_0::kFormat);
+    unrounded = std::count(model.formats.begin(), model.formats.end(), BF16::kFormat);
     return "";
   });
   require_supported(bound, {.last_layer = 1}, KvType::kF16, device_, "m.gguf");
   EXPECT_EQ(layers, 1u);
-  EXPECT_EQ(rounded, 0);
+  EXPECT_EQ(unrounded, 1);
   require_supported(bound, {.first_layer = 1, .weights = Q8_0::kFormat}, KvType::kF16, device_,
                     "m.gguf");
   EXPECT_EQ(std::ssize(bound.layers), std::int64_t(layers) + 1);
-  EXPECT_EQ(rounded, 1);
+  EXPECT_EQ(unrounded, 0);
 }
 
 }  // namespace
