@@ -24,8 +24,10 @@ class Executor {
  public:
   /// Allocates the buffers for the largest step. Errors: Error{kDoesNotFit}.
   Executor(const Model& model, Backend& backend, KvCache& cache, const ExecutorLimits& limits);
-  /// Drains, because steps write to the buffers.
-  ~Executor() { drain(); }
+  /// Drains if steps are under way, because they write to the buffers.
+  ~Executor() {
+    if (done_ < begun_) drain();
+  }
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
