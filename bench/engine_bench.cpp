@@ -27,7 +27,7 @@ class NoSteps final : public StepRunner {
 
   KvCache& cache() override { return cache_; }
   const ExecutorLimits& limits() const override { return limits_; }
-  void run(const Step&) override {}
+  void run(const Step&, std::span<const SampleRow>) override {}
   std::span<float> logits(std::int64_t) override { return {&logit_, 1}; }
   RowScore score(std::int64_t) const override { return {}; }
   std::span<const float> hidden(std::int64_t) const override { return {}; }

@@ -59,7 +59,7 @@ void run_linear(benchmark::State& state, const KernelTable& table, std::int64_t 
   backend.plan({.rows = static_cast<std::int32_t>(rows), .cols = kInputs});
   auto bytes = random_weights<F>();
   const View matrix{bytes.data(), F::kFormat, kOutputs, kInputs, row_bytes(F::kFormat, kInputs)};
-  const Weight weight = backend.prepare({&matrix, 1}, {});
+  const Weight weight = backend.prepare({&matrix, 1}, {}, Use::kPlain);
   std::vector<float> in = random_rows(rows);
   std::vector<float> out(static_cast<std::size_t>(rows * kOutputs));
   for (auto _ : state) {
@@ -79,7 +79,7 @@ void run_linear(benchmark::State& state, const KernelTable& table, std::int64_t 
 std::vector<Weight> copies_of(CpuBackend& backend, const View& matrix, std::int64_t total_bytes) {
   std::vector<Weight> copies;
   for (std::int64_t bytes = 0; copies.empty() || bytes < total_bytes;) {
-    copies.push_back(backend.prepare({&matrix, 1}, {}));
+    copies.push_back(backend.prepare({&matrix, 1}, {}, Use::kPlain));
     bytes += copies.back().storage.bytes();
   }
   return copies;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "backend/batch.h"
 #include "backend/buffer.h"
@@ -10,6 +12,7 @@
 #include "backend/weight.h"
 #include "base/check.h"
 #include "base/function_ref.h"
+#include "base/order.h"
 #include "base/view.h"
 
 namespace ingot {
@@ -27,14 +30,24 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
+  /// Returns the name of the order in which ops compute. Equal names give equal bits.
+  virtual std::string_view numerics() const { return kNumericsProfile; }
+  /// Returns what of a model the ops cannot compute, as in "a head dimension of 512"; empty if they
+  /// compute all of it.
+  virtual std::string unsupported(const ModelOps& /*model*/) const { return {}; }
 
   // Device memory.
 
   /// Allocates zeroed device memory. Errors: Error{kDoesNotFit}.
   virtual Buffer allocate(std::int64_t bytes) = 0;
-  /// Returns whether the host can read and write device memory between ops.
+  /// Returns whether the host can read and write device memory while no step is under way.
   virtual bool host_memory() const { return true; }
-  /// `write` copies host memory to the device; `read` copies back. Call both only between steps.
+  /// Returns the free bytes of device memory. Callers ask only without `host_memory`.
+  virtual std::int64_t free_memory() const { return 0; }
+  /// `write` copies host memory to the device; `read` copies back. Both happen after all steps that
+  /// were begun, and before later steps. They return when the copy is complete.
+  ///
+  /// Errors: Error{kInternal} if the device failed. `wait` reports the failure of a step too.
   virtual void write(std::byte* to, std::span<const std::byte> from);
   virtual void read(const std::byte* from, std::span<std::byte> to) const;
   /// Copies `values` to the device as a float32 row vector. Errors: Error{kDoesNotFit}.
@@ -42,18 +55,27 @@ class Backend {
 
   // Weights.
 
-  /// Packs matrices of equal width, stacked one below the other, into one Weight.
+  /// Packs matrices of equal width, stacked one below the other, into one Weight. `use` may change
+  /// the layout, but no result of an op.
   ///
-  /// Shapes: parts[i] [rows_i, K] in a format of quant/formats.h; bias [sum of rows_i] or empty.
-  virtual Weight prepare(std::span<const View> parts, std::span<const float> bias) = 0;
-  /// Returns the version of the packed layout, which files of packed weights store. 0 means that
-  /// files cannot store this backend's weights.
+  /// `moe` takes the experts' gate_up with Use::kGated. All other weights that `linear_activate`
+  /// does not take are kPlain. `linear` takes both.
+  ///
+  /// Shapes: parts[i] [rows_i, K] in host memory, in a format of quant/formats.h; bias [sum of
+  /// rows_i] or empty.
+  virtual Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) = 0;
+  /// Returns the version of the packed layout, which files of packed weights store. They store
+  /// neither numerics nor Use, so layouts that depend on these have different numbers. 0 means that
+  /// files cannot store this backend's weights. With `host_memory`, a Weight's packed bytes are
+  /// those of its `storage`.
   virtual std::uint32_t packed_layout() const { return 0; }
-  /// Makes a Weight from `packed`, a copy of another Weight's `storage` in host memory. `prepare`
-  /// made the other Weight from equal parts in this layout. `packed` is aligned to 64 bytes and
+  /// Copies a Weight's packed bytes, which `adopt` takes, to `out`: [prepared_bytes without bias].
+  virtual void packed(const Weight& w, std::span<std::byte> out) const;
+  /// Makes a Weight from `packed` in host memory: the packed bytes of another Weight, which
+  /// `prepare` made from equal parts and use in this layout. `packed` is aligned to 64 bytes and
   /// outlives the result. `parts` may have null data. A wrong size or `packed_layout` 0 is a bug.
   virtual Weight adopt(std::span<const View> /*parts*/, std::span<const float> /*bias*/,
-                       std::span<const std::byte> /*packed*/) {
+                       std::span<const std::byte> /*packed*/, Use /*use*/) {
     INGOT_CHECK(false, name(), " does not keep packed weights");
     return {};
   }
@@ -65,14 +87,15 @@ class Backend {
   /// Returns the bytes of a page: one KV block (16 tokens) in one layer.
   virtual std::int64_t kv_block_bytes(const Attention& a, KvType type) const = 0;
 
-  /// Copies block `from` to block `to` in all `layers`. Call it between steps only.
+  /// Copies block `from` to block `to` in all `layers`, after the steps that were begun and before
+  /// later steps. Like an op, it may return before the copy is complete.
   virtual void kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) = 0;
   /// Copies a block from its pages to `out`, layer after layer in the layout of KvRows. Slots that
-  /// no step wrote have undefined bytes. Call this between steps only.
+  /// no step wrote have undefined bytes. Waits as `read` does.
   virtual void kv_read(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                        std::span<std::byte> out) const = 0;
   /// Copies a block from `in` to its pages, bit for bit. `in` is the output of `kv_read` of any
-  /// backend. Call this between steps only.
+  /// backend. Waits as `write` does.
   virtual void kv_load(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                        std::span<const std::byte> in) = 0;
 
@@ -83,14 +106,33 @@ class Backend {
   /// Allocates scratch memory for steps within `limits`. Errors: Error{kDoesNotFit}.
   virtual void plan(const StepLimits& limits) = 0;
 
-  /// Runs `body`. It only calls ops, so a device may capture the ops as a graph or replay a graph.
-  /// CPU threads round to nearest even and keep denormals in every floating-point mode.
+  /// Returns the limit on the steps begun and not waited for: 1 or 2. Only 1 with `host_memory`.
+  virtual std::int32_t steps_ahead() const { return 1; }
+  /// Returns whether `logits` draws tokens, and `embed` takes them for the next step.
+  virtual bool draws() const { return false; }
+  /// Begins a step: runs `body`, which only calls ops. A device may capture the ops as a graph or
+  /// replay a graph, and may compute them after the return.
+  ///
+  /// When `step` returns, the batch's arrays, the rows of its embeddings and all spans that ops
+  /// read belong to the caller again. Ops write to result spans until `wait`, so the caller keeps
+  /// these spans and does not read them. CPU threads round to nearest even and keep denormals in
+  /// every floating-point mode.
+  ///
+  /// Errors: Error{kInternal} if the step cannot begin. Then no op of it is computed.
   virtual void step(const Batch& batch, FunctionRef<void()> body) = 0;
+  /// Waits for the oldest step begun and not waited for. Its result spans are filled then.
+  ///
+  /// Errors: Error{kInternal} if the device failed. Steps may then write until `drain` returns.
+  virtual void wait() {}
+  /// Waits until no step computes or writes. Results of steps not waited for are lost, and so are
+  /// copies by `kv_copy` that have not happened.
+  virtual void drain() noexcept {}
 
-  /// x[t] = the embedding of row t, if there is one, else table[tokens[t]], decoded exactly.
+  /// x[t] = the embedding of row t, if there is one, else table[tokens[t]], decoded exactly. See
+  /// Batch::tokens for negative tokens.
   ///
   /// Shapes: table [V, H] (may be null if all rows have embeddings), x [T, H]. A token
-  /// outside [0, V) is a bug.
+  /// of V or more is a bug.
   virtual void embed(const Batch& batch, const Weight* table, View x) = 0;
 
   /// x += add if `add` is not null. Then out = norm(x) if `n` has a weight.
@@ -135,6 +177,10 @@ class Backend {
   /// Source:  PagedAttention, arXiv:2309.06180, section 4.
   virtual void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) = 0;
 
+  /// Calls `rope`, then `kv_write`. A device may fuse them.
+  virtual void rope_write(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
+                          const Attention& a, KvLayer kv);
+
   /// Computes each row's attention over the keys and values that the row sees in the pages.
   ///
   /// q *= scale; s = chain over D of q*k; a score cap gives s = cap * tanh(s / cap). Chunks of 64
@@ -165,6 +211,11 @@ class Backend {
   /// Shapes: in [T, 2F] or [T, F], out [T, F].
   virtual void activate(View in, Act act, bool gated, View out, Next next) = 0;
 
+  /// Calls `linear` from `in` to `between`, then `activate` from there to `out`. A device may fuse
+  /// them, and then leaves `between` undefined. If `gated`, `w` was prepared with Use::kGated.
+  virtual void linear_activate(View in, const Weight& w, Act act, bool gated, View between,
+                               View out, Next next);
+
   /// Computes a mixture of experts: out = sum of p_e * y_e over the experts e that a row chose.
   ///
   /// r = in router^T, then z = exp(r - max) and p = z * (1 / sum), sum = tree of the lane sums of
@@ -175,8 +226,8 @@ class Backend {
   /// Shapes: in, out [T, H].
   virtual void moe(View in, const MoeWeights& w, const Moe& m, View out) = 0;
 
-  /// Copies rows: out[i] = x[rows[i]]. Shapes: x [T, H], out [R, H].
-  virtual void gather(View x, std::span<const std::int32_t> rows, View out) = 0;
+  /// Copies the output rows: out[i] = x[out_rows[i]]. Shapes: x [T, H], out [R, H].
+  virtual void gather(View x, const Batch& batch, View out) = 0;
 
   /// Multiplies rows with the output head, and reduces the logits to what `reduce` asks for. Writes
   /// all logits of the first F rows to `reduce.full` [F, V].
@@ -184,6 +235,12 @@ class Backend {
   /// `linear` defines the logits. The log-probability of id is (x[id] - max) - log(sum); the sum is
   /// the tree of the 16 lane sums of exp(x - max). Shapes: in [R, H], head [V, H].
   virtual void logits(View in, const Weight& head, const LogitsReduce& reduce) = 0;
+
+  /// Copies rows without gaps to the host. `out` is a result span: see `step`. The default is for
+  /// devices that compute during the call.
+  ///
+  /// Shapes: rows [n, m], out [n * m].
+  virtual void fetch(View rows, std::span<float> out);
 };
 
 }  // namespace ingot

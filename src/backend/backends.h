@@ -1,4 +1,4 @@
-// Chooses a backend and the host's kernels by the name of a CPU instruction set.
+// Chooses a backend by the name of its device, and the host's kernels by their instruction set.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,16 @@ namespace ingot {
 
 /// Options of make_backend.
 struct BackendOptions {
+  std::string_view device = "auto";    ///< "auto" or "cpu": this build has no other device
+  std::string_view numerics = "auto";  ///< "auto", "canon", or "fast" if the device offers it
   std::string_view isa = "auto";       ///< an instruction set's name for find_host_kernels
   LinearObserver* observer = nullptr;  ///< null, or gets each linear's input; outlives the backend
 };
 
-/// Makes the backend that runs on the host's processors. `pool` must outlive the backend.
+/// Makes the backend of a device. `pool` must outlive the backend.
 ///
-/// Errors: those of find_host_kernels.
+/// Errors: Error{kInvalid} if the device or its numerics are not offered; the message lists the
+/// possible names. Those of find_host_kernels.
 std::unique_ptr<Backend> make_backend(ThreadPool& pool, const BackendOptions& options);
 
 /// Returns the host kernels of all instruction sets of this machine: scalar first, fastest last.

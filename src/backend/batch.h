@@ -28,8 +28,9 @@ struct KvBlocks {
 /// In a sequence with q rows, row i has key number kv_len - q + i. A causal row sees the keys up to
 /// its own; a bidirectional row sees all kv_len keys. A layer's window hides distant keys.
 struct Batch {
-  /// [T] token ids in [0, V); unused for rows with embeddings. A negative value ~r is reserved for
-  /// "the token that row r of the previous step produced".
+  /// [T] token ids in [0, V); unused for rows with embeddings. If the backend draws, a negative
+  /// value ~r stands for entry r of LogitsReduce::drawn in the step begun before this one. If that
+  /// entry is no token, the row has token 0, and its results are not used.
   std::span<const std::int32_t> tokens;
   /// [S] views; empty: no embeddings. If view s is not null, its rows replace the tokens of
   /// sequence s. View s is [q_start[s + 1] - q_start[s], H], in float32 and host memory.

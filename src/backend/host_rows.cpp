@@ -1,6 +1,5 @@
-// HostRows: uses device rows in place, or copies them to host memory.
+// HostRows: uses device rows in place, or lists the copies to host memory.
 #include "backend/host_rows.h"
-#include "base/index.h"
 
 namespace ingot {
 
@@ -9,10 +8,12 @@ HostRows::HostRows(const Backend& backend, View rows) : rows_(rows) {
   host_ = reinterpret_cast<float*>(copy_ ? copy_.data() : rows.data);
 }
 
-void HostRows::fetch(const Backend& backend, std::int64_t first, std::int64_t count) {
+void HostRows::add_fetch(std::int64_t first, std::int64_t count,
+                         std::vector<RowFetch>& copies) const {
   if (!copy_ || count == 0) return;
-  const std::int64_t at = first * rows_.row_bytes;
-  backend.read(rows_.data + at, {copy_.data() + at, to_size(count * rows_.row_bytes)});
+  float* const out = host_ + first * rows_.cols;
+  const auto floats = to_size(count * rows_.cols);
+  copies.push_back({.rows = rows_.slice(first, count), .out = {out, floats}});
 }
 
 }  // namespace ingot

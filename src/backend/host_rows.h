@@ -3,14 +3,21 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "backend/backend.h"
 #include "base/index.h"
 
 namespace ingot {
 
+/// Rows without gaps to copy to the host by Backend::fetch.
+struct RowFetch {
+  View rows;             ///< [n, m]
+  std::span<float> out;  ///< [n * m]
+};
+
 /// Rows of floats in device memory. If the host can access this memory, it uses the rows in
-/// place; else `fetch` copies them to host memory after a step.
+/// place; else steps copy them to host memory.
 class HostRows {
  public:
   HostRows() = default;
@@ -18,11 +25,12 @@ class HostRows {
   /// Errors: Error{kDoesNotFit}.
   HostRows(const Backend& backend, View rows);
 
-  /// Returns rows [0, count) in device memory. The next step writes its results to these rows.
+  /// Returns rows [0, count) in device memory. A step writes its results to these rows.
   View device(std::int64_t count) const { return rows_.slice(0, count); }
-  /// Makes rows [first, first + count) of the last step available to the host.
-  void fetch(const Backend& backend, std::int64_t first, std::int64_t count);
-  /// Returns the n floats of row `i`. Call `fetch` for this row first.
+  /// Appends the copy that makes rows [first, first + count) available to the host after a step.
+  /// Appends none if there are no rows or the host uses the rows in place.
+  void add_fetch(std::int64_t first, std::int64_t count, std::vector<RowFetch>& copies) const;
+  /// Returns the n floats of row `i`, for which `add_fetch` was called.
   std::span<float> row(std::int64_t i) const {
     return {host_ + i * rows_.cols, to_size(rows_.cols)};
   }

@@ -223,15 +223,15 @@ TEST(Attention, ScoreThatOverflowsIsNan) {
 }
 
 /// The values in the pages: a row that sees only its own key returns that key's value.
-Matrix read_values(Backend& backend, AttentionProblem& p, const Pages& pages) {
+Matrix read_values(Backend& backend, const AttentionProblem& p, const Pages& pages) {
   Attention own = p.a;
   own.causal = true;
   own.window = 1;
-  Matrix out(p.rows.rows(), own.q_cols());
+  const OnDevice rows(backend, p.rows), out(backend, p.rows.rows(), own.q_cols());
   const Batch b = p.batch.get();
-  backend.step(
-      b, [&] { backend.attention(p.rows.view(), b, own, pages.layer, out.view(), Next::kAnyone); });
-  return out;
+  run_step(backend, b,
+           [&] { backend.attention(rows.view(), b, own, pages.layer, out.view(), Next::kAnyone); });
+  return out.matrix();
 }
 
 /// Element `d` of a head, rounded to the KV type.
@@ -287,8 +287,8 @@ TEST(KvWrite, RoundsToTheType) {
   }
 }
 
-bool same_pages(const Pages& a, const Pages& b) {
-  return std::memcmp(a.buffer.data(), b.buffer.data(), std::size_t(a.buffer.bytes())) == 0;
+bool same_pages(const Backend& backend, const Pages& a, const Pages& b) {
+  return bytes_of(backend, a.buffer) == bytes_of(backend, b.buffer);
 }
 
 TEST(KvWrite, SkipsPaddingAndTouchesNothingElse) {
@@ -302,8 +302,9 @@ TEST(KvWrite, SkipsPaddingAndTouchesNothingElse) {
       // Blocks that no sequence owns are unchanged.
       std::vector<bool> owned(std::size_t(p.batch.pool_blocks()));
       for (const std::int32_t slot : p.slots) owned[std::size_t(slot / kBlockTokens)] = true;
+      const std::vector<std::byte> bytes = bytes_of(*d, pages.buffer);
       for (std::size_t b = 0; b < owned.size(); ++b) {
-        const std::byte* block = pages.layer.pages + std::int64_t(b) * pages.layer.block_bytes;
+        const std::byte* block = bytes.data() + std::int64_t(b) * pages.layer.block_bytes;
         const bool untouched = std::all_of(block, block + pages.layer.block_bytes,
                                            [](std::byte byte) { return byte == std::byte{0xFF}; });
         EXPECT_EQ(untouched, !owned[b]) << "block " << b;
@@ -319,11 +320,10 @@ TEST(KvWrite, SkipsPaddingAndTouchesNothingElse) {
           some[i] = -1;
           continue;
         }
-        const View row = others.view().slice(std::int64_t(i), 1);
-        write_keys(*d, a, want.layer, row, {&p.slots[i], 1});
+        write_keys(*d, a, want.layer, others.slice(std::int64_t(i), 1), {&p.slots[i], 1});
       }
-      write_keys(*d, a, pages.layer, others.view(), some);
-      EXPECT_TRUE(same_pages(pages, want)) << d.isa;
+      write_keys(*d, a, pages.layer, others, some);
+      EXPECT_TRUE(same_pages(*d, pages, want)) << d.isa;
       const Matrix got = read_values(*d, p, pages);
       for (std::int64_t t = 0; t < got.rows(); ++t) {
         const Matrix& from = t % 3 == 0 ? others : p.keys;
@@ -346,9 +346,9 @@ TEST(KvWrite, OneCallOrMany) {
       const Pages whole = p.fill_pages(*d);
       const Pages single = poisoned_pages(*d, a, type, p.batch.pool_blocks());
       for (std::int64_t t = 49; t >= 0; --t) {
-        write_keys(*d, a, single.layer, p.keys.view().slice(t, 1), {&p.slots[std::size_t(t)], 1});
+        write_keys(*d, a, single.layer, p.keys.slice(t, 1), {&p.slots[std::size_t(t)], 1});
       }
-      EXPECT_TRUE(same_pages(whole, single)) << d.isa << " " << kv_name(type);
+      EXPECT_TRUE(same_pages(*d, whole, single)) << d.isa << " " << kv_name(type);
     }
   }
 }

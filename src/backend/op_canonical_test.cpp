@@ -61,10 +61,10 @@ TEST(Canonical, Linear) {
           });
           for (const Device& d : all) {
             d->plan({.rows = 4, .cols = cols, .hidden = cols});
-            const Weight w = d->prepare({&rows.view, 1}, b);
-            Matrix got(4, 37);
-            d->step({}, [&] { d->linear(x.view(), w, got.view()); });
-            ASSERT_TRUE(same_bits(got, want)) << d.isa;
+            const Weight w = d->prepare({&rows.view, 1}, b, Use::kPlain);
+            const OnDevice in(*d, x), got(*d, 4, 37);
+            run_rows(*d, 4, [&] { d->linear(in.view(), w, got.view()); });
+            ASSERT_TRUE(same_bits(got.matrix(), want)) << d.isa;
           }
         }
       }
@@ -99,11 +99,13 @@ TEST(Canonical, Norm) {
             by_row(summed, n, [&](const Floats& row) { return canonical::normalised(row, norm); });
         for (const Device& d : devices()) {
           d->plan({.rows = 5, .cols = n, .hidden = n});
-          Matrix got(5, n);
-          Matrix in = x;
-          d->step({}, [&] { d->norm(in.view(), add.view(), norm, got.view(), Next::kAnyone); });
-          ASSERT_TRUE(same_bits(got, want)) << d.isa << " n " << n;
-          ASSERT_TRUE(same_bits(in, summed)) << d.isa;
+          const NormOnDevice on_device(*d, norm);
+          const OnDevice in(*d, x), terms(*d, add), got(*d, 5, n);
+          run_rows(*d, 5, [&] {
+            d->norm(in.view(), terms.view(), on_device.norm, got.view(), Next::kAnyone);
+          });
+          ASSERT_TRUE(same_bits(got.matrix(), want)) << d.isa << " n " << n;
+          ASSERT_TRUE(same_bits(in.matrix(), summed)) << d.isa;
         }
       }
     }
@@ -152,9 +154,15 @@ TEST(Canonical, Rope) {
         }
         for (const Device& d : devices()) {
           d->plan({.rows = 3, .cols = a.qkv_cols(), .hidden = a.q_cols()});
-          Matrix got = x;
-          d->step(batch.get(), [&] { d->rope(got.view(), batch.get(), norm[0], norm[1], a); });
-          ASSERT_TRUE(same_bits(got, want)) << d.isa << " D " << head_dim << " norms " << norms;
+          const RopeOnDevice rope(*d, table);
+          const NormOnDevice q(*d, norm[0]), k(*d, norm[1]);
+          Attention on_device = a;
+          on_device.rope = &rope.table;
+          const OnDevice got(*d, x);
+          run_step(*d, batch.get(),
+                   [&] { d->rope(got.view(), batch.get(), q.norm, k.norm, on_device); });
+          ASSERT_TRUE(same_bits(got.matrix(), want))
+              << d.isa << " D " << head_dim << " norms " << norms;
         }
       }
     }
@@ -201,9 +209,9 @@ TEST(Canonical, Activate) {
             by_row(x, n, [&](const Floats& row) { return canonical::activated(act, gated, row); });
         for (const Device& d : devices()) {
           d->plan({.rows = 3, .cols = 2 * n, .hidden = n});
-          Matrix got(3, n);
-          d->step({}, [&] { d->activate(x.view(), act, gated, got.view(), Next::kAnyone); });
-          ASSERT_TRUE(same_bits(got, want)) << d.isa << " act " << int(act) << " n " << n;
+          const OnDevice in(*d, x), got(*d, 3, n);
+          run_rows(*d, 3, [&] { d->activate(in.view(), act, gated, got.view(), Next::kAnyone); });
+          ASSERT_TRUE(same_bits(got.matrix(), want)) << d.isa << " act " << int(act) << " n " << n;
         }
       }
     }
@@ -258,13 +266,12 @@ TEST(Canonical, LogProbabilities) {
     }
     for (const Device& d : devices()) {
       d->plan({.rows = 3, .out_rows = 3, .cols = 64, .hidden = 64, .vocab = vocab});
-      const Weight head = d->prepare({&rows.view, 1}, {});
+      const Weight head = d->prepare({&rows.view, 1}, {}, Use::kPlain);
+      const OnDevice in(*d, x);
       std::vector<float> got(9);
       std::vector<TokenScore> top(3);
-      d->step({}, [&] {
-        d->logits(x.view(), head,
-                  {.ids_per_row = 3, .ids = ids, .id_logprobs = got, .top_k = 1, .top = top});
-      });
+      run_logits(*d, in, head,
+                 {.ids_per_row = 3, .ids = ids, .id_logprobs = got, .top_k = 1, .top = top});
       for (std::size_t i = 0; i < 9; ++i) {
         const Floats row = row_of(logits, std::int64_t(i / 3));
         ASSERT_EQ(bits(got[i]), bits(canonical::logprob(row, ids[i]))) << d.isa << " V " << vocab;

@@ -42,15 +42,15 @@ struct Problem {
   std::int64_t outputs = 0;
 };
 
-Matrix multiply(Backend& backend, const Weight& w, Matrix& x) {
-  Matrix out(x.rows(), w.rows);
-  backend.step({}, [&] { backend.linear(x.view(), w, out.view()); });
-  return out;
+Matrix multiply(Backend& backend, const Weight& w, const Matrix& x) {
+  const OnDevice in(backend, x), out(backend, x.rows(), w.rows);
+  run_rows(backend, x.rows(), [&] { backend.linear(in.view(), w, out.view()); });
+  return out.matrix();
 }
 
-Matrix multiply(Backend& backend, Problem& p) {
+Matrix multiply(Backend& backend, const Problem& p) {
   backend.plan(p.limits());
-  return multiply(backend, backend.prepare(p.parts, p.bias), p.x);
+  return multiply(backend, backend.prepare(p.parts, p.bias, Use::kPlain), p.x);
 }
 
 /// Sums of squared errors in units of what quantisation should give.
@@ -140,11 +140,15 @@ TEST_P(EveryFormat, LinearOfEveryNumberOfRows) {
   const Matrix scalar = multiply(*all[0], p);
   for (const Device& d : all) {
     d->plan(p.limits());
-    const Weight w = d->prepare(p.parts, p.bias);
+    const Weight w = d->prepare(p.parts, p.bias, Use::kPlain);
+    const OnDevice in(*d, p.x);
     for (std::int64_t rows = 1; rows <= kMost; ++rows) {
-      Matrix got(rows + 1, p.outputs);
-      const std::vector<float> behind(got.row(rows), got.row(rows) + p.outputs);
-      d->step({}, [&] { d->linear(p.x.view().slice(0, rows), w, got.view().slice(0, rows)); });
+      const Matrix poison(rows + 1, p.outputs);
+      const std::vector<float> behind(poison.row(rows), poison.row(rows) + p.outputs);
+      const OnDevice out(*d, poison);
+      run_rows(*d, rows,
+               [&] { d->linear(in.view().slice(0, rows), w, out.view().slice(0, rows)); });
+      const Matrix got = out.matrix();
       EXPECT_TRUE(got.gaps_intact());
       EXPECT_EQ(std::memcmp(got.row(rows), behind.data(), behind.size() * sizeof(float)), 0);
       for (std::int64_t t = 0; t < rows; ++t) {
@@ -231,7 +235,7 @@ TEST_P(EveryFormat, EmbedEqualsDecode) {
   for (const Device& d : devices()) {
     // Two neighbours of one format that meet inside a panel, and another format behind.
     Problem p({{GetParam(), 19}, {GetParam(), 30}, {Format{0}, 9}}, cols, 1, false, random);
-    const Weight table = d->prepare(p.parts, {});
+    const Weight table = d->prepare(p.parts, {}, Use::kPlain);
     Matrix want(58, cols);
     std::int64_t row = 0;
     for (const View& part : p.parts) {
@@ -241,9 +245,10 @@ TEST_P(EveryFormat, EmbedEqualsDecode) {
     }
     TestBatch batch = plain_batch(58, random);
     std::iota(batch.tokens().rbegin(), batch.tokens().rend(), 0);
-    Matrix got(58, cols);
+    const OnDevice out(*d, 58, cols);
     d->plan({.rows = 58, .cols = cols, .hidden = cols, .vocab = 58});
-    d->step(batch.get(), [&] { d->embed(batch.get(), &table, got.view()); });
+    run_step(*d, batch.get(), [&] { d->embed(batch.get(), &table, out.view()); });
+    const Matrix got = out.matrix();
     Matrix turned(58, cols);
     for (std::int64_t r = 0; r < 58; ++r) {
       std::copy_n(got.row(57 - r), cols, turned.row(r));
@@ -265,9 +270,9 @@ TEST(Embed, GivenRowsAreCopied) {
   b.embeddings = given;
   for (const Device& d : devices()) {
     d->plan({.rows = 7, .cols = 33, .hidden = 33});
-    Matrix got(7, 33);
-    d->step(b, [&] { d->embed(b, nullptr, got.view()); });
-    EXPECT_TRUE(same_bits(got, rows)) << d.isa;
+    const OnDevice got(*d, 7, 33);
+    run_step(*d, b, [&] { d->embed(b, nullptr, got.view()); });
+    EXPECT_TRUE(same_bits(got.matrix(), rows)) << d.isa;
   }
 }
 
@@ -286,9 +291,10 @@ TEST(Embed, SequencesOfTokensAndOfGivenRowsShareAStep) {
                                        given.row(1), table.row<float>(4)};
   for (const Device& d : devices()) {
     d->plan({.rows = 5, .cols = 48, .hidden = 48, .vocab = 9});
-    const Weight packed = d->prepare(p.parts, {});
-    Matrix got(5, 48);
-    d->step(b, [&] { d->embed(b, &packed, got.view()); });
+    const Weight packed = d->prepare(p.parts, {}, Use::kPlain);
+    const OnDevice out(*d, 5, 48);
+    run_step(*d, b, [&] { d->embed(b, &packed, out.view()); });
+    const Matrix got = out.matrix();
     for (std::size_t t = 0; t < want.size(); ++t) {
       EXPECT_TRUE(std::equal(want[t], want[t] + 48, got.row(std::int64_t(t)))) << d.isa << t;
     }
@@ -314,7 +320,7 @@ TEST(Linear, SegmentsOfMixedFormats) {
       ASSERT_NO_FATAL_FAILURE(check(all, p, spread));
       EXPECT_LT(spread.rms(), 2);
       for (const Device& d : all) {
-        const Weight joined = d->prepare(p.parts, p.bias);
+        const Weight joined = d->prepare(p.parts, p.bias, Use::kPlain);
         EXPECT_EQ(joined.segments.size(), segments[s]);
         EXPECT_EQ(joined.rows, p.outputs);
         const Matrix got = multiply(*d, joined, p.x);
@@ -323,7 +329,7 @@ TEST(Linear, SegmentsOfMixedFormats) {
         for (const View& part : p.parts) {
           std::span<const float> bias(p.bias);
           if (with_bias) bias = bias.subspan(std::size_t(first), std::size_t(part.rows));
-          const Matrix alone = multiply(*d, d->prepare({&part, 1}, bias), p.x);
+          const Matrix alone = multiply(*d, d->prepare({&part, 1}, bias, Use::kPlain), p.x);
           for (std::int64_t t = 0; t < got.rows(); ++t) {
             for (std::int64_t r = 0; r < part.rows; ++r) {
               ASSERT_EQ(bits(got.at(t, first + r)), bits(alone.at(t, r))) << d.isa;
@@ -342,10 +348,42 @@ TEST(Linear, PreparedBytesAreWhatPrepareTakes) {
     for (const Format format : all_formats()) {
       for (const bool with_bias : {false, true}) {
         Problem p({{format, 33}, {format, 1}, {F32::kFormat, 17}}, 512, 1, with_bias, random);
-        const Weight w = d->prepare(p.parts, p.bias);
+        const Weight w = d->prepare(p.parts, p.bias, Use::kPlain);
         for (View& part : p.parts) part.data = nullptr;
         EXPECT_EQ(d->prepared_bytes(p.parts, with_bias), w.storage.bytes() + w.bias.buffer.bytes())
             << format_name(format);
+      }
+    }
+  }
+}
+
+/// Host memory with the bytes that `adopt` takes of a weight.
+Buffer packed_bytes(const Backend& backend, const Weight& w, std::int64_t bytes) {
+  Buffer packed = allocate_host(bytes);
+  backend.packed(w, {packed.data(), static_cast<std::size_t>(bytes)});
+  return packed;
+}
+
+TEST(Linear, PackedBytesMakeEqualWeights) {
+  Random random(25);
+  Problem p({{Q4_K::kFormat, 17}, {Q4_K::kFormat, 3}, {Q6_K::kFormat, 12}, {F16::kFormat, 8}}, 512,
+            3, true, random);
+  std::vector<View> shapes = p.parts;
+  for (View& part : shapes) part.data = nullptr;
+  for (const Device& d : devices()) {
+    if (d->packed_layout() == 0) continue;
+    for (const Use use : {Use::kPlain, Use::kGated}) {
+      for (const bool with_bias : {false, true}) {
+        const std::span<const float> bias = with_bias ? p.bias : std::span<const float>{};
+        d->plan(p.limits());
+        const Weight w = d->prepare(p.parts, bias, use);
+        const Buffer bytes = packed_bytes(*d, w, d->prepared_bytes(shapes, false));
+        const Weight adopted =
+            d->adopt(shapes, bias, {bytes.data(), static_cast<std::size_t>(bytes.bytes())}, use);
+        EXPECT_EQ(adopted.rows, 40);
+        EXPECT_EQ(adopted.cols, 512);
+        EXPECT_TRUE(same_bits(multiply(*d, adopted, p.x), multiply(*d, w, p.x)))
+            << d.isa << " bias " << with_bias;
       }
     }
   }
@@ -357,38 +395,87 @@ TEST(Linear, RowsFartherApartThanTheyAreLong) {
   Problem p({{Q8_0::kFormat, 20}}, 64, 3, false, random);
   for (const Device& d : devices()) {
     const Matrix want = multiply(*d, p);
-    Matrix in(3, 64 + 50);
-    Matrix out(3, 20 + 30);
-    for (std::int64_t t = 0; t < 3; ++t) std::copy_n(p.x.row(t), 64, in.row(t) + 25);
-    View in_part = in.view();
-    in_part.data += 25 * 4;
-    in_part.cols = 64;
-    View out_part = out.view();
-    out_part.data += 15 * 4;
-    out_part.cols = 20;
-    const Weight w = d->prepare(p.parts, {});
-    d->step({}, [&] { d->linear(in_part, w, out_part); });
+    Matrix wide(3, 64 + 50);
+    for (std::int64_t t = 0; t < 3; ++t) std::copy_n(p.x.row(t), 64, wide.row(t) + 25);
+    const OnDevice in(*d, wide), out(*d, 3, 20 + 30);
+    const Weight w = d->prepare(p.parts, {}, Use::kPlain);
+    run_rows(*d, 3, [&] { d->linear(columns(in.view(), 25, 64), w, columns(out.view(), 15, 20)); });
+    const Matrix got = out.matrix();
+    EXPECT_TRUE(got.gaps_intact());
     for (std::int64_t t = 0; t < 3; ++t) {
       for (std::int64_t c = 0; c < 50; ++c) {
         const bool inside = c >= 15 && c < 35;
         if (inside) {
-          EXPECT_EQ(bits(out.at(t, c)), bits(want.at(t, c - 15)));
+          EXPECT_EQ(bits(got.at(t, c)), bits(want.at(t, c - 15)));
         } else {
-          EXPECT_TRUE(std::isnan(out.at(t, c)));
+          EXPECT_TRUE(std::isnan(got.at(t, c)));
         }
       }
     }
   }
 }
 
-/// What `logits` fills.
+/// The output of `linear_activate`, or if not `fused`, of `linear` and `activate`.
+Matrix activated_product(Backend& backend, const Problem& p, Use use, Act act, bool fused) {
+  const bool gated = use == Use::kGated;
+  const std::int64_t cols = gated ? p.outputs / 2 : p.outputs;
+  backend.plan(p.limits());
+  const Weight w = backend.prepare(p.parts, p.bias, use);
+  const OnDevice in(backend, p.x), between(backend, p.x.rows(), p.outputs),
+      out(backend, p.x.rows(), cols);
+  run_rows(backend, p.x.rows(), [&] {
+    if (fused) {
+      backend.linear_activate(in.view(), w, act, gated, between.view(), out.view(), Next::kAnyone);
+    } else {
+      backend.linear(in.view(), w, between.view());
+      backend.activate(between.view(), act, gated, out.view(), Next::kAnyone);
+    }
+  });
+  EXPECT_TRUE(between.matrix().gaps_intact());
+  return out.matrix();
+}
+
+TEST_P(EveryFormat, LinearActivateIsLinearThenActivate) {
+  const std::int64_t cols = format_info(GetParam()).block == 256 ? 512 : 96;
+  // Gate and up may have different formats.
+  const Format up[] = {GetParam(), F32::kFormat};
+  const std::vector<Device> all = devices();
+  int choice = 0;
+  for (const Format second : up) {
+    for (const Use use : {Use::kPlain, Use::kGated}) {
+      for (const std::int64_t inputs : {1, 5}) {
+        const Act act = static_cast<Act>(choice++ % 3);
+        SCOPED_TRACE(cat("gated ", use == Use::kGated ? 1 : 0, " T ", inputs, " act ",
+                         static_cast<int>(act)));
+        Random random(27);
+        Problem p({{GetParam(), 37}, {second, 37}}, cols, inputs, inputs == 5, random);
+        for (const Device& d : all) {
+          SCOPED_TRACE(d.isa);
+          EXPECT_TRUE(same_bits(activated_product(*d, p, use, act, true),
+                                activated_product(*d, p, use, act, false)));
+        }
+      }
+    }
+  }
+}
+
+TEST(Linear, UseDoesNotChangeResults) {
+  Random random(28);
+  Problem p({{Q4_K::kFormat, 37}, {Q6_K::kFormat, 37}}, 512, 3, true, random);
+  for (const Device& d : devices()) {
+    d->plan(p.limits());
+    const Matrix want = multiply(*d, d->prepare(p.parts, p.bias, Use::kPlain), p.x);
+    EXPECT_TRUE(same_bits(multiply(*d, d->prepare(p.parts, p.bias, Use::kGated), p.x), want))
+        << d.isa;
+  }
+}
+
+/// Result spans that `logits` fills.
 struct Reduced {
-  Reduced(std::int64_t rows, std::int64_t vocab, std::int32_t ids_wanted, std::int32_t top_wanted)
-      : full(rows, vocab),
-        argmax(std::size_t(rows), -7),
+  Reduced(std::int64_t rows, std::int32_t ids_wanted, std::int32_t top_wanted)
+      : argmax(std::size_t(rows), -7),
         id_logprobs(std::size_t(rows * ids_wanted)),
         top(std::size_t(rows * top_wanted)) {}
-  Matrix full;
   std::vector<std::int32_t> argmax;
   std::vector<float> id_logprobs;
   std::vector<TokenScore> top;
@@ -449,27 +536,28 @@ TEST_P(Logits, EveryReducer) {
         limits.out_rows = std::int32_t(rows);
         limits.vocab = vocab;
         d->plan(limits);
-        const Weight head = d->prepare(p.parts, {});
+        const Weight head = d->prepare(p.parts, {}, Use::kPlain);
         const Matrix want = multiply(*d, head, p.x);
 
-        Reduced all(rows, vocab, kIds, kTop);
-        LogitsReduce reduce{.full = all.full.view(),
+        const OnDevice in(*d, p.x), full(*d, rows, vocab);
+        Reduced all(rows, kIds, kTop);
+        LogitsReduce reduce{.full = full.view(),
                             .argmax = all.argmax,
                             .ids_per_row = kIds,
                             .ids = ids,
                             .id_logprobs = all.id_logprobs,
                             .top_k = kTop,
                             .top = all.top};
-        d->step({}, [&] { d->logits(p.x.view(), head, reduce); });
-        EXPECT_TRUE(same_bits(all.full, want));
+        run_logits(*d, in, head, reduce);
+        EXPECT_TRUE(same_bits(full.matrix(), want));
 
         // Equal reductions where no logits are kept whole.
-        Reduced some(rows, vocab, kIds, kTop);
+        Reduced some(rows, kIds, kTop);
         reduce.full = {};
         reduce.argmax = some.argmax;
         reduce.id_logprobs = some.id_logprobs;
         reduce.top = some.top;
-        d->step({}, [&] { d->logits(p.x.view(), head, reduce); });
+        run_logits(*d, in, head, reduce);
         EXPECT_EQ(some.argmax, all.argmax);
 
         for (std::int64_t r = 0; r < rows; ++r) {
@@ -516,12 +604,14 @@ TEST(Logits, TheFirstRowsAreKeptWholeAndAllAreReduced) {
     limits.out_rows = kRows;
     limits.vocab = 70;
     d->plan(limits);
-    const Weight head = d->prepare(p.parts, {});
+    const Weight head = d->prepare(p.parts, {}, Use::kPlain);
     const Matrix want = multiply(*d, head, p.x);
+    const OnDevice in(*d, p.x);
     for (const std::int64_t whole : {std::int64_t{1}, std::int64_t{2}, std::int64_t{17}, kRows}) {
-      Matrix full(whole, 70);
+      const OnDevice out(*d, whole, 70);
       std::vector<std::int32_t> best(kRows, -7);
-      d->step({}, [&] { d->logits(p.x.view(), head, {.full = full.view(), .argmax = best}); });
+      run_logits(*d, in, head, {.full = out.view(), .argmax = best});
+      const Matrix full = out.matrix();
       EXPECT_TRUE(full.gaps_intact());
       for (std::int64_t r = 0; r < kRows; ++r) {
         const float* x = want.row(r);
@@ -544,23 +634,20 @@ TEST(Logits, OneReducerAlone) {
     limits.out_rows = 2;
     limits.vocab = 100;
     d->plan(limits);
-    const Weight head = d->prepare(p.parts, {});
+    const Weight head = d->prepare(p.parts, {}, Use::kPlain);
+    const OnDevice in(*d, p.x);
     std::vector<TokenScore> top(2);
-    d->step({}, [&] { d->logits(p.x.view(), head, {.top_k = 1, .top = top}); });
+    run_logits(*d, in, head, {.top_k = 1, .top = top});
     std::vector<TokenScore> ranked(2);
-    d->step({}, [&] {
-      d->logits(p.x.view(), head, {.top_k = 1, .ranked = top[0].id + 1, .top = ranked});
-    });
+    run_logits(*d, in, head, {.top_k = 1, .ranked = top[0].id + 1, .top = ranked});
     EXPECT_EQ(ranked[0].id, top[0].id);
     if (top[0].id > 0) {
-      d->step({}, [&] {
-        d->logits(p.x.view(), head, {.top_k = 1, .ranked = top[0].id, .top = ranked});
-      });
+      run_logits(*d, in, head, {.top_k = 1, .ranked = top[0].id, .top = ranked});
       EXPECT_LT(ranked[0].id, top[0].id);
       EXPECT_LT(ranked[0].logprob, top[0].logprob);
     }
     std::vector<std::int32_t> best(2);
-    d->step({}, [&] { d->logits(p.x.view(), head, {.argmax = best}); });
+    run_logits(*d, in, head, {.argmax = best});
     for (std::size_t r = 0; r < 2; ++r) {
       const float* x = want.row(std::int64_t(r));
       EXPECT_EQ(best[r], std::max_element(x, x + 100) - x);

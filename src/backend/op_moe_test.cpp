@@ -58,11 +58,12 @@ class MoeError {
 
  private:
   std::vector<double> product(const Weight& w, const float* x) {
-    Matrix in(1, w.cols);
-    std::copy_n(x, w.cols, in.row(0));
-    Matrix out(1, w.rows);
-    reference_.linear(in.view(), w, out.view());
-    return {out.row(0), out.row(0) + w.rows};
+    Matrix row(1, w.cols);
+    std::copy_n(x, w.cols, row.row(0));
+    const OnDevice in(reference_, row), out(reference_, 1, w.rows);
+    run_rows(reference_, 1, [&] { reference_.linear(in.view(), w, out.view()); });
+    const Matrix y = out.matrix();
+    return {y.row(0), y.row(0) + w.rows};
   }
 
   void add_expert(std::int64_t t, std::int32_t e, double share, double share_error,
@@ -73,8 +74,11 @@ class MoeError {
     const LinearError::Input in = gate_up_[expert].input(p_.x.row(t));
     Matrix both(1, 2 * p_.m.ffn);
     for (std::size_t i = 0; i < 2 * ffn; ++i) both.at(0, std::int64_t(i)) = float(gu[i]);
-    Matrix inner(1, p_.m.ffn);
-    reference_.activate(both.view(), p_.m.act, true, inner.view(), Next::kAnyone);
+    const OnDevice gate_up(reference_, both), inner_rows(reference_, 1, p_.m.ffn);
+    run_rows(reference_, 1, [&] {
+      reference_.activate(gate_up.view(), p_.m.act, true, inner_rows.view(), Next::kAnyone);
+    });
+    const Matrix inner = inner_rows.matrix();
     std::vector<double> inner_error(ffn);
     for (std::size_t i = 0; i < ffn; ++i) {
       const double g_error = gate_up_[expert].worst(std::int64_t(i), in) + kEps * std::abs(gu[i]);
@@ -191,14 +195,13 @@ TEST(Moe, EqualExpertsAreOneFeedForward) {
   for (const Device& d : devices()) {
     const Matrix got = run_moe(*d, p);
     const PreparedMoe weights(*d, p);
-    Matrix both(3, 24);
-    Matrix inner(3, 12);
-    Matrix want(3, 20);
-    d->step({}, [&] {
-      d->linear(p.x.view(), weights.gate_up[0], both.view());
+    const OnDevice in(*d, p.x), both(*d, 3, 24), inner(*d, 3, 12), out(*d, 3, 20);
+    run_rows(*d, 3, [&] {
+      d->linear(in.view(), weights.gate_up[0], both.view());
       d->activate(both.view(), m.act, true, inner.view(), Next::kAnyone);
-      d->linear(inner.view(), weights.down[0], want.view());
+      d->linear(inner.view(), weights.down[0], out.view());
     });
+    const Matrix want = out.matrix();
     EXPECT_TRUE(within(got, want, [&](std::int64_t t, std::int64_t i) {
       return gamma(10) * std::abs(want.at(t, i));
     })) << d.isa;

@@ -1,4 +1,7 @@
-// norm, rope, activate and gather: every kernel table against the reference.
+// norm, rope, activate, gather and fetch: every kernel table against the reference. Fused ops:
+// equal to the ops that they fuse.
+#include "backend/kv_rows.h"
+#include "backend/op_test_attention.h"
 #include "backend/op_test_util.h"
 #include "backend/reference/reference_backend.h"
 
@@ -7,7 +10,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Weights of a norm with the memory behind them.
+/// Weights of a norm with the host memory behind them.
 struct TestNorm {
   TestNorm(NormKind kind, float eps, std::int64_t n, bool with_bias, Random& random)
       : weight(1, n), bias(1, n) {
@@ -71,18 +74,22 @@ TEST(Norm, AgainstTheReference) {
           TestNorm w(kind, 1e-5f, n, with_bias, random);
           Matrix x(5, n);
           x.fill(random, 2, mean);
-          Matrix want(5, n);
-          reference.norm(x.view(), {}, w.norm, want.view(), Next::kAnyone);
+          const auto normed = [&](Backend& backend) {
+            backend.plan({.rows = 5, .cols = n, .hidden = n});
+            const NormOnDevice norm(backend, w.norm);
+            const OnDevice in(backend, x);
+            const OnDevice out(backend, 5, n);
+            run_rows(backend, 5,
+                     [&] { backend.norm(in.view(), {}, norm.norm, out.view(), Next::kAnyone); });
+            EXPECT_TRUE(same_bits(in.matrix(), x)) << "the input changed";
+            return out.matrix();
+          };
+          const Matrix want = normed(reference);
           std::vector<std::vector<double>> errors;
           for (std::int64_t t = 0; t < 5; ++t) errors.push_back(norm_error(x.row(t), n, w.norm));
           for (const Device& d : all) {
             SCOPED_TRACE(d.isa);
-            d->plan({.rows = 5, .cols = n, .hidden = n});
-            Matrix got(5, n);
-            Matrix in = x;
-            d->step({}, [&] { d->norm(in.view(), {}, w.norm, got.view(), Next::kAnyone); });
-            EXPECT_TRUE(same_bits(in, x)) << "the input changed";
-            ASSERT_TRUE(within(got, want, [&](std::int64_t t, std::int64_t i) {
+            ASSERT_TRUE(within(normed(*d), want, [&](std::int64_t t, std::int64_t i) {
               return errors[std::size_t(t)][std::size_t(i)] + kEps * std::abs(want.at(t, i));
             }));
           }
@@ -109,22 +116,19 @@ TEST(Norm, FusedAddAndOutputInPlace) {
       for (const Device& d : devices()) {
         SCOPED_TRACE(d.isa);
         d->plan({.rows = 3, .cols = n, .hidden = n});
-        Matrix want(3, n);
-        Matrix kept = sum;
-        Matrix fused = x;
-        Matrix out(3, n);
-        Matrix in_place = x;
-        Matrix only_added = x;
-        d->step({}, [&] {
-          d->norm(kept.view(), {}, w.norm, want.view(), Next::kAnyone);
-          d->norm(fused.view(), add.view(), w.norm, out.view(), Next::kAnyone);
-          d->norm(in_place.view(), add.view(), w.norm, in_place.view(), Next::kAnyone);
-          d->norm(only_added.view(), add.view(), {}, {}, Next::kAnyone);
+        const NormOnDevice norm(*d, w.norm);
+        const OnDevice terms(*d, add), kept(*d, sum), want(*d, 3, n), fused(*d, x), out(*d, 3, n),
+            in_place(*d, x), only_added(*d, x);
+        run_rows(*d, 3, [&] {
+          d->norm(kept.view(), {}, norm.norm, want.view(), Next::kAnyone);
+          d->norm(fused.view(), terms.view(), norm.norm, out.view(), Next::kAnyone);
+          d->norm(in_place.view(), terms.view(), norm.norm, in_place.view(), Next::kAnyone);
+          d->norm(only_added.view(), terms.view(), {}, {}, Next::kAnyone);
         });
-        EXPECT_TRUE(same_bits(fused, sum));
-        EXPECT_TRUE(same_bits(out, want));
-        EXPECT_TRUE(same_bits(in_place, want));
-        EXPECT_TRUE(same_bits(only_added, sum));
+        EXPECT_TRUE(same_bits(fused.matrix(), sum));
+        EXPECT_TRUE(same_bits(out.matrix(), want.matrix()));
+        EXPECT_TRUE(same_bits(in_place.matrix(), want.matrix()));
+        EXPECT_TRUE(same_bits(only_added.matrix(), sum));
       }
     }
   }
@@ -139,8 +143,10 @@ TEST(Norm, ZeroRowsGiveZerosAndNanStaysInItsRow) {
   x.at(1, 39) = std::nanf("");
   for (const Device& d : devices()) {
     d->plan({.rows = 3, .cols = 40, .hidden = 40});
-    Matrix got(3, 40);
-    d->step({}, [&] { d->norm(x.view(), {}, w.norm, got.view(), Next::kAnyone); });
+    const NormOnDevice norm(*d, w.norm);
+    const OnDevice in(*d, x), out(*d, 3, 40);
+    run_rows(*d, 3, [&] { d->norm(in.view(), {}, norm.norm, out.view(), Next::kAnyone); });
+    const Matrix got = out.matrix();
     for (std::int64_t i = 0; i < 40; ++i) {
       EXPECT_EQ(got.at(0, i), 0);
       EXPECT_TRUE(std::isnan(got.at(1, i)));
@@ -149,7 +155,7 @@ TEST(Norm, ZeroRowsGiveZerosAndNanStaysInItsRow) {
   }
 }
 
-/// Cosines and sines of ordinary rotary angles.
+/// Cosines and sines of ordinary rotary angles, in host memory.
 struct TestRope {
   TestRope(std::int32_t dims, bool adjacent_pairs, std::int64_t positions)
       : cos(positions, dims / 2), sin(positions, dims / 2) {
@@ -174,6 +180,19 @@ struct RopeCase {
   NormKind kind = NormKind::kRms;
 };
 
+/// The rows `x` after `rope`, which reads copies of the table and the norms on the device.
+Matrix roped(Backend& backend, const Matrix& x, const Batch& batch, const Norm& q_norm,
+             const Norm& k_norm, const Attention& host) {
+  backend.plan({.rows = batch.rows(), .cols = host.qkv_cols(), .hidden = host.q_cols()});
+  const RopeOnDevice rope(backend, host.rope != nullptr ? *host.rope : RopeTable{});
+  const NormOnDevice q(backend, q_norm), k(backend, k_norm);
+  Attention a = host;
+  if (a.rope != nullptr) a.rope = &rope.table;
+  const OnDevice rows(backend, x);
+  run_step(backend, batch, [&] { backend.rope(rows.view(), batch, q.norm, k.norm, a); });
+  return rows.matrix();
+}
+
 void check_rope(const RopeCase& c, const std::vector<Device>& all) {
   constexpr std::int32_t kHeads = 6;
   constexpr std::int32_t kKvHeads = 2;
@@ -194,8 +213,7 @@ void check_rope(const RopeCase& c, const std::vector<Device>& all) {
   Matrix x(5, a.qkv_cols());
   x.fill(random);
   ReferenceBackend reference;
-  Matrix want = x;
-  reference.rope(want.view(), batch.get(), q, k, a);
+  const Matrix want = roped(reference, x, batch.get(), q, k, a);
 
   // Each normalised element carries its own error into two fmas of a pair.
   const auto bound = [&](std::int64_t t, std::int64_t col) -> double {
@@ -216,9 +234,7 @@ void check_rope(const RopeCase& c, const std::vector<Device>& all) {
   };
   for (const Device& d : all) {
     SCOPED_TRACE(d.isa);
-    d->plan({.rows = 5, .cols = a.qkv_cols(), .hidden = a.q_cols()});
-    Matrix got = x;
-    d->step(batch.get(), [&] { d->rope(got.view(), batch.get(), q, k, a); });
+    const Matrix got = roped(*d, x, batch.get(), q, k, a);
     ASSERT_TRUE(within(got, want, bound));
     for (std::int64_t t = 0; t < 5; ++t) {
       for (std::int64_t col = a.q_cols() + a.kv_cols(); col < a.qkv_cols(); ++col) {
@@ -270,10 +286,7 @@ TEST(Rope, QuarterTurnByHand) {
       want.at(0, i) = i < 10 ? turned[std::size_t(i % 5)] : x.at(0, i);
     }
     const auto turn = [&](Backend& backend) {
-      Matrix got = x;
-      backend.plan({.rows = 1, .cols = 15, .hidden = 5});
-      backend.step(batch.get(), [&] { backend.rope(got.view(), batch.get(), {}, {}, a); });
-      EXPECT_TRUE(same_bits(got, want)) << backend.name();
+      EXPECT_TRUE(same_bits(roped(backend, x, batch.get(), {}, {}, a), want)) << backend.name();
     };
     ReferenceBackend reference;
     turn(reference);
@@ -288,6 +301,15 @@ TEST(Rope, QuarterTurnByHand) {
 double act_error(float x, double u) {
   if (!std::isfinite(x)) return 0;
   return (16 * kEps * std::abs(double{x}) + 0x1p-118) * std::abs(u);
+}
+
+Matrix activated(Backend& backend, const Matrix& x, Act act, bool gated) {
+  const std::int64_t n = gated ? x.cols() / 2 : x.cols();
+  backend.plan({.rows = std::int32_t(x.rows()), .cols = x.cols(), .hidden = n});
+  const OnDevice in(backend, x), out(backend, x.rows(), n);
+  run_rows(backend, x.rows(),
+           [&] { backend.activate(in.view(), act, gated, out.view(), Next::kAnyone); });
+  return out.matrix();
 }
 
 TEST(Activate, AgainstTheReference) {
@@ -305,17 +327,14 @@ TEST(Activate, AgainstTheReference) {
           x.at(1, i) = special[i % 14];
           x.at(2, i) = 16 * random.uniform();
         }
-        Matrix want(4, n);
-        reference.activate(x.view(), act, gated, want.view(), Next::kAnyone);
+        const Matrix want = activated(reference, x, act, gated);
         for (const Device& d : devices()) {
           SCOPED_TRACE(d.isa);
-          d->plan({.rows = 4, .cols = 2 * n, .hidden = n});
-          Matrix got(4, n);
-          d->step({}, [&] { d->activate(x.view(), act, gated, got.view(), Next::kAnyone); });
-          ASSERT_TRUE(within(got, want, [&](std::int64_t t, std::int64_t i) {
-            return act_error(x.at(t, i), gated ? x.at(t, n + i) : 1) +
-                   2 * kEps * std::abs(want.at(t, i));
-          }));
+          ASSERT_TRUE(
+              within(activated(*d, x, act, gated), want, [&](std::int64_t t, std::int64_t i) {
+                return act_error(x.at(t, i), gated ? x.at(t, n + i) : 1) +
+                       2 * kEps * std::abs(want.at(t, i));
+              }));
         }
       }
     }
@@ -329,9 +348,7 @@ TEST(Activate, LimitsAndNan) {
     x.at(0, 3) = std::nanf("");
     x.at(0, 16) = kInfinity;
     for (const Device& d : devices()) {
-      d->plan({.rows = 1, .cols = 17, .hidden = 17});
-      Matrix got(1, 17);
-      d->step({}, [&] { d->activate(x.view(), act, false, got.view(), Next::kAnyone); });
+      const Matrix got = activated(*d, x, act, false);
       EXPECT_EQ(got.at(0, 0), 50);
       EXPECT_TRUE(std::isnan(got.at(0, 3)));
       EXPECT_EQ(got.at(0, 16), kInfinity);
@@ -339,7 +356,7 @@ TEST(Activate, LimitsAndNan) {
   }
 }
 
-TEST(Gather, RowsInAnyOrderAndTwice) {
+TEST(Gather, OutputRowsInAnyOrderAndTwice) {
   Random random(53);
   Matrix x(9, 37);
   x.fill(random);
@@ -348,14 +365,118 @@ TEST(Gather, RowsInAnyOrderAndTwice) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::copy_n(x.row(rows[i]), 37, want.row(std::int64_t(i)));
   }
+  TestBatch batch = plain_batch(9, random);
+  Batch some = batch.get();
+  some.out_rows = rows;
+  const Batch none = batch.get();
+  const auto check_gather = [&](Backend& backend) {
+    backend.plan({.rows = 9, .out_rows = 5, .cols = 37, .hidden = 37});
+    const OnDevice in(backend, x), got(backend, 5, 37);
+    run_step(backend, some, [&] { backend.gather(in.view(), some, got.view()); });
+    run_step(backend, none, [&] { backend.gather(in.view(), none, got.view().slice(0, 0)); });
+    EXPECT_TRUE(same_bits(got.matrix(), want)) << backend.name();
+    EXPECT_TRUE(same_bits(in.matrix(), x)) << backend.name();
+  };
+  ReferenceBackend reference;
+  check_gather(reference);
   for (const Device& d : devices()) {
-    d->plan({.rows = 9, .out_rows = 5, .cols = 37, .hidden = 37});
-    Matrix got(5, 37);
-    d->step({}, [&] {
-      d->gather(x.view(), rows, got.view());
-      d->gather(x.view(), {}, {});
+    SCOPED_TRACE(d.isa);
+    check_gather(*d);
+  }
+}
+
+TEST(Fetch, RowsAsTheOpsBeforeLeaveThem) {
+  Random random(59);
+  std::vector<float> x(4 * 37), add(4 * 37), sum;
+  for (float& v : x) v = random.normal();
+  for (float& v : add) v = random.normal();
+  for (std::size_t i = 0; i < x.size(); ++i) sum.push_back(x[i] + add[i]);
+  const auto check_fetch = [&](Backend& backend) {
+    backend.plan({.rows = 4, .cols = 37, .hidden = 37});
+    const Tensor values = backend.upload(x), terms = backend.upload(add);
+    const View rows = f32_view(values.view.row<float>(0), 4, 37);
+    const View added = f32_view(terms.view.row<float>(0), 4, 37);
+    std::vector<float> before(4 * 37), middle(2 * 37), last(37);
+    run_rows(backend, 4, [&] {
+      backend.fetch(rows, before);
+      backend.norm(rows, added, {}, {}, Next::kAnyone);
+      backend.fetch(rows.slice(1, 2), middle);
+      backend.fetch(rows.slice(3, 1), last);
     });
-    EXPECT_TRUE(same_bits(got, want)) << d.isa;
+    EXPECT_EQ(before, x) << backend.name();
+    EXPECT_TRUE(std::equal(middle.begin(), middle.end(), sum.begin() + 37)) << backend.name();
+    EXPECT_TRUE(std::equal(last.begin(), last.end(), sum.begin() + 3 * 37)) << backend.name();
+  };
+  ReferenceBackend reference;
+  check_fetch(reference);
+  for (const Device& d : devices()) {
+    SCOPED_TRACE(d.isa);
+    check_fetch(*d);
+  }
+}
+
+/// The rows and the pages after a rotation, a norm and a write of keys and values.
+struct Written {
+  Matrix rows;
+  std::vector<std::byte> tokens;  ///< keys and values of the rows that have a slot, as KvRows
+};
+
+/// Runs `rope_write`, or if not `fused`, `rope` and `kv_write`.
+Written written(Backend& backend, const AttentionProblem& p, const Batch& batch, const Norm& q_norm,
+                const Norm& k_norm, bool fused) {
+  backend.plan({.rows = batch.rows(), .cols = p.a.qkv_cols(), .hidden = p.a.q_cols()});
+  const RopeOnDevice rope(backend, *p.a.rope);
+  const NormOnDevice q(backend, q_norm), k(backend, k_norm);
+  Attention a = p.a;
+  a.rope = &rope.table;
+  const Pages pages = poisoned_pages(backend, a, p.type, p.batch.pool_blocks());
+  const OnDevice rows(backend, p.rows);
+  run_step(backend, batch, [&] {
+    if (fused) {
+      backend.rope_write(rows.view(), batch, q.norm, k.norm, a, pages.layer);
+    } else {
+      backend.rope(rows.view(), batch, q.norm, k.norm, a);
+      backend.kv_write(rows.view(), batch, a, pages.layer);
+    }
+  });
+  Written out{.rows = rows.matrix(), .tokens = {}};
+  const KvRows layout(a, p.type);
+  std::vector<std::byte> block(std::size_t(layout.block_bytes));
+  for (const std::int32_t slot : batch.groups[0].slots) {
+    if (slot < 0) continue;
+    backend.kv_read(a, {&pages.layer, 1}, slot / kBlockTokens, block);
+    const auto token = block.begin() + slot % kBlockTokens * layout.token_bytes;
+    out.tokens.insert(out.tokens.end(), token, token + layout.token_bytes);
+  }
+  return out;
+}
+
+TEST(RopeWrite, IsRopeThenKvWrite) {
+  const std::vector<Device> all = devices();
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8}) {
+    for (const bool adjacent : {false, true}) {
+      for (const bool norms : {false, true}) {
+        SCOPED_TRACE(
+            cat("KV ", kv_name(type), " adjacent ", adjacent ? 1 : 0, " norms ", norms ? 1 : 0));
+        Random random(61);
+        TestRope rope(40, adjacent, 64);
+        const Attention a{.heads = 6, .kv_heads = 2, .head_dim = 48, .rope = &rope.table};
+        AttentionProblem p(a, type, {{3, 20}, {1, 1}, {17, 33}}, random);
+        p.batch.slots()[1] = -1;  // padding
+        TestNorm q_norm(NormKind::kRms, 1e-6f, 48, false, random);
+        TestNorm k_norm(NormKind::kRms, 1e-6f, 48, false, random);
+        const Norm q = norms ? q_norm.norm : Norm{};
+        const Norm k = norms ? k_norm.norm : Norm{};
+        for (const Device& d : all) {
+          SCOPED_TRACE(d.isa);
+          const Written want = written(*d, p, p.batch.get(), q, k, false);
+          const Written got = written(*d, p, p.batch.get(), q, k, true);
+          EXPECT_EQ(want.tokens.size(), 20 * std::size_t(KvRows(a, type).token_bytes));
+          EXPECT_TRUE(same_bits(got.rows, want.rows));
+          EXPECT_EQ(got.tokens, want.tokens);
+        }
+      }
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 
 namespace ingot::testing {
 
-/// Writes the key and value of row i of `qkv` to slot slots[i].
+/// Writes the key and value of row i of `qkv`, in device memory, to slot slots[i].
 inline void write_keys(Backend& backend, const Attention& a, const KvLayer& layer, View qkv,
                        std::span<const std::int32_t> slots) {
   const std::vector<std::int32_t> positions(slots.size());
@@ -17,7 +17,19 @@ inline void write_keys(Backend& backend, const Attention& a, const KvLayer& laye
   b.q_start = q_start;
   b.kv_len = kv_len;
   b.groups = {&group, 1};
-  backend.step(b, [&] { backend.kv_write(qkv, b, a, layer); });
+  run_step(backend, b, [&] { backend.kv_write(qkv, b, a, layer); });
+}
+
+/// Copies rows to the device and writes their keys and values, as above, in parts of less than
+/// 1 MiB: a copy of all rows may not fit in the caches, and takes longer than the op.
+inline void write_keys(Backend& backend, const Attention& a, const KvLayer& layer,
+                       const Matrix& qkv, std::span<const std::int32_t> slots) {
+  const std::int64_t part = std::max<std::int64_t>(1, (1 << 18) / (qkv.cols() + 3));
+  for (std::int64_t first = 0; first < qkv.rows(); first += part) {
+    const std::int64_t count = std::min(part, qkv.rows() - first);
+    const Tensor rows = copy_to_device(backend, qkv.view().slice(first, count));
+    write_keys(backend, a, layer, rows.view, slots.subspan(std::size_t(first), std::size_t(count)));
+  }
 }
 
 /// Random sequences with keys and values in pages. The last rows of each sequence are queries.
@@ -52,22 +64,23 @@ struct AttentionProblem {
   }
 
   /// Allocates pages full of NaN on `backend`, then writes the keys and values that rows may see.
-  Pages fill_pages(Backend& backend) {
+  Pages fill_pages(Backend& backend) const {
     backend.plan({.rows = std::int32_t(keys.rows()), .cols = a.qkv_cols(), .hidden = a.q_cols()});
     Pages pages = poisoned_pages(backend, a, type, batch.pool_blocks());
-    write_keys(backend, a, pages.layer, keys.view(), slots);
+    write_keys(backend, a, pages.layer, keys, slots);
     return pages;
   }
 
   /// Runs the attention op on `rows` and returns its output. `pages` must come from fill_pages.
-  Matrix attend(Backend& backend, const Pages& pages) {
-    Matrix out(rows.rows(), a.q_cols());
+  Matrix attend(Backend& backend, const Pages& pages) const {
+    const OnDevice in(backend, rows);
+    const OnDevice out(backend, rows.rows(), a.q_cols());
     const Batch b = batch.get();
-    backend.step(
-        b, [&] { backend.attention(rows.view(), b, a, pages.layer, out.view(), Next::kAnyone); });
-    return out;
+    run_step(backend, b,
+             [&] { backend.attention(in.view(), b, a, pages.layer, out.view(), Next::kAnyone); });
+    return out.matrix();
   }
-  Matrix attend(Backend& backend) { return attend(backend, fill_pages(backend)); }
+  Matrix attend(Backend& backend) const { return attend(backend, fill_pages(backend)); }
 
   Attention a;
   KvType type;

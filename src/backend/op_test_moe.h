@@ -51,10 +51,10 @@ struct MoeProblem {
 /// The weights of a MoeProblem, packed by a backend.
 struct PreparedMoe {
   PreparedMoe(Backend& backend, const MoeProblem& p)
-      : router(backend.prepare({&p.router.view, 1}, {})) {
+      : router(backend.prepare({&p.router.view, 1}, {}, Use::kPlain)) {
     for (std::int32_t e = 0; e < p.m.experts; ++e) {
-      gate_up.push_back(backend.prepare(p.gate_up(e), {}));
-      down.push_back(backend.prepare({&p.down[std::size_t(e)].view, 1}, {}));
+      gate_up.push_back(backend.prepare(p.gate_up(e), {}, Use::kGated));
+      down.push_back(backend.prepare({&p.down[std::size_t(e)].view, 1}, {}, Use::kPlain));
     }
   }
   MoeWeights weights() const { return {.router = &router, .gate_up = gate_up, .down = down}; }
@@ -63,15 +63,14 @@ struct PreparedMoe {
   std::vector<Weight> gate_up, down;
 };
 
-inline Matrix run_moe(Backend& backend, MoeProblem& p, const PreparedMoe& weights) {
-  Matrix out(p.x.rows(), p.x.cols());
-  backend.step({}, [&] { backend.moe(p.x.view(), weights.weights(), p.m, out.view()); });
-  return out;
-}
-
-inline Matrix run_moe(Backend& backend, MoeProblem& p) {
+inline Matrix run_moe(Backend& backend, const MoeProblem& p) {
   backend.plan(p.limits());
-  return run_moe(backend, p, PreparedMoe(backend, p));
+  const PreparedMoe weights(backend, p);
+  const OnDevice in(backend, p.x);
+  const OnDevice out(backend, p.x.rows(), p.x.cols());
+  run_rows(backend, p.x.rows(),
+           [&] { backend.moe(in.view(), weights.weights(), p.m, out.view()); });
+  return out.matrix();
 }
 
 }  // namespace ingot::testing

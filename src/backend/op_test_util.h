@@ -1,4 +1,5 @@
-// Helpers of op tests: random rows, weights and batches; backends under test; comparisons.
+// Helpers of op tests: random rows, weights and batches; device memory; backends under test;
+// comparisons.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +19,9 @@
 #include "backend/backend.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/kernel_table.h"
+#include "backend/late_backend_test_util.h"
 #include "base/full_run_test_util.h"
+#include "base/function_ref.h"
 #include "base/thread_pool.h"
 #include "quant/formats.h"
 
@@ -91,10 +94,21 @@ class Matrix {
   const float* row(std::int64_t r) const { return values_.data() + r * (cols_ + kGap); }
   float& at(std::int64_t r, std::int64_t c) { return row(r)[c]; }
   float at(std::int64_t r, std::int64_t c) const { return row(r)[c]; }
-  View view() {
-    return {reinterpret_cast<std::byte*>(values_.data()), Format{0}, rows_, cols_,
+  /// Returns the rows [first, first + count).
+  Matrix slice(std::int64_t first, std::int64_t count) const {
+    Matrix out(count, cols_);
+    for (std::int64_t r = 0; r < count; ++r) std::copy_n(row(first + r), cols_, out.row(r));
+    return out;
+  }
+  /// Returns the rows in host memory. Ops under test read and write an OnDevice.
+  View view() const {
+    auto* data = const_cast<float*>(values_.data());
+    return {reinterpret_cast<std::byte*>(data), Format{0}, rows_, cols_,
             (cols_ + kGap) * std::int64_t{sizeof(float)}};
   }
+  /// All rows with the gaps between them.
+  std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(values_)); }
+  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(values_)); }
   bool gaps_intact() const {
     for (std::int64_t r = 0; r + 1 < rows_; ++r) {
       for (std::int64_t c = cols_; c < cols_ + kGap; ++c) {
@@ -226,10 +240,115 @@ inline void fill_blocks(Rows& rows, std::uint8_t byte) {
   });
 }
 
-/// A CPU backend with the thread pool that it uses.
+/// Copies a float matrix from host memory to the device, with the same distance between rows.
+/// Returns null for a null View.
+inline Tensor copy_to_device(Backend& backend, View host) {
+  if (!host) return {};
+  const std::int64_t bytes = (host.rows - 1) * host.row_bytes + host.cols * 4;
+  Tensor t{.buffer = backend.allocate(bytes), .view = host};
+  backend.write(t.buffer.data(), {host.data, static_cast<std::size_t>(bytes)});
+  t.view.data = t.buffer.data();
+  return t;
+}
+
+/// A Matrix in device memory, with its gaps. Ops read and write `view`.
+///
+/// The CPU allocates exactly the bytes of a Matrix below 2 MiB, so the address sanitizer detects
+/// accesses after the last row. Larger ones end somewhere in a page: a test that is about their end
+/// passes `Matrix::view` to a CpuBackend.
+class OnDevice {
+ public:
+  OnDevice(Backend& backend, const Matrix& m)
+      : backend_(&backend), rows_(copy_to_device(backend, m.view())) {}
+  /// Makes rows of NaN.
+  OnDevice(Backend& backend, std::int64_t rows, std::int64_t cols)
+      : OnDevice(backend, Matrix(rows, cols)) {}
+
+  View view() const { return rows_.view; }
+  /// Copies the rows and the gaps back from the device.
+  Matrix matrix() const {
+    Matrix m(rows_.view.rows, rows_.view.cols);
+    backend_->read(rows_.buffer.data(), m.bytes());
+    return m;
+  }
+  /// Replaces the rows by those of a Matrix of the same shape.
+  void write(const Matrix& m) { backend_->write(rows_.buffer.data(), m.bytes()); }
+
+ private:
+  Backend* backend_;
+  Tensor rows_;
+};
+
+/// A norm whose weight and bias are copies in device memory.
+struct NormOnDevice {
+  NormOnDevice(Backend& backend, const Norm& host)
+      : weight(copy_to_device(backend, host.weight)),
+        bias(copy_to_device(backend, host.bias)),
+        norm(host) {
+    norm.weight = weight.view;
+    norm.bias = bias.view;
+  }
+  Tensor weight, bias;
+  Norm norm;
+};
+
+/// A rotary table whose cosines and sines are copies in device memory.
+struct RopeOnDevice {
+  RopeOnDevice(Backend& backend, const RopeTable& host)
+      : cos(copy_to_device(backend, host.cos)),
+        sin(copy_to_device(backend, host.sin)),
+        table(host) {
+    table.cos = cos.view;
+    table.sin = sin.view;
+  }
+  Tensor cos, sin;
+  RopeTable table;
+};
+
+/// Returns the bytes of device memory.
+inline std::vector<std::byte> bytes_of(const Backend& backend, const Buffer& buffer) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes()));
+  backend.read(buffer.data(), bytes);
+  return bytes;
+}
+
+/// Computes a step. Its results are in host and device memory when this function returns.
+inline void run_step(Backend& backend, const Batch& batch, FunctionRef<void()> body) {
+  backend.step(batch, body);
+  backend.wait();
+}
+
+/// Computes a step of `rows` sequences with one row each, for ops that need only the number of
+/// rows. The first `out_rows` rows give results.
+inline void run_rows(Backend& backend, std::int64_t rows, FunctionRef<void()> body,
+                     std::int64_t out_rows = 0) {
+  const auto n = static_cast<std::size_t>(rows);
+  const std::vector<std::int32_t> zeros(n);
+  const std::vector<std::int32_t> ones(n, 1);
+  std::vector<std::int32_t> numbers(n + 1);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Batch b;
+  b.tokens = zeros;
+  b.positions = zeros;
+  b.q_start = numbers;
+  b.kv_len = ones;
+  b.out_rows = std::span(numbers).first(static_cast<std::size_t>(out_rows));
+  run_step(backend, b, body);
+}
+
+/// Computes a step of `logits`, whose input rows are the output rows of the step.
+inline void run_logits(Backend& backend, const OnDevice& in, const Weight& head,
+                       const LogitsReduce& reduce) {
+  const std::int64_t rows = in.view().rows;
+  run_rows(
+      backend, rows, [&] { backend.logits(in.view(), head, reduce); }, rows);
+}
+
+/// A backend under test, with what it uses.
 struct Device {
   std::unique_ptr<ThreadPool> pool;
-  std::unique_ptr<CpuBackend> backend;
+  std::unique_ptr<Backend> inner;  ///< the backend that `backend` calls; or null
+  std::unique_ptr<Backend> backend;
   const char* isa = nullptr;
 
   Backend& operator*() const { return *backend; }
@@ -271,10 +390,21 @@ inline std::vector<Format> all_formats() {
   return formats;
 }
 
-/// Makes a device for each table of tested_tables(), scalar first.
+/// Makes a device that computes later, in memory of its own.
+inline Device late_device(int threads) {
+  Device late = device(*tested_tables().back(), threads);
+  late.inner = std::move(late.backend);
+  late.backend = std::make_unique<testing_support::LateBackend>(*late.inner);
+  late.isa = "late";
+  return late;
+}
+
+/// Makes the devices on which every op runs: one for each table of tested_tables(), scalar first,
+/// and one that computes later.
 inline std::vector<Device> devices(int threads = 2) {
   std::vector<Device> all;
   for (const KernelTable* table : tested_tables()) all.push_back(device(*table, threads));
+  all.push_back(late_device(threads));
   return all;
 }
 
@@ -371,7 +501,8 @@ inline Pages poisoned_pages(Backend& backend, const Attention& a, KvType type,
   Pages pages;
   const std::int64_t block_bytes = backend.kv_block_bytes(a, type);
   pages.buffer = backend.allocate(block_bytes * blocks);
-  std::memset(pages.buffer.data(), 0xFF, std::size_t(block_bytes * blocks));
+  const std::vector<std::byte> poison(std::size_t(block_bytes * blocks), std::byte{0xFF});
+  backend.write(pages.buffer.data(), poison);
   pages.layer = {.pages = pages.buffer.data(),
                  .type = type,
                  .blocks = blocks,

@@ -32,8 +32,9 @@ struct RopeTable {
 /// Which ops read the rows that an op writes. This hint does not change any bit of a result.
 enum class Next {
   kAnyone,
-  /// Mostly linears and mixtures of experts, which can read quantised rows. A backend may also
-  /// store the rows quantised, so only ops may write to the rows until the step ends.
+  /// Only `linear`, `linear_activate`, `moe` and `logits`, which can read quantised rows. A backend
+  /// may store the rows in another form, and leave `out` undefined. Only ops may write to the rows
+  /// until the step ends.
   kLinears,
 };
 
@@ -57,6 +58,12 @@ struct Attention {
 /// The largest head_dim of supported models, in elements. Attention kernels have arrays of this
 /// size on the stack.
 inline constexpr std::int32_t kHeadDimLimit = 512;
+
+/// How linears read a matrix that `Backend::prepare` packs.
+enum class Use {
+  kPlain,
+  kGated,  ///< gate rows above as many up rows, which `Backend::linear_activate` reads
+};
 
 /// The format of cached keys and values. kInt8: 8-bit integers with a float scale for each token,
 /// kv head and group of 32 elements, rounded as `Backend::linear` rounds activations.
@@ -98,8 +105,35 @@ struct TokenScore {
   float logprob = 0;
 };
 
+/// How to draw a token from a row of logits on the device, as plain data. Sampler defines the draw
+/// of a choice with these parameters; the other ones of SamplingParams have their defaults.
+struct DrawRow {
+  float temperature = 0;
+  std::int32_t top_k = 0;
+  float top_p = 1;
+  float min_p = 0;
+  std::uint64_t seed = 0;
+  std::uint32_t choice = 0;
+  std::uint64_t index = 0;      ///< index of the token in its choice, from 0
+  std::int32_t bias_first = 0;  ///< the row's first entry in LogitsReduce::biases
+  std::int32_t biases = 0;      ///< number of the row's entries in LogitsReduce::biases
+  std::int32_t mask = -1;       ///< the row's entry in LogitsReduce::masks; -1: all ids are allowed
+};
+
+/// Results of a draw in place of a token. kNoToken: the row holds NaN or +Inf, or only -Inf.
+/// kAllExcluded: the row allows tokens, but biases and mask exclude all.
+inline constexpr std::int32_t kNoToken = -1, kAllExcluded = -2;
+
+/// A number that a draw adds to one token's logit.
+struct DrawBias {
+  std::int32_t id = 0;
+  float bias = 0;
+};
+
 /// The results that a caller wants. `Backend::logits` fills each view and span that is not empty.
-/// Only the rows of `full` take memory for all V logits, so a long prompt takes no [T, V] matrix.
+/// The caller keeps the result spans until `Backend::wait` returns for the step: they are filled
+/// then. Only the rows of `full` take memory for all V logits, so a long prompt takes no [T, V]
+/// matrix.
 struct LogitsReduce {
   View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, in device memory
   std::span<std::int32_t> argmax{};     ///< [R] best tokens (ties: lowest id); -1 if a row has NaN
@@ -107,8 +141,14 @@ struct LogitsReduce {
   std::span<const std::int32_t> ids{};  ///< [R, ids_per_row] tokens for `id_logprobs`
   std::span<float> id_logprobs{};       ///< [R, ids_per_row] log-probabilities of `ids`
   std::int32_t top_k = 0;               ///< number of best tokens wanted for each row
-  std::int64_t ranked = 0;              ///< `top` has only ids below `ranked`; 0: all ids
+  std::int64_t ranked = 0;              ///< `top` and draws have only ids below this; 0: all
   std::span<TokenScore> top{};          ///< [R, top_k] tokens, best first (ties: lower id first)
+  /// How to draw from each row of `full`, which the draw does not change. Only for backends with
+  /// `Backend::draws`. They draw ids below `ranked`.
+  std::span<const DrawRow> draw{};         ///< [F], or empty
+  std::span<const DrawBias> biases{};      ///< biases of all rows; those of a row by ascending id
+  std::span<const std::uint32_t> masks{};  ///< [n, ceil(V / 32)] bit i of an entry: id i is allowed
+  std::span<std::int32_t> drawn{};         ///< [F] drawn tokens, kNoToken or kAllExcluded
 };
 
 /// Upper limits of a step's sizes; a backend plans its scratch memory for them.
@@ -119,6 +159,16 @@ struct StepLimits {
   std::int64_t hidden = 0;    ///< H, width of a hidden state
   std::int64_t vocab = 0;     ///< V, width of the logits; 0: the model has no output head
   Moe moe{};                  ///< the mixture of experts; experts = 0: the model has none
+};
+
+/// What a model asks of a backend's ops.
+struct ModelOps {
+  std::span<const Attention> attention{};  ///< attention of each layer, without rotary tables
+  std::span<const Format> formats{};       ///< formats of the matrices, each once
+  KvType kv_type = KvType::kF16;
+  NormKind norm = NormKind::kRms;
+  Act act = Act::kSilu;
+  Moe moe{};  ///< the mixture of experts; experts = 0: the model has none
 };
 
 }  // namespace ingot

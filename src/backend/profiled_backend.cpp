@@ -127,8 +127,8 @@ void ProfiledBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) 
   feed_forward_ = true;
 }
 
-void ProfiledBackend::gather(View x, std::span<const std::int32_t> rows, View out) {
-  timed(OpKind::kGather, std::ssize(rows), [&] { inner_.gather(x, rows, out); });
+void ProfiledBackend::gather(View x, const Batch& batch, View out) {
+  timed(OpKind::kGather, out.rows, [&] { inner_.gather(x, batch, out); });
 }
 
 void ProfiledBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {

@@ -13,7 +13,7 @@ namespace ingot {
 ///
 /// Results are bit-equal to those of the other backend. Without profiling, steps use the other
 /// backend directly. An op's time ends when the call returns. This is exact for the CPU backend,
-/// which computes during the call.
+/// which computes during the call. Ops that a device can fuse are called and timed one by one.
 ///
 /// Ops do not name their layer, so this class detects layers. A feed-forward ends with `moe`, or
 /// with the first `linear` after `activate`. Then the next `norm` with out != x begins a new layer.
@@ -36,19 +36,25 @@ class ProfiledBackend final : public Backend {
 
   const char* name() const override { return inner_.name(); }
   Buffer allocate(std::int64_t bytes) override { return inner_.allocate(bytes); }
+  std::string_view numerics() const override { return inner_.numerics(); }
+  std::string unsupported(const ModelOps& model) const override {
+    return inner_.unsupported(model);
+  }
   bool host_memory() const override { return inner_.host_memory(); }
+  std::int64_t free_memory() const override { return inner_.free_memory(); }
   void write(std::byte* to, std::span<const std::byte> from) override { inner_.write(to, from); }
   void read(const std::byte* from, std::span<std::byte> to) const override {
     inner_.read(from, to);
   }
-  Weight prepare(std::span<const View> parts, std::span<const float> bias) override {
-    return inner_.prepare(parts, bias);
+  Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) override {
+    return inner_.prepare(parts, bias, use);
   }
   std::uint32_t packed_layout() const override { return inner_.packed_layout(); }
   Weight adopt(std::span<const View> parts, std::span<const float> bias,
-               std::span<const std::byte> packed) override {
-    return inner_.adopt(parts, bias, packed);
+               std::span<const std::byte> packed, Use use) override {
+    return inner_.adopt(parts, bias, packed, use);
   }
+  void packed(const Weight& w, std::span<std::byte> out) const override { inner_.packed(w, out); }
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
     return inner_.prepared_bytes(parts, bias);
   }
@@ -70,6 +76,11 @@ class ProfiledBackend final : public Backend {
     return inner_.scratch_bytes(limits);
   }
   void plan(const StepLimits& limits) override { inner_.plan(limits); }
+  std::int32_t steps_ahead() const override { return inner_.steps_ahead(); }
+  bool draws() const override { return inner_.draws(); }
+  void wait() override { inner_.wait(); }
+  void drain() noexcept override { inner_.drain(); }
+  void fetch(View rows, std::span<float> out) override { inner_.fetch(rows, out); }
 
   void step(const Batch& batch, FunctionRef<void()> body) override;
   void embed(const Batch& batch, const Weight* table, View x) override;
@@ -82,7 +93,7 @@ class ProfiledBackend final : public Backend {
                  Next next) override;
   void activate(View in, Act act, bool gated, View out, Next next) override;
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
-  void gather(View x, std::span<const std::int32_t> rows, View out) override;
+  void gather(View x, const Batch& batch, View out) override;
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
 
  private:

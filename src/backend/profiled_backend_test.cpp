@@ -29,15 +29,27 @@ class Listener final : public Backend {
 
   const char* name() const override { return "listener"; }
   Buffer allocate(std::int64_t bytes) override { return allocate_host(hear(bytes, "allocate")); }
-  Weight prepare(std::span<const View> parts, std::span<const float> bias) override {
-    hear("prepare", parts.size(), " ", bias.size());
+  std::string_view numerics() const override { return "an order"; }
+  std::string unsupported(const ModelOps& model) const override {
+    return cat("activation ", static_cast<int>(model.act));
+  }
+  std::int64_t free_memory() const override { return 55; }
+  std::int32_t steps_ahead() const override { return 2; }
+  bool draws() const override { return true; }
+  void wait() override { hear("wait"); }
+  void drain() noexcept override { hear("drain"); }
+  Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) override {
+    hear("prepare", parts.size(), bias.size(), static_cast<int>(use));
     return {};
   }
   std::uint32_t packed_layout() const override { return 77; }
   Weight adopt(std::span<const View> parts, std::span<const float> bias,
-               std::span<const std::byte> packed) override {
-    hear("adopt", parts.size(), " ", bias.size(), " ", packed.size());
+               std::span<const std::byte> packed, Use use) override {
+    hear("adopt", parts.size(), bias.size(), packed.size(), static_cast<int>(use));
     return {};
+  }
+  void packed(const Weight& w, std::span<std::byte> out) const override {
+    out[0] = static_cast<std::byte>(w.rows);
   }
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
     return std::ssize(parts) + (bias ? 100 : 0);
@@ -96,9 +108,17 @@ class Listener final : public Backend {
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override {
     hear("moe", text(in), address(w), address(m), text(out));
   }
-  void gather(View x, std::span<const std::int32_t> rows, View out) override {
-    hear("gather", text(x), rows.size(), text(out));
+  void rope_write(View, const Batch&, const Norm&, const Norm&, const Attention&,
+                  KvLayer) override {
+    hear("rope_write");
   }
+  void linear_activate(View, const Weight&, Act, bool, View, View, Next) override {
+    hear("linear_activate");
+  }
+  void gather(View x, const Batch& batch, View out) override {
+    hear("gather", text(x), address(batch), text(out));
+  }
+  void fetch(View rows, std::span<float> out) override { hear("fetch", text(rows), out.size()); }
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override {
     hear("logits", text(in), address(head), address(reduce));
   }
@@ -148,8 +168,8 @@ void call_everything(Backend& be, Arguments& x) {
   const std::vector<View> parts(3);
   const std::vector<float> bias(4);
   const std::vector<std::byte> packed(5);
-  be.prepare(parts, bias);
-  be.adopt(parts, bias, packed);
+  be.prepare(parts, bias, Use::kGated);
+  be.adopt(parts, bias, packed, Use::kGated);
   be.upload(bias);
   be.kv_copy({}, 2, 3);
   be.plan({.rows = 9});
@@ -167,9 +187,12 @@ void call_everything(Backend& be, Arguments& x) {
     be.activate(x.a, Act::kGeluErf, true, x.b, Next::kLinears);
     be.activate(x.a, Act::kSilu, false, x.b, Next::kAnyone);
     be.moe(x.b, x.experts, x.moe, x.c);
-    be.gather(x.a, x.ids, x.c);
+    be.gather(x.a, x.batch, x.c);
     be.logits(x.c, x.w, x.reduce);
+    be.fetch(x.b, x.memory);
   });
+  be.wait();
+  be.drain();
 }
 
 TEST(ProfiledBackend, PassesEveryCallOn) {
@@ -178,7 +201,7 @@ TEST(ProfiledBackend, PassesEveryCallOn) {
   ProfiledBackend profiled(behind);
   call_everything(alone, arguments);
   call_everything(profiled, arguments);
-  EXPECT_EQ(alone.heard.size(), 8u + 2 + 13);
+  EXPECT_EQ(alone.heard.size(), 8u + 2 + 14 + 2);
   EXPECT_EQ(behind.heard, alone.heard);
   EXPECT_STREQ(profiled.name(), "listener");
   EXPECT_EQ(profiled.packed_layout(), 77u);
@@ -190,9 +213,31 @@ TEST(ProfiledBackend, PassesEveryCallOn) {
   EXPECT_EQ(read, std::byte{42});
   profiled.read(nullptr, {&read, 1});
   EXPECT_EQ(read, std::byte{41});
+  Weight w;
+  w.rows = 43;
+  profiled.packed(w, {&read, 1});
+  EXPECT_EQ(read, std::byte{43});
   EXPECT_FALSE(profiled.host_memory());
+  EXPECT_EQ(profiled.numerics(), "an order");
+  EXPECT_EQ(profiled.unsupported({.act = Act::kGeluErf}), "activation 2");
+  EXPECT_EQ(profiled.free_memory(), 55);
+  EXPECT_EQ(profiled.steps_ahead(), 2);
+  EXPECT_TRUE(profiled.draws());
   const StepProfile profile = profiled.profile();
   for (std::size_t k = 0; k < kOpKinds; ++k) EXPECT_GE(profile.ops[k].calls, 1) << k;
+}
+
+TEST(ProfiledBackend, FusedOpsAreMeasuredOneByOne) {
+  Arguments x;
+  Listener one_by_one, behind;
+  one_by_one.rope(x.a, x.batch, x.n, x.n2, x.attention);
+  one_by_one.kv_write(x.a, x.batch, x.attention, {});
+  one_by_one.linear(x.a, x.w, x.b);
+  one_by_one.activate(x.b, Act::kGeluErf, true, x.c, Next::kLinears);
+  ProfiledBackend profiled(behind);
+  profiled.rope_write(x.a, x.batch, x.n, x.n2, x.attention, {});
+  profiled.linear_activate(x.a, x.w, Act::kGeluErf, true, x.b, x.c, Next::kLinears);
+  EXPECT_EQ(behind.heard, one_by_one.heard);
 }
 
 /// One layer with norms of every kind: before, behind a sublayer in place, and behind the sum.
@@ -228,7 +273,7 @@ StepProfile profile_of(std::vector<bool> layers) {
     be.embed(x.batch, &x.w, x.a);
     for (const bool experts : layers) layer(be, x, experts);
     be.norm(x.a, x.b, {}, {}, Next::kAnyone);
-    be.gather(x.a, x.ids, x.c);
+    be.gather(x.a, x.batch, x.c);
     be.norm(x.c, {}, x.n, x.c, Next::kLinears);
     be.logits(x.c, x.w, x.reduce);
   });
@@ -265,7 +310,7 @@ TEST(ProfiledBackend, WhatIsCalledBetweenStepsCountsNowhere) {
   Arguments x;
   Listener listener;
   ProfiledBackend be(listener);
-  be.gather(x.a, x.ids, x.c);
+  be.gather(x.a, x.batch, x.c);
   be.linear(x.a, x.w, x.b);
   call_everything(be, x);
   EXPECT_EQ(be.profile().op(OpKind::kGather).calls, 1);

@@ -7,8 +7,8 @@ namespace ingot {
 /// result must increase this number, update the golden digests and say why.
 inline constexpr int kOrderVersion = 1;
 
-/// The name of the rules that make results equal bit for bit, such as the order of sums. A session
-/// file stores this name. A program whose rules have another name refuses the file.
+/// The name of the order that backend.h states, which Backend::numerics returns. Session files and
+/// fingerprints contain the name: results of another order have other bits.
 inline constexpr char kNumericsProfile[] = "canon-1";
 
 }  // namespace ingot

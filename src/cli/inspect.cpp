@@ -29,17 +29,25 @@ Json shape_json(const TensorInfo& t) {
 }
 
 Json plan_json(const MemoryPlan& plan) {
+  const Ledger& memory = plan.op_memory();
   Json j = Json::object();
-  j.set("weights_bytes", plan.weights_bytes);
+  j.set("weights_bytes", memory.weights_bytes);
   j.set("kv_bytes_per_token", plan.kv_bytes_per_token);
-  j.set("kv_bytes", plan.kv_bytes);
-  j.set("scratch_bytes", plan.scratch_bytes);
-  j.set("rounding_bytes", plan.rounding_bytes);
-  j.set("available_bytes", plan.available_bytes);
+  j.set("kv_bytes", memory.kv_bytes);
+  j.set("scratch_bytes", memory.scratch_bytes);
+  j.set("rounding_bytes", memory.loading_bytes);
+  j.set("available_bytes", memory.available_bytes);
   j.set("context", plan.context);
   j.set("max_context", plan.max_context);
   j.set("max_sequences", plan.max_sequences);
   j.set("fits", plan.fits);
+  if (plan.device_name.empty()) return j;
+  Json host = Json::object();
+  host.set("scratch_bytes", plan.host.scratch_bytes);
+  host.set("loading_bytes", plan.host.loading_bytes);
+  host.set("available_bytes", plan.host.available_bytes);
+  host.set("fits", plan.host.fits());
+  j.set("host", std::move(host));
   return j;
 }
 
@@ -82,6 +90,18 @@ std::string end_tokens_text(const Instance& instance) {
   return out.empty() ? "  none\n" : out;
 }
 
+/// One line for each memory of a device with its own memory; no line without such a device.
+std::string memories_text(const MemoryPlan& plan) {
+  if (plan.device_name.empty()) return "";
+  std::string out;
+  for (const Ledger* ledger : {&plan.device, &plan.host}) {
+    const std::string name = ledger == &plan.host ? "host" : cat("device ", plan.device_name);
+    out += cat("  ", name, ": needs ", ledger->total_bytes(), " bytes, ", ledger->available_bytes,
+               " are available: it ", ledger->fits() ? "fits" : "does not fit", "\n");
+  }
+  return out;
+}
+
 std::string as_text(const Instance& instance, const MemoryPlan& plan) {
   const Checkpoint& checkpoint = instance.checkpoint();
   std::string out = cat("architecture  ", checkpoint.config().architecture, "\nparameters    ",
@@ -95,16 +115,18 @@ std::string as_text(const Instance& instance, const MemoryPlan& plan) {
     out += cat("  ", printable(t.name, 256), "  ", t.type_name, "  ", shape_json(t).dump(), "  ",
                t.bytes, " bytes\n");
   }
+  const Ledger& memory = plan.op_memory();
   const std::string rounding =
-      plan.rounding_bytes == 0
+      memory.loading_bytes == 0
           ? std::string()
-          : cat("  rounding      ", plan.rounding_bytes, " bytes, before there is a kv cache\n");
+          : cat("  rounding      ", memory.loading_bytes, " bytes, before there is a kv cache\n");
   out += cat("\nmemory plan for ", plan.context, " tokens of context\n  weights       ",
-             plan.weights_bytes, " bytes\n  kv cache      ", plan.kv_bytes, " bytes (",
-             plan.kv_bytes_per_token, " a token)\n  scratch       ", plan.scratch_bytes, " bytes\n",
-             rounding, "  available     ", plan.available_bytes, " bytes: it ",
+             memory.weights_bytes, " bytes\n  kv cache      ", memory.kv_bytes, " bytes (",
+             plan.kv_bytes_per_token, " a token)\n  scratch       ", memory.scratch_bytes,
+             " bytes\n", rounding, "  available     ", memory.available_bytes, " bytes: it ",
              plan.fits ? "fits" : "does not fit", "\n  max context   ", plan.max_context,
-             " tokens\n  max sequences ", plan.max_sequences, " of ", plan.context, " tokens\n");
+             " tokens\n  max sequences ", plan.max_sequences, " of ", plan.context, " tokens\n",
+             memories_text(plan));
   return out;
 }
 

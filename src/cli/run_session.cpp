@@ -15,7 +15,8 @@ RunSession::RunSession(const RunValues& values, const Instance& instance)
   if (!values.session && !values.save_session) return;
   weights_ = instance.fingerprint();
   if (!file_) return;
-  file_->require_model(session_model(instance.spec(), instance.kv_type(), weights_));
+  file_->require_model(
+      session_model(instance.spec(), instance.kv_type(), instance.backend().numerics(), weights_));
   file_->require_session(request_limits(instance, values.model.ctx));
 }
 

@@ -108,7 +108,7 @@ void KvCache::load(std::int32_t g, std::int32_t block, std::span<const std::byte
 }
 
 void KvCache::release(std::int32_t g, std::int32_t block) {
-  if (begun_ == done_) return pool(g).release(block);
+  if (begun_ == done_ || INGOT_MUTANT(26)) return pool(g).release(block);
   releases_.push_back({.step = begun_, .group = g, .block = block});
 }
 

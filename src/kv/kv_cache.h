@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
@@ -56,6 +57,8 @@ class KvCache {
   std::int32_t groups() const { return static_cast<std::int32_t>(groups_.size()); }
   const KvGroup& group(std::int32_t g) const { return at(groups_, g); }
   KvType type() const { return type_; }
+  /// Returns the name of the order in which keys and values are computed: Backend::numerics.
+  std::string_view numerics() const { return backend_->numerics(); }
   BlockPool& pool(std::int32_t g) { return at(pools_, g); }
   const BlockPool& pool(std::int32_t g) const { return at(pools_, g); }
   /// Returns the memory of layer `i` of this stage; the stage's first layer is layer 0.
@@ -68,8 +71,8 @@ class KvCache {
 
   /// Writes to the first blocks of layer `i`, which the pool hands out first. The first write to a
   /// memory page is slow, and steps should not wait for it. `bytes`: size of these blocks, summed
-  /// over all layers of the KV group. Do not call `touch` while a step runs. Does nothing if the
-  /// host cannot write to the device's memory.
+  /// over all layers of the KV group. Do not call `touch` while a step is under way. Does nothing
+  /// if the host cannot write to the device's memory.
   void touch(std::int64_t i, std::int64_t bytes);
   /// Returns the number of layers of this stage.
   std::int64_t layer_count() const { return std::ssize(places_); }
@@ -78,7 +81,8 @@ class KvCache {
 
   /// Returns the bytes that `read` writes for a block of group g: KvRows, layer after layer.
   std::int64_t row_bytes(std::int32_t g) const;
-  /// `read` copies a block of group g to the host, `load` copies it back. Call them between steps.
+  /// `read` copies a block of group g to the host, `load` copies it back, after the steps that were
+  /// begun. Errors: those of Backend::read.
   void read(std::int32_t g, std::int32_t block, std::span<std::byte> out) const;
   void load(std::int32_t g, std::int32_t block, std::span<const std::byte> in);
 

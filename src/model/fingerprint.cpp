@@ -50,9 +50,9 @@ ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spe
   return hash(text.data(), text.size());
 }
 
-std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type) {
-  const std::string all =
-      cat(to_string(model), " ", kv_type, " ", kNumericsProfile, " ", kOrderVersion);
+std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type,
+                               std::string_view numerics) {
+  const std::string all = cat(to_string(model), " ", kv_type, " ", numerics, " ", kOrderVersion);
   return "fp_" + to_string(hash(all.data(), all.size())).substr(0, 16);
 }
 

@@ -23,9 +23,10 @@ ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spe
                                    std::optional<Format> weights, ThreadPool& pool);
 
 /// Returns `system_fingerprint` for responses: "fp_" and 16 hexadecimal digits. The digits depend
-/// on the model, the type of its KV cache ("F16"), the numerics profile and kOrderVersion. Servers
+/// on the model, the type of its KV cache ("F16"), Backend::numerics and kOrderVersion. Servers
 /// with equal fingerprints answer equal requests with equal bytes.
-std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type);
+std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type,
+                               std::string_view numerics);
 
 /// Formats a fingerprint as 32 hexadecimal digits.
 std::string to_string(const ModelFingerprint& fingerprint);

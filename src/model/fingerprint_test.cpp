@@ -6,13 +6,14 @@
 namespace ingot {
 namespace {
 
-TEST(SystemFingerprint, DependsOnTheModelAndTheKvType) {
-  const std::string one = system_fingerprint({1, 2}, "F16");
+TEST(SystemFingerprint, DependsOnTheModelTheKvTypeAndTheNumerics) {
+  const std::string one = system_fingerprint({1, 2}, "F16", "canon-1");
   EXPECT_EQ(one.size(), 19u);
   EXPECT_TRUE(one.starts_with("fp_"));
-  EXPECT_EQ(one, system_fingerprint({1, 2}, "F16"));
-  EXPECT_NE(one, system_fingerprint({1, 2}, "F32"));
-  EXPECT_NE(one, system_fingerprint({2, 1}, "F16"));
+  EXPECT_EQ(one, system_fingerprint({1, 2}, "F16", "canon-1"));
+  EXPECT_NE(one, system_fingerprint({1, 2}, "F32", "canon-1"));
+  EXPECT_NE(one, system_fingerprint({2, 1}, "F16", "canon-1"));
+  EXPECT_NE(one, system_fingerprint({1, 2}, "F16", "fast-1"));
 }
 
 }  // namespace

@@ -31,9 +31,9 @@ void residual(ForwardPass& pass, const Norms& n, Sublayer&& sublayer) {
 
 void attend(ForwardPass& pass, const Layer& w, const KvLayer& kv, View in, View out) {
   const Attention& a = w.attention;
-  pass.backend.linear(in, w.qkv, pass.s.qkv);                        // [T, (N + 2G)*D]
-  pass.backend.rope(pass.s.qkv, pass.batch, w.q_norm, w.k_norm, a);  // q, k in place
-  pass.backend.kv_write(pass.s.qkv, pass.batch, a, kv);              // k, v -> slots
+  pass.backend.linear(in, w.qkv, pass.s.qkv);  // [T, (N + 2G)*D]
+  // q, k in place; k, v -> slots
+  pass.backend.rope_write(pass.s.qkv, pass.batch, w.q_norm, w.k_norm, a, kv);
   pass.backend.attention(pass.s.qkv, pass.batch, a, kv, pass.s.mix, Next::kLinears);  // [T, N*D]
   pass.backend.linear(pass.s.mix, w.attn_out, out);                                   // [T, H]
 }
@@ -44,9 +44,10 @@ void feed_forward(ForwardPass& pass, const Layer& w, View in, View out) {
     const MoeWeights experts{&w.router, w.expert_gate_up, w.expert_down};
     return pass.backend.moe(in, experts, spec.moe, out);
   }
-  pass.backend.linear(in, w.gate_up, pass.s.ff);  // [T, 2F] or [T, F]
-  pass.backend.activate(pass.s.ff, spec.act, spec.gated, pass.s.ff2, Next::kLinears);  // [T, F]
-  pass.backend.linear(pass.s.ff2, w.down, out);                                        // [T, H]
+  // [T, 2F] or [T, F], then [T, F]
+  pass.backend.linear_activate(in, w.gate_up, spec.act, spec.gated, pass.s.ff, pass.s.ff2,
+                               Next::kLinears);
+  pass.backend.linear(pass.s.ff2, w.down, out);  // [T, H]
 }
 
 /// Gathers the output rows, normalises them, and computes logits, as far as `outputs` asks.
@@ -55,11 +56,15 @@ void finish(ForwardPass& pass, const Outputs& outputs) {
   pass.backend.norm(pass.s.x, pass.pending, {}, {}, Next::kAnyone);
   if (pass.batch.out_rows.empty()) return;
   const View out = pass.s.output;
-  pass.backend.gather(pass.s.x, pass.batch.out_rows, out);
-  const View normed = out.slice(0, out.rows - outputs.raw_rows);
-  if (normed.rows > 0) pass.backend.norm(normed, {}, m.final_norm, normed, Next::kLinears);
+  pass.backend.gather(pass.s.x, pass.batch, out);
   const View rows = out.slice(0, out.rows - outputs.hidden_rows);
-  if (rows.rows > 0) pass.backend.logits(rows, *m.head(), outputs.logits);
+  const View hidden = out.slice(rows.rows, outputs.hidden_rows - outputs.raw_rows);
+  if (hidden.rows > 0) pass.backend.norm(hidden, {}, m.final_norm, hidden, Next::kAnyone);
+  if (rows.rows > 0) {
+    pass.backend.norm(rows, {}, m.final_norm, rows, Next::kLinears);
+    pass.backend.logits(rows, *m.head(), outputs.logits);
+  }
+  for (const RowFetch& fetch : outputs.fetch) pass.backend.fetch(fetch.rows, fetch.out);
 }
 
 /// This step's scratch: views of the planned buffers, cut to the step's rows.

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "backend/backend.h"
+#include "backend/host_rows.h"
 #include "kv/kv_cache.h"
 #include "model/model.h"
 
@@ -34,13 +36,17 @@ Scratch make_scratch(Backend& backend, const Spec& spec, const StepLimits& limit
 struct Outputs {
   /// What to compute from logits. All output rows get logits except the last `hidden_rows` rows.
   LogitsReduce logits;
-  /// The last `hidden_rows` output rows stay in Scratch::output as hidden states.
+  /// The last `hidden_rows` output rows stay in Scratch::output as hidden states until the next
+  /// step.
   std::int64_t hidden_rows = 0;
   /// The last `raw_rows` hidden states skip the final norm. They are the next stage's input.
   std::int64_t raw_rows = 0;
+  /// Copies of results to the host: of LogitsReduce::full and of rows of Scratch::output.
+  std::span<const RowFetch> fetch{};
 };
 
-/// Runs the loaded layers: computes logits or hidden states from a step's token ids or embeddings.
+/// Begins a step that runs the loaded layers: it computes logits or hidden states from token ids or
+/// embeddings. The results are there when Backend::wait returns for the step.
 ///
 /// Writes the keys and values of all rows to their slots in `kv`. A row's results depend only on
 /// its own sequence, bit for bit.

@@ -7,23 +7,11 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "model/forward.h"
+#include "model/weight_list.h"
 
 namespace ingot {
 
 namespace {
-
-/// The attention parameters of the layers to load, without rotary tables: these are made later.
-std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& options) {
-  std::vector<Attention> all;
-  const std::int64_t last = options.last_layer < 0 ? spec.layers : options.last_layer;
-  for (std::int64_t i = options.first_layer; i < last; ++i) {
-    all.push_back({.heads = spec.heads,
-                   .kv_heads = spec.kv_heads,
-                   .head_dim = spec.head_dim,
-                   .window = at(spec.window, i)});
-  }
-  return all;
-}
 
 /// 2^60 bytes: more than any machine has, and small enough that sums of a plan do not overflow.
 constexpr std::int64_t kBytesMax = std::int64_t{1} << 60;
@@ -36,34 +24,87 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
 
 constexpr std::int64_t kPoolBlocksMax = kPoolTokensMax / kBlockTokens;
 
-/// Bytes of keys, values and tables as functions of the context.
-struct ContextCost {
-  std::vector<KvGroup> groups;
-  const Spec& spec;
-  std::int32_t rows;
-  std::int64_t table_bytes;
-
-  std::int64_t kv(std::int64_t context) const {
-    std::int64_t bytes = 0;
-    for (const KvGroup& g : groups) {
-      bytes = std::min(bytes + times(g.blocks_for(context, rows), g.bytes_per_block()), kBytesMax);
-    }
-    return bytes;
+/// Host bytes of the largest matrix while it is loaded into a device's own memory: its packed rows,
+/// and at most `rounding_bytes` of rounded rows.
+std::int64_t staging_bytes(const BoundModel& bound, const Backend& backend,
+                           const ModelOptions& options) {
+  std::int64_t most = 0;
+  for (const BoundWeight* w : all_weights(bound, options)) {
+    most = std::max(most, backend.prepared_bytes(held_views(*w, options), false));
   }
-  std::int64_t tables(std::int64_t context) const {
-    std::int64_t bytes = (context + kBlockTokens - 1) / kBlockTokens * table_bytes;
-    for (const RopeSpec& rope : spec.ropes) bytes += rope_table_bytes(rope, context);
-    return bytes;
+  return most + rounding_bytes(bound, options);
+}
+
+/// Plans memory as a function of the context and the number of sequences.
+class Planner {
+ public:
+  Planner(const BoundModel& bound, const Backend& backend, const PlanRequest& request)
+      : spec_(bound.spec),
+        request_(request),
+        groups_(kv_groups(backend, planned_attention(bound, request.options), request.kv_type)),
+        steps_(backend.steps_ahead()) {
+    base_.kv_type = request.kv_type;
+    for (const KvGroup& g : groups_) base_.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
+    base_.host.available_bytes = request.available_bytes;
+    const StepLimits limits = step_limits(spec_, request.rows, request.out_rows);
+    const ModelOptions& options = request.options;
+    std::int64_t results = request.result_bytes;
+    if (!backend.host_memory()) {
+      base_.device_name = backend.name();
+      base_.device.available_bytes =
+          std::max<std::int64_t>(0, request.device_bytes - kDeviceReserveBytes);
+      base_.device.scratch_bytes = request.logits_rows * spec_.vocab * kFloatBytes;
+      results += request.out_rows * spec_.hidden * kFloatBytes;  // the host's copy of hidden states
+    }
+    base_.host.loading_bytes = base_.device_name.empty() ? rounding_bytes(bound, options)
+                                                         : staging_bytes(bound, backend, options);
+    base_.host.scratch_bytes = request.output_bytes + steps_ * results;
+    base_.op_memory().weights_bytes = weight_bytes(bound, backend, options);
+    base_.op_memory().scratch_bytes += scratch_bytes(spec_, limits) + backend.scratch_bytes(limits);
+  }
+
+  /// The plan without the largest sizes.
+  MemoryPlan plan(std::int64_t context, std::int64_t sequences) const {
+    MemoryPlan plan = base_;
+    plan.context = context;
+    plan.sequences = static_cast<std::int32_t>(sequences);
+    plan.op_memory().kv_bytes = times(kv_bytes(context), sequences);
+    for (const RopeSpec& rope : spec_.ropes) {
+      plan.op_memory().scratch_bytes += rope_table_bytes(rope, context);
+    }
+    const std::int64_t blocks = (context + kBlockTokens - 1) / kBlockTokens;
+    plan.host.scratch_bytes += steps_ * blocks * request_.table_bytes;
+    plan.fits = plan.host.fits() && plan.device.fits() && sequences <= addressable(context);
+    return plan;
   }
   /// The most sequences whose slots fit into 32 bits.
   std::int64_t addressable(std::int64_t context) const {
     std::int64_t sequences = kPoolBlocksMax;
-    for (const KvGroup& g : groups) {
-      const std::int64_t each = std::max<std::int64_t>(1, g.blocks_for(context, rows));
+    for (const KvGroup& g : groups_) {
+      const std::int64_t each = std::max<std::int64_t>(1, g.blocks_for(context, request_.rows));
       sequences = std::min(sequences, kPoolBlocksMax / each);
     }
     return sequences;
   }
+
+ private:
+  static constexpr std::int64_t kFloatBytes = sizeof(float);
+
+  /// Bytes of the keys and values of one sequence.
+  std::int64_t kv_bytes(std::int64_t context) const {
+    std::int64_t bytes = 0;
+    for (const KvGroup& g : groups_) {
+      bytes = std::min(bytes + times(g.blocks_for(context, request_.rows), g.bytes_per_block()),
+                       kBytesMax);
+    }
+    return bytes;
+  }
+
+  const Spec& spec_;
+  const PlanRequest& request_;
+  std::vector<KvGroup> groups_;
+  std::int64_t steps_;  ///< number of steps whose results and block tables exist at once
+  MemoryPlan base_;     ///< everything that depends on neither context nor sequences
 };
 
 /// The largest n in [0, high] for which `fits` holds, by bisection.
@@ -81,12 +122,27 @@ std::int64_t largest(std::int64_t high, Fits fits) {
   return low;
 }
 
-/// Advice to the user if the plan does not fit.
-std::string way_out(const MemoryPlan& plan) {
+/// The bytes of a ledger by purpose.
+std::string purposes(const MemoryPlan& plan, const Ledger& ledger) {
+  const bool on_device = !plan.device_name.empty();
+  std::string text = ledger.weights_bytes > 0 ? cat("weights ", ledger.weights_bytes, ", ") : "";
+  if (ledger.loading_bytes > ledger.kv_bytes + ledger.scratch_bytes) {
+    return cat(text, "a matrix while it is ", on_device ? "packed " : "rounded ",
+               ledger.loading_bytes);
+  }
+  if (ledger.kv_bytes > 0) {
+    text += cat("kv cache ", ledger.kv_bytes, " for ", plan.context, " tokens, ");
+  }
+  return cat(text, "scratch ", ledger.scratch_bytes);
+}
+
+/// Advice to the user if the plan does not fit because `full` is full.
+std::string way_out(const MemoryPlan& plan, const Ledger& full) {
   if (plan.max_context == 0) {
-    return cat("free memory, raise `memory_limit` or ",
-               plan.weights_bytes > plan.scratch_bytes ? "use a smaller quantisation"
-                                                       : "take fewer rows and sequences at once");
+    return cat("free memory", &full == &plan.host ? ", raise `memory_limit`" : "", " or ",
+               std::max(full.weights_bytes, full.loading_bytes) > full.scratch_bytes
+                   ? "use a smaller quantisation"
+                   : "take fewer rows and sequences at once");
   }
   if (plan.sequences > 1) {
     return plan.max_sequences > 0
@@ -94,64 +150,40 @@ std::string way_out(const MemoryPlan& plan) {
                : cat("one sequence of ", plan.max_context, " tokens fits");
   }
   return cat("`context` ", plan.max_context, " fits",
-             plan.kv_type == KvType::kF32    ? ", `kv_type` f16 halves the kv cache"
-             : plan.kv_type == KvType::kInt8 ? ""
-                                             : ", `kv_type` int8 nearly halves the kv cache");
+             full.kv_bytes == 0 || plan.kv_type == KvType::kInt8 ? ""
+             : plan.kv_type == KvType::kF32 ? ", `kv_type` f16 halves the kv cache"
+                                            : ", `kv_type` int8 nearly halves the kv cache");
 }
 
 }  // namespace
 
 MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend,
                        const PlanRequest& request) {
-  const Spec& spec = bound.spec;
-  const auto attention = planned_attention(spec, request.options);
-  const ContextCost cost{kv_groups(backend, attention, request.kv_type), spec, request.rows,
-                         request.table_bytes};
-  const StepLimits limits = step_limits(spec, request.rows, request.out_rows);
-
-  MemoryPlan plan;
-  plan.available_bytes = request.available_bytes;
-  plan.kv_type = request.kv_type;
-  plan.context = request.context == 0 ? spec.context : request.context;
-  plan.sequences = request.sequences;
-  plan.weights_bytes = weight_bytes(bound, backend, request.options);
-  plan.rounding_bytes = rounding_bytes(bound, request.options);
-  for (const KvGroup& g : cost.groups)
-    plan.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
-  plan.kv_bytes = times(cost.kv(plan.context), request.sequences);
-  const std::int64_t activations =
-      scratch_bytes(spec, limits) + backend.scratch_bytes(limits) + request.output_bytes;
-  plan.scratch_bytes = activations + cost.tables(plan.context);
-
-  std::int64_t left = plan.available_bytes - plan.weights_bytes - activations;
-  if (plan.available_bytes - plan.weights_bytes < plan.rounding_bytes) left = -1;
-  plan.max_context = largest(std::max(spec.context, plan.context), [&](std::int64_t n) {
-    return cost.kv(n) + cost.tables(n) <= left && cost.addressable(n) > 0;
-  });
-  const std::int64_t each = std::max<std::int64_t>(1, cost.kv(plan.context));
-  const std::int64_t addressable = cost.addressable(plan.context);
-  plan.max_sequences =
-      std::clamp<std::int64_t>((left - cost.tables(plan.context)) / each, 0, addressable);
-  plan.fits = plan.total_bytes() <= plan.available_bytes && plan.sequences <= addressable;
+  const Planner planner(bound, backend, request);
+  const std::int64_t context = request.context == 0 ? bound.spec.context : request.context;
+  MemoryPlan plan = planner.plan(context, request.sequences);
+  plan.max_context = largest(std::max(bound.spec.context, context),
+                             [&](std::int64_t n) { return planner.plan(n, 1).fits; });
+  plan.max_sequences = largest(planner.addressable(context),
+                               [&](std::int64_t n) { return planner.plan(context, n).fits; });
   return plan;
 }
 
 void require_fit(const MemoryPlan& plan, const std::string& file) {
   if (plan.fits) return;
   const std::string name = printable(file, 4096);
-  if (plan.total_bytes() <= plan.available_bytes) {
+  const bool device_full = !plan.device.fits();
+  const Ledger& full = device_full ? plan.device : plan.host;
+  if (full.fits()) {
     throw Error(ErrorCode::kDoesNotFit,
                 cat(name, ": ", plan.sequences, " sequences of ", plan.context,
                     " tokens have more than the ", kPoolTokensMax, " that a kv cache can number; ",
-                    way_out(plan)));
+                    way_out(plan, full)));
   }
-  const std::string beside = plan.rounding_bytes > plan.kv_bytes + plan.scratch_bytes
-                                 ? cat(", a matrix while it is rounded ", plan.rounding_bytes)
-                                 : cat(", kv cache ", plan.kv_bytes, " for ", plan.context,
-                                       " tokens, scratch ", plan.scratch_bytes);
   throw Error(ErrorCode::kDoesNotFit,
-              cat(name, ": needs ", plan.total_bytes(), " bytes (weights ", plan.weights_bytes,
-                  beside, "), ", plan.available_bytes, " are available; ", way_out(plan)));
+              cat(name, ": ", device_full ? cat("device ", plan.device_name, ": ") : "", "needs ",
+                  full.total_bytes(), " bytes (", purposes(plan, full), "), ", full.available_bytes,
+                  " are available; ", way_out(plan, full)));
 }
 
 std::vector<std::int32_t> kv_blocks(std::span<const KvGroup> groups, std::int64_t context,

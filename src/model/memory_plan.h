@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "backend/backend.h"
 #include "kv/kv_cache.h"
@@ -22,19 +24,40 @@ struct PlanRequest {
   std::int32_t sequences = 1;        ///< number of sequences of `context` tokens that run at once
   std::int32_t rows = 1;             ///< number of rows of the largest step
   std::int32_t out_rows = 1;         ///< number of output rows of the largest step
-  std::int64_t output_bytes = 0;     ///< bytes that the caller needs for inputs and results
-  std::int64_t table_bytes = 0;      ///< bytes of the caller's block tables per 16 context tokens
-  std::int64_t available_bytes = 0;  ///< limit on all planned memory, in bytes
+  std::int32_t logits_rows = 0;      ///< number of rows of logits of the largest step
+  std::int64_t result_bytes = 0;     ///< bytes of a step's results in host memory, with logits
+  std::int64_t table_bytes = 0;      ///< bytes of a step's block tables per 16 context tokens
+  std::int64_t output_bytes = 0;     ///< other bytes that the caller needs for inputs and results
+  std::int64_t available_bytes = 0;  ///< limit on planned host memory, in bytes
+  std::int64_t device_bytes = 0;     ///< Backend::free_memory; unused with Backend::host_memory
 };
 
-/// Planned bytes by purpose, and the largest sizes that fit.
-struct MemoryPlan {
+/// Bytes of a device's free memory that no plan uses: 512 MiB for the driver, code and captured
+/// graphs, whose sizes are unknown before they exist. If it is too small, a start that fits on
+/// paper runs out of memory.
+inline constexpr std::int64_t kDeviceReserveBytes = std::int64_t{512} << 20;
+
+/// The planned bytes of one memory by purpose, and its limit.
+struct Ledger {
   std::int64_t weights_bytes = 0;
-  std::int64_t kv_bytes_per_token = 0;  ///< bytes in all layers together; ignores windows
-  std::int64_t kv_bytes = 0;            ///< bytes of the keys and values of all sequences
-  std::int64_t scratch_bytes = 0;       ///< bytes of activations, rotary and block tables, results
-  std::int64_t rounding_bytes = 0;      ///< bytes needed only while loading, to round a matrix
+  std::int64_t kv_bytes = 0;       ///< bytes of the keys and values of all sequences
+  std::int64_t scratch_bytes = 0;  ///< bytes of activations, rotary and block tables, results
+  std::int64_t loading_bytes = 0;  ///< bytes needed only while loading, for the largest matrix
   std::int64_t available_bytes = 0;
+
+  std::int64_t total_bytes() const {
+    return weights_bytes + std::max(kv_bytes + scratch_bytes, loading_bytes);
+  }
+  std::int64_t unused_bytes() const { return available_bytes - total_bytes(); }
+  bool fits() const { return unused_bytes() >= 0; }
+};
+
+/// The planned bytes, and the largest sizes that fit.
+struct MemoryPlan {
+  Ledger host;              ///< host memory; without device memory, everything
+  Ledger device;            ///< the device's own memory; empty if there is none
+  std::string device_name;  ///< name of the device with own memory; empty if there is none
+  std::int64_t kv_bytes_per_token = 0;  ///< bytes in all layers together; ignores windows
   KvType kv_type = KvType::kF16;
   std::int64_t context = 0;    ///< planned number of tokens of a sequence
   std::int32_t sequences = 1;  ///< number of sequences of `context` tokens in the plan
@@ -43,16 +66,16 @@ struct MemoryPlan {
   std::int64_t max_sequences = 0;  ///< number of sequences of `context` tokens that would fit
   bool fits = false;
 
-  std::int64_t total_bytes() const {
-    return weights_bytes + std::max(kv_bytes + scratch_bytes, rounding_bytes);
-  }
+  /// Returns the ledger of the memory that ops use, which holds weights, keys and values.
+  const Ledger& op_memory() const { return device_name.empty() ? host : device; }
+  Ledger& op_memory() { return device_name.empty() ? host : device; }
 };
 
 /// Plans memory for a request; allocates nothing.
 MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend, const PlanRequest& request);
 
-/// Throws Error{kDoesNotFit} if the plan does not fit. The message gives the planned
-/// numbers, and the options that would make the plan fit.
+/// Throws Error{kDoesNotFit} if the plan does not fit. The message names the memory that is full,
+/// its planned numbers, and the options that would make the plan fit.
 void require_fit(const MemoryPlan& plan, const std::string& file);
 
 /// Counts the blocks that each KV group needs. A sequence has `context` tokens, a step `rows` rows.

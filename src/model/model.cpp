@@ -137,29 +137,40 @@ class Loader {
       model_->warnings.push_back("the pack cache only keeps models that are files");
       return;
     }
-    std::vector<std::int64_t> sizes;
     for (const BoundWeight* w : all_weights(bound_, options_)) {
-      sizes.push_back(backend_.prepared_bytes(held_views(*w, options_), false));
+      packed_bytes_.push_back(backend_.prepared_bytes(held_views(*w, options_), false));
     }
     try {
-      auto packed = open_packed(packed_path(options_.pack_cache, key_), key_, sizes, pool());
+      auto packed =
+          open_packed(packed_path(options_.pack_cache, key_), key_, packed_bytes_, pool());
       if (packed) model_->packed = std::move(*packed);
     } catch (const Error& error) {
       model_->warnings.push_back(cat(error.message(), "; it is packed anew"));
     }
   }
 
-  /// Stores the packed weights in the cache, unless they came from it.
+  /// Stores the packed weights in the cache, unless they came from it. Copies weights only out of
+  /// a device's own memory, one at a time: the memory plan has room for a copy only there.
   void keep_packed() {
-    if (key_.empty() || !model_->packed.weights.empty()) return;
+    if (key_.empty() || !model_->packed.weights.empty() || packed_bytes_.empty()) return;
+    const std::vector<const Weight*> weights = loaded_weights(*model_);
+    Buffer copy;
+    const auto packed = [&](std::size_t i) -> std::span<const std::byte> {
+      const Weight& w = *weights[i];
+      if (backend_.host_memory()) return {w.storage.data(), to_size(w.storage.bytes())};
+      const std::span out(copy.data(), to_size(packed_bytes_[i]));
+      backend_.packed(w, out);
+      return out;
+    };
     try {
-      write_packed(packed_path(options_.pack_cache, key_), key_, packed_);
+      if (!backend_.host_memory()) copy = allocate_host(std::ranges::max(packed_bytes_));
+      write_packed(packed_path(options_.pack_cache, key_), key_, packed_bytes_, packed);
     } catch (const Error& error) {
       model_->warnings.push_back(cat("packed weights are not kept: ", error.message()));
     }
   }
 
-  Weight load_weight(const BoundWeight& w) {
+  Weight load_weight(const BoundWeight& w, Use use = Use::kPlain) {
     if (!w) return {};
     if (options_.check_tensors) {
       for (const BoundPart& part : w.parts) require_finite(checkpoint_, part);
@@ -171,9 +182,9 @@ class Loader {
     }
     const std::span<const std::span<const std::byte>> kept = model_->packed.weights;
     Weight weight = kept.empty()
-                        ? prepare(w, bias)
-                        : backend_.adopt(held_views(w, options_), bias, kept[packed_.size()]);
-    packed_.emplace_back(weight.storage.data(), weight.storage.bytes());
+                        ? prepare(w, bias, use)
+                        : backend_.adopt(held_views(w, options_), bias, kept[loaded_], use);
+    ++loaded_;
     for (const BoundPart& part : w.parts) {
       // The memory pages of a stack of experts are released with its last expert.
       const std::int64_t rows = part.tensor->elements() / part.cols;
@@ -185,7 +196,7 @@ class Loader {
   }
 
   /// Packs a weight as it is in the file, or rounded. Only one rounded weight exists at a time.
-  Weight prepare(const BoundWeight& w, std::span<const float> bias) {
+  Weight prepare(const BoundWeight& w, std::span<const float> bias, Use use) {
     std::vector<View> views = held_views(w, options_);
     std::vector<std::vector<std::byte>> rounded;
     for (std::size_t i = 0; i < views.size(); ++i) {
@@ -197,8 +208,9 @@ class Loader {
       rounded.push_back(rounded_rows(checkpoint_, part, views[i].format, pool()));
       views[i].data = rounded.back().data();
     }
-    return backend_.prepare(views, bias);
+    return backend_.prepare(views, bias, use);
   }
+
   ThreadPool& pool() {
     if (options_.pool != nullptr) return *options_.pool;
     if (own_pool_ == nullptr) own_pool_ = std::make_unique<ThreadPool>(1);
@@ -214,40 +226,30 @@ class Loader {
             .bias = {}};
   }
 
-  std::vector<Weight> load_experts(const std::vector<BoundWeight>& experts) {
+  std::vector<Weight> load_experts(const std::vector<BoundWeight>& experts, Use use) {
     std::vector<Weight> weights;
     weights.reserve(experts.size());
-    for (const BoundWeight& w : experts) weights.push_back(load_weight(w));
+    for (const BoundWeight& w : experts) weights.push_back(load_weight(w, use));
     return weights;
-  }
-
-  Attention attention_of(std::size_t i) const {
-    const Spec& s = bound_.spec;
-    return {.heads = s.heads,
-            .kv_heads = s.kv_heads,
-            .head_dim = s.head_dim,
-            .scale = s.attention_scale,
-            .score_cap = s.score_cap,
-            .causal = s.causal,
-            .window = s.window[i],
-            .rope = s.rope[i] < 0 ? nullptr : &at(model_->ropes, s.rope[i]).table};
   }
 
   void load_layer(std::int64_t i) {
     const BoundLayer& b = at(bound_.layers, i);
     Layer& layer = model_->layers.emplace_back();
-    layer.attention = attention_of(to_size(i));
+    layer.attention = attention_of(bound_.spec, i);
+    const std::int32_t rope = at(bound_.spec.rope, i);
+    if (rope >= 0) layer.attention.rope = &at(model_->ropes, rope).table;
     layer.attn_norms.pre = load_norm(b.attn_norm);
     layer.q_norm = load_norm(b.q_norm);
     layer.k_norm = load_norm(b.k_norm);
     layer.ffn_norms.pre = load_norm(b.ffn_norm);
     layer.qkv = load_weight(b.qkv);
     layer.attn_out = load_weight(b.attn_out);
-    layer.gate_up = load_weight(b.gate_up);
+    layer.gate_up = load_weight(b.gate_up, bound_.spec.gated ? Use::kGated : Use::kPlain);
     layer.down = load_weight(b.down);
     layer.router = load_weight(b.router);
-    layer.expert_gate_up = load_experts(b.expert_gate_up);
-    layer.expert_down = load_experts(b.expert_down);
+    layer.expert_gate_up = load_experts(b.expert_gate_up, Use::kGated);
+    layer.expert_down = load_experts(b.expert_down, Use::kPlain);
   }
 
   void load_ends() {
@@ -264,8 +266,9 @@ class Loader {
   Progress progress_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
-  std::string key_;  ///< key in the pack cache; empty without a pack cache
-  std::vector<std::span<const std::byte>> packed_;  ///< weights packed so far, in packing order
+  std::string key_;                         ///< key in the pack cache; empty without a pack cache
+  std::vector<std::int64_t> packed_bytes_;  ///< each weight's bytes in the pack cache
+  std::size_t loaded_ = 0;                  ///< number of weights loaded so far
   std::unique_ptr<Model> model_ = std::make_unique<Model>();
   std::unique_ptr<ThreadPool> own_pool_;
 };

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/check.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/index.h"
@@ -18,14 +19,13 @@ namespace ingot {
 
 namespace {
 
-constexpr std::array<char, 8> kMagic{'i', 'n', 'g', 'o', 't', 'p', 'k', '1'};
+constexpr std::array<char, 8> kMagic{'i', 'n', 'g', 'o', 't', 'p', 'k', '2'};
 constexpr std::uint64_t kPage = 4096;
 
 struct Head {
   std::array<char, 8> magic = kMagic;
   std::uint64_t key_bytes = 0;
   std::uint64_t weights = 0;
-  std::uint64_t checksum = 0;  ///< checksum of the key and the table
 };
 
 struct Entry {
@@ -34,17 +34,25 @@ struct Entry {
   std::uint64_t checksum = 0;
 };
 
+/// A file's parts behind its key.
+struct Layout {
+  std::vector<Entry> table;       ///< without checksums
+  std::uint64_t table_at = 0;     ///< offset of the table
+  std::uint64_t checksum_at = 0;  ///< offset of the checksum of key and table, which ends the file
+};
+
 std::uint64_t to_page(std::uint64_t offset) { return (offset + kPage - 1) / kPage * kPage; }
 
-/// The table's entries for weights of these sizes, which follow a key. Checksums are not set.
-std::vector<Entry> lay_out(std::size_t key_bytes, std::span<const std::uint64_t> sizes) {
-  std::vector<Entry> table;
-  std::uint64_t at = sizeof(Head) + key_bytes + sizes.size() * sizeof(Entry);
-  for (const std::uint64_t bytes : sizes) {
-    table.push_back({.offset = to_page(at), .bytes = bytes});
-    at = table.back().offset + bytes;
+Layout lay_out(std::size_t key_bytes, std::span<const std::int64_t> sizes) {
+  Layout layout;
+  std::uint64_t at = sizeof(Head) + key_bytes;
+  for (const std::int64_t bytes : sizes) {
+    layout.table.push_back({.offset = to_page(at), .bytes = static_cast<std::uint64_t>(bytes)});
+    at = layout.table.back().offset + layout.table.back().bytes;
   }
-  return table;
+  layout.table_at = at;
+  layout.checksum_at = at + sizes.size() * sizeof(Entry);
+  return layout;
 }
 
 std::uint64_t table_checksum(std::string_view key, std::span<const Entry> table) {
@@ -59,29 +67,33 @@ std::uint64_t table_checksum(std::string_view key, std::span<const Entry> table)
 
 /// Reads a file's table. Offsets and sizes are compared with the expected ones, never trusted.
 std::vector<Entry> read_table(const MappedFile& file, std::string_view key,
-                              std::span<const std::uint64_t> sizes) {
+                              std::span<const std::int64_t> sizes) {
   const auto bytes = file.bytes();
-  const std::vector<Entry> want = lay_out(key.size(), sizes);
-  const std::uint64_t table_at = sizeof(Head) + key.size();
-  const std::uint64_t table_end = table_at + want.size() * sizeof(Entry);
-  const std::uint64_t end = want.empty() ? table_end : want.back().offset + want.back().bytes;
+  const Layout layout = lay_out(key.size(), sizes);
+  const std::vector<Entry>& want = layout.table;
+  const std::uint64_t end = layout.checksum_at + sizeof(std::uint64_t);
+  constexpr std::string_view kOther = "it belongs to another model or version";
+  Head head;  // a shorter file keeps the right magic here, and is refused by its size
+  std::ranges::copy(bytes.first(std::min(bytes.size(), sizeof head)),
+                    std::as_writable_bytes(std::span(&head, 1)).begin());
+  if (head.magic != kMagic) refuse(file, 0, kOther);
   if (bytes.size() != end) {
     refuse(file, 0, cat("the file has ", bytes.size(), " bytes, expected ", end));
   }
-  Head head;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.magic != kMagic || head.key_bytes != key.size() || head.weights != want.size() ||
+  if (head.key_bytes != key.size() || head.weights != want.size() ||
       std::memcmp(bytes.data() + sizeof head, key.data(), key.size()) != 0) {
-    refuse(file, 0, "it belongs to another model or version");
+    refuse(file, 0, kOther);
   }
   std::vector<Entry> table(want.size());
   if (!table.empty()) {
-    std::memcpy(table.data(), bytes.data() + table_at, table.size() * sizeof(Entry));
+    std::memcpy(table.data(), bytes.data() + layout.table_at, table.size() * sizeof(Entry));
   }
-  if (table_checksum(key, table) != head.checksum) refuse(file, table_at, "the table is damaged");
+  std::uint64_t sum = 0;
+  std::memcpy(&sum, bytes.data() + layout.checksum_at, sizeof sum);
+  if (table_checksum(key, table) != sum) refuse(file, layout.table_at, "the table is damaged");
   for (std::size_t i = 0; i < table.size(); ++i) {
     if (table[i].offset != want[i].offset || table[i].bytes != want[i].bytes) {
-      refuse(file, table_at + i * sizeof(Entry), "the table is damaged");
+      refuse(file, layout.table_at + i * sizeof(Entry), "the table is damaged");
     }
   }
   return table;
@@ -109,6 +121,14 @@ std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return;
+  throw Error(ErrorCode::kIo,
+              cat(printable(folder.string(), 4096), ": cannot make the folder: ", error.message()));
+}
+
 }  // namespace
 
 std::string packed_path(std::string_view folder, std::string_view key) {
@@ -125,8 +145,7 @@ std::optional<PackedFile> open_packed(const std::string& path, std::string_view 
   if (!std::filesystem::exists(path, error)) return {};
   PackedFile packed{.file = MappedFile(File(path)), .weights = {}};
   packed.file.prefer_large_pages();
-  const std::vector<std::uint64_t> bytes(sizes.begin(), sizes.end());
-  const std::vector<Entry> table = read_table(packed.file, key, bytes);
+  const std::vector<Entry> table = read_table(packed.file, key, sizes);
   compare_checksums(packed.file, table, pool);
   packed.file.expect_unchanged();
   for (const Entry& entry : table) packed.weights.push_back(slice(packed.file, entry));
@@ -134,32 +153,26 @@ std::optional<PackedFile> open_packed(const std::string& path, std::string_view 
 }
 
 void write_packed(const std::string& path, std::string_view key,
-                  std::span<const std::span<const std::byte>> weights) {
-  std::vector<std::uint64_t> sizes;
-  for (const auto weight : weights) sizes.push_back(weight.size());
-  std::vector<Entry> table = lay_out(key.size(), sizes);
-  for (std::size_t i = 0; i < weights.size(); ++i) table[i].checksum = checksum(weights[i]);
-  const Head head{
-      .key_bytes = key.size(), .weights = weights.size(), .checksum = table_checksum(key, table)};
-
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorCode::kIo, cat(printable(folder.string(), 4096),
-                                    ": cannot make the folder: ", error.message()));
-  }
+                  std::span<const std::int64_t> sizes,
+                  FunctionRef<std::span<const std::byte>(std::size_t i)> packed) {
+  make_folder(std::filesystem::path(path).parent_path());
+  std::vector<Entry> table = lay_out(key.size(), sizes).table;
+  const std::vector<std::byte> zeros(kPage);
+  const Head head{.key_bytes = key.size(), .weights = sizes.size()};
   OutputFile out(path, OutputFile::kLargePageBytes);
   out.write(bytes_of(head));
   out.write(key);
-  out.write(std::as_bytes(std::span(table)));
-  std::uint64_t at = sizeof head + key.size() + table.size() * sizeof(Entry);
-  const std::vector<std::byte> zeros(kPage);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
+  std::uint64_t at = sizeof head + key.size();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const std::span<const std::byte> weight = packed(i);
+    INGOT_CHECK(weight.size() == table[i].bytes, weight.size(), " bytes for ", table[i].bytes);
+    table[i].checksum = checksum(weight);
     out.write(std::span(zeros).first(table[i].offset - at));
-    out.write(weights[i]);
+    out.write(weight);
     at = table[i].offset + table[i].bytes;
   }
+  out.write(std::as_bytes(std::span(table)));
+  out.write(bytes_of(table_checksum(key, table)));
   out.commit();
 }
 

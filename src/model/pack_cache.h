@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/mapped_file.h"
 #include "base/thread_pool.h"
 
@@ -16,9 +17,9 @@ namespace ingot {
 
 /// A file of packed weights, mapped read-only. Processes that map the same file share its memory.
 ///
-/// Layout, little-endian: magic, key size, number of weights, checksum of key and table; the key;
-/// the table with (offset, bytes, checksum) of each weight; the weights, each aligned to 4,096
-/// bytes. Checksums detect damage, not tampering. A user with write access to the cache folder
+/// Layout, little-endian: magic, key size, number of weights; the key; the weights, each aligned to
+/// 4,096 bytes; the table with (offset, bytes, checksum) of each weight; checksum of key and table.
+/// Checksums detect damage, not tampering. A user with write access to the cache folder
 /// controls the models, as does a user with write access to the model files.
 struct PackedFile {
   MappedFile file;
@@ -38,8 +39,10 @@ std::optional<PackedFile> open_packed(const std::string& path, std::string_view 
 
 /// Writes a file of packed weights atomically. Creates the file's folder if it does not exist.
 ///
-/// Errors: Error{kIo}.
+/// Calls `packed` once for each weight, in order; it returns the sizes[i] bytes of weight i, which
+/// are valid until the next call. Copies no weight. Errors: Error{kIo}; errors of `packed`.
 void write_packed(const std::string& path, std::string_view key,
-                  std::span<const std::span<const std::byte>> weights);
+                  std::span<const std::int64_t> sizes,
+                  FunctionRef<std::span<const std::byte>(std::size_t i)> packed);
 
 }  // namespace ingot

@@ -36,7 +36,13 @@ void write_file(const std::string& path, const std::string& bytes) {
 
 class PackCache : public testing::Test {
  protected:
-  PackCache() { write_packed(path_, kKey, std::vector<std::span<const std::byte>>{a_, b_, c_}); }
+  PackCache() {
+    Bytes last;
+    write_packed(path_, kKey, sizes_, [&](std::size_t i) -> std::span<const std::byte> {
+      asked_.push_back(i);
+      return last = *wants_[i];  // valid until the next call
+    });
+  }
 
   std::optional<PackedFile> open(std::string_view key = kKey) {
     return open_packed(path_, key, sizes_, pool_);
@@ -46,6 +52,8 @@ class PackCache : public testing::Test {
   TempFolder folder_;
   ThreadPool pool_{2};
   Bytes a_ = pattern(5000, 1), b_ = pattern(64, 2), c_ = pattern(12'288, 3);
+  std::vector<const Bytes*> wants_{&a_, &b_, &c_};
+  std::vector<std::size_t> asked_;  ///< weights whose bytes were asked for
   std::vector<std::int64_t> sizes_{5000, 64, 12'288};
   std::string path_ = packed_path(folder_.path() + "/made/here", kKey);
 };
@@ -54,11 +62,26 @@ TEST_F(PackCache, GivesBackWhatWasWritten) {
   const auto packed = open();
   ASSERT_TRUE(packed);
   ASSERT_EQ(packed->weights.size(), 3u);
-  const Bytes* wants[] = {&a_, &b_, &c_};
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_TRUE(std::ranges::equal(packed->weights[i], *wants[i])) << i;
+    EXPECT_TRUE(std::ranges::equal(packed->weights[i], *wants_[i])) << i;
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(packed->weights[i].data()) % 4096, 0u) << i;
   }
+}
+
+TEST_F(PackCache, AsksForEachWeightOnceAndInOrder) {
+  EXPECT_EQ(asked_, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST_F(PackCache, AFailureLeavesTheOldFile) {
+  const std::string before = read_file(path_);
+  const auto fail = [this](std::size_t i) -> std::span<const std::byte> {
+    if (i == 1) throw Error(ErrorCode::kInternal, "the device is lost");
+    return *wants_[i];
+  };
+  EXPECT_THROW(write_packed(path_, kKey, sizes_, fail), Error);
+  EXPECT_EQ(read_file(path_), before);
+  const std::filesystem::directory_iterator files(std::filesystem::path(path_).parent_path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "a temporary file is left";
 }
 
 TEST_F(PackCache, HasNothingUnderAnotherKey) {
@@ -85,12 +108,14 @@ TEST_F(PackCache, RefusesOtherSizes) {
 
 TEST_F(PackCache, RefusesEveryChangedByteThatIsRead) {
   const std::string whole = read_file(path_);
-  const std::size_t table_end = 32 + kKey.size() + 3 * 24;
+  const std::size_t key_end = 24 + kKey.size();
+  const std::size_t table = 16'384 + 12'288;
+  ASSERT_EQ(whole.size(), table + 3 * 24 + 8);
   for (std::size_t at = 0; at < whole.size(); ++at) {
-    const bool gap = (at >= table_end && at < 4096) || (at >= 4096 + 5000 && at < 12'288) ||
+    const bool gap = (at >= key_end && at < 4096) || (at >= 4096 + 5000 && at < 12'288) ||
                      (at >= 12'288 + 64 && at < 16'384);
     if (gap) continue;
-    if (at > table_end && at % 97 != 0) continue;
+    if (at > key_end && at < table && at % 97 != 0) continue;
     std::string changed = whole;
     changed[at] = static_cast<char>(changed[at] ^ 4);
     write_file(path_, changed);
@@ -109,6 +134,28 @@ TEST_F(PackCache, RefusesEveryOtherLength) {
   EXPECT_THROW(open(), Error);
 }
 
+/// A file's version explains more than its length, which also depends on the version.
+TEST_F(PackCache, NamesWhyItRefusesAFile) {
+  const auto refusal = [&](const std::string& bytes) -> std::string {
+    write_file(path_, bytes);
+    try {
+      open();
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  const std::string whole = read_file(path_);
+  for (const std::string& old : {cat("ingotpk1", whole.substr(8)), cat("ingotpk1", whole.substr(9)),
+                                 std::string("ingotpk1"), std::string("x")}) {
+    EXPECT_TRUE(refusal(old).ends_with(": it belongs to another model or version")) << refusal(old);
+  }
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{5}, whole.size() - 1}) {
+    const std::string size = cat(": the file has ", bytes, " bytes, expected ", whole.size());
+    EXPECT_TRUE(refusal(whole.substr(0, bytes)).ends_with(size)) << refusal(whole.substr(0, bytes));
+  }
+}
+
 TEST_F(PackCache, RefusesWhatIsNoFile) {
   std::filesystem::remove(path_);
   std::filesystem::create_directory(path_);
@@ -117,7 +164,9 @@ TEST_F(PackCache, RefusesWhatIsNoFile) {
 
 TEST_F(PackCache, SaysWhereItCannotWrite) {
   write_file(folder_.path() + "/file", "x");
-  EXPECT_THROW(write_packed(folder_.path() + "/file/below/x.ingot-pack", kKey, {}), Error);
+  EXPECT_THROW(write_packed(folder_.path() + "/file/below/x.ingot-pack", kKey, {},
+                            [](std::size_t) { return std::span<const std::byte>(); }),
+               Error);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Formats a Spec as lines of text, for messages and fingerprints.
+// Spec: a layer's attention, and lines of text for messages and fingerprints.
 #include "model/spec.h"
 
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -32,6 +33,16 @@ std::string_view to_string(Act act) {
 }
 
 }  // namespace
+
+Attention attention_of(const Spec& spec, std::int64_t i) {
+  return {.heads = spec.heads,
+          .kv_heads = spec.kv_heads,
+          .head_dim = spec.head_dim,
+          .scale = spec.attention_scale,
+          .score_cap = spec.score_cap,
+          .causal = spec.causal,
+          .window = at(spec.window, i)};
+}
 
 std::string to_string(const Spec& s) {
   std::string out;

@@ -55,6 +55,9 @@ struct Spec {
   std::int64_t kv_cols() const { return std::int64_t{kv_heads} * head_dim; }
 };
 
+/// Returns the attention parameters of layer `i`, without the rotary table.
+Attention attention_of(const Spec& spec, std::int64_t i);
+
 /// Formats a Spec as lines of "name = value", for messages, comparisons and fingerprints.
 std::string to_string(const Spec& spec);
 

@@ -10,22 +10,28 @@ namespace ingot {
 
 namespace {
 
-/// The matrices of a layer, in the order in which they are packed.
-std::vector<const BoundWeight*> weights_of(const BoundLayer& layer) {
-  std::vector<const BoundWeight*> weights;
-  for (const BoundWeight* w :
-       {&layer.qkv, &layer.attn_out, &layer.gate_up, &layer.down, &layer.router}) {
+/// Adds the matrices W of a BoundLayer or a Layer, in the order in which they are packed.
+template <class W, class L>
+void add_weights(std::vector<const W*>& weights, const L& layer) {
+  for (const W* w : {&layer.qkv, &layer.attn_out, &layer.gate_up, &layer.down, &layer.router}) {
     if (*w) weights.push_back(w);
   }
-  for (const BoundWeight& w : layer.expert_gate_up) weights.push_back(&w);
-  for (const BoundWeight& w : layer.expert_down) weights.push_back(&w);
-  return weights;
+  for (const W& w : layer.expert_gate_up) weights.push_back(&w);
+  for (const W& w : layer.expert_down) weights.push_back(&w);
 }
 
 }  // namespace
 
 std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options) {
   return options.last_layer < 0 ? bound.spec.layers : options.last_layer;
+}
+
+std::vector<Attention> planned_attention(const BoundModel& bound, const ModelOptions& options) {
+  std::vector<Attention> all;
+  for (std::int64_t i = options.first_layer; i < last_layer(bound, options); ++i) {
+    all.push_back(attention_of(bound.spec, i));
+  }
+  return all;
 }
 
 bool needs_embedding(const BoundModel& bound, const ModelOptions& options) {
@@ -35,11 +41,19 @@ bool needs_embedding(const BoundModel& bound, const ModelOptions& options) {
 std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const ModelOptions& options) {
   std::vector<const BoundWeight*> weights;
   for (std::int64_t i = options.first_layer; i < last_layer(bound, options); ++i) {
-    const auto layer = weights_of(at(bound.layers, i));
-    weights.insert(weights.end(), layer.begin(), layer.end());
+    add_weights(weights, at(bound.layers, i));
   }
   if (needs_embedding(bound, options) && bound.embedding) weights.push_back(&bound.embedding);
   if (options.head && bound.head) weights.push_back(&bound.head);
+  return weights;
+}
+
+std::vector<const Weight*> loaded_weights(const Model& model) {
+  std::vector<const Weight*> weights;
+  for (const Layer& layer : model.layers) add_weights(weights, layer);
+  for (const Weight* w : {&model.embedding, &model.own_head}) {
+    if (*w) weights.push_back(w);
+  }
   return weights;
 }
 

@@ -1,4 +1,4 @@
-// Lists the matrices that loading a model packs, in order, and their packed formats.
+// Lists what loading a model takes: layers, and matrices in packing order with packed formats.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,19 @@ namespace ingot {
 /// Returns the number of the last layer to load, plus one.
 std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options);
 
+/// Returns the attention parameters of the layers that `options` select, without rotary tables,
+/// which do not exist before loading.
+std::vector<Attention> planned_attention(const BoundModel& bound, const ModelOptions& options);
+
 /// Returns whether to pack the embedding matrix, because token ids or a tied head need it.
 bool needs_embedding(const BoundModel& bound, const ModelOptions& options);
 
 /// Returns the matrices that `options` select, in packing order.
 std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const ModelOptions& options);
+
+/// Returns a model's loaded matrices, in the same order as the list of `all_weights` from which
+/// `load_model` made them.
+std::vector<const Weight*> loaded_weights(const Model& model);
 
 /// Returns a part's packed format: the file's format, or the format to which loading rounds it.
 Format held_format(const BoundWeight& w, const BoundPart& part, const ModelOptions& options);

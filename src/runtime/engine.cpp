@@ -48,7 +48,7 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
               .under_way_max = ingot::under_way_max(*steps_, options_),
               .deltas_max = options_.deltas_max},
              scheduler_, reporter_, bell_, options_.now, setup.tokenizer),
-      intake_({.cache = steps_->cache(),
+      intake_({.runner = *steps_,
                .scheduler = scheduler_,
                .requests = requests_,
                .inbox = inbox_,
@@ -278,12 +278,13 @@ bool Engine::end_dropped(std::span<const Dropped> all) {
   return any;
 }
 
-/// Begins a step; with a runner that computes synchronously, this is all of it.
+/// Begins a step.
 void Engine::compute(const Step& step) {
   const double now = options_.now();
   phases_[step.number % 2].planned = now;
   for (const StepPart& part : step.parts) part.sequence->request->started(now);
-  static_cast<void>(attempt([&](bool) { steps_->run(step); }));
+  const std::span<const SampleRow> draws = results_.draws(step);
+  static_cast<void>(attempt([&](bool) { steps_->run(step, draws); }));
 }
 
 /// Waits for a step, takes its results and commits them.
@@ -296,7 +297,7 @@ void Engine::finish(const Step& step) {
         steps_->run_again(scheduler_.step_under_way(i));
       }
     }
-    steps_->wait(step);
+    if (!INGOT_MUTANT(24)) steps_->wait(step);
   });
   if (!is_computed) return;
   StepPhases& phases = phases_[step.number % 2];

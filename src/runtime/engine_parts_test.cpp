@@ -24,7 +24,7 @@ class NoSteps final : public StepRunner {
   explicit NoSteps(KvCache& cache) : cache_(cache) {}
   KvCache& cache() override { return cache_; }
   const ExecutorLimits& limits() const override { return limits_; }
-  void run(const Step&) override {}
+  void run(const Step&, std::span<const SampleRow>) override {}
   std::span<float> logits(std::int64_t) override { return {&logit_, 1}; }
   RowScore score(std::int64_t) const override { return {}; }
   std::span<const float> hidden(std::int64_t) const override { return {}; }
@@ -100,7 +100,7 @@ class EnginePartsTest : public ::testing::Test {
                bell_,
                clock_,
                nullptr};
-  Intake intake_{{.cache = pool_.cache(),
+  Intake intake_{{.runner = runner_,
                   .scheduler = scheduler_,
                   .requests = requests_,
                   .inbox = inbox_,

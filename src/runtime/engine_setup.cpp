@@ -39,7 +39,7 @@ EngineOptions with_clock(EngineOptions options) {
 SchedulerLimits scheduler_limits(const StepRunner& steps, const EngineOptions& options) {
   return {.rows = steps.limits().rows,
           .sequences = steps.limits().sequences,
-          .pipeline_depth = options.pipeline_depth,
+          .pipeline_depth = steps.steps_ahead(),
           .step_seconds = options.step_seconds,
           .preemptions_max = options.preemptions_max,
           .prefix_cache = options.prefix_cache,

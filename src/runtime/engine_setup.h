@@ -31,7 +31,6 @@ struct EngineOptions {
   PrefixIndexOptions prefix{};
   double step_seconds = 0;           ///< limit on a step with prompt rows: see SchedulerLimits
   std::int32_t preemptions_max = 4;  ///< preemptions before a guarantee: see GuaranteedBlocks
-  std::int32_t pipeline_depth = 1;   ///< steps under way at once; 2 only if the runner supports it
   /// Bytes of a session's keys and values to copy between two steps; at least one block is copied.
   std::int64_t session_bytes = 16 << 20;
   WaitingOptions waiting{};

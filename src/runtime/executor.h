@@ -2,41 +2,34 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/host_rows.h"
 #include "model/forward.h"
 #include "model/model.h"
 #include "runtime/schedule/step.h"
+#include "runtime/step_buffers.h"
 
 namespace ingot {
 
-/// Sizes of the largest step, and the kinds of results that steps have.
-struct ExecutorLimits {
-  std::int32_t rows = 0;
-  std::int32_t out_rows = 0;  ///< limit on rows of logits, scored rows and hidden states together
-  std::int32_t sequences = 0;
-  std::int64_t context = 0;      ///< limit on the tokens of a sequence
-  std::int32_t logits_rows = 0;  ///< limit on the rows of logits
-  std::int64_t ids = 0;          ///< RowScore::top has only ids below this number; 0 = all ids
-  std::int32_t score_top = -1;   ///< number of tokens in RowScore::top; -1 = steps score no rows
-  bool finds_best = false;       ///< whether steps prepare results for `Executor::best`
-};
-
-/// The log-probability of the token after a row, and the likeliest tokens after that row.
-struct RowScore {
-  std::int32_t id = 0;  ///< id of the token after the row
-  float logprob = 0;
-  std::span<const TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
-};
-
 /// Runs steps of one model. Allocates all its buffers in the constructor.
+///
+/// `run` begins a step, `wait` ends the oldest one. Up to Backend::steps_ahead steps are under way.
+/// Results are those of the step waited for last, until the next `run` or `wait`. They lie in the
+/// order of the parts, with one exception: all hidden states with final norm come before those
+/// without final norm.
 class Executor {
  public:
   /// Allocates the buffers for the largest step. Errors: Error{kDoesNotFit}.
   Executor(const Model& model, Backend& backend, KvCache& cache, const ExecutorLimits& limits);
+  /// Drains if steps are under way, because they write to the buffers.
+  ~Executor() {
+    if (done_ < begun_) drain();
+  }
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   /// Returns the bytes that the results of the largest step take.
   static std::int64_t result_bytes(const Spec& spec, const ExecutorLimits& limits);
@@ -46,55 +39,67 @@ class Executor {
   const ExecutorLimits& limits() const { return limits_; }
   const Model& model() const { return model_; }
   KvCache& cache() const { return cache_; }
+  std::int32_t steps_ahead() const { return backend_.steps_ahead(); }
+  /// Returns whether the backend draws tokens.
+  bool draws() const { return backend_.draws(); }
 
-  /// Runs a planned step, whose blocks must be reserved. Does not change sequences. Until the next
-  /// step, `logits(i)`, `score(i)` and `hidden(i)` return results in the order of the parts, with
-  /// one exception: all hidden states with final norm come before those without final norm.
-  void run(const Step& step);
-  /// Runs parts like `run(const Step&)`, but copies no blocks.
+  /// Begins a planned step, whose blocks must be reserved. Does not change sequences. `draws[i]` is
+  /// how the backend draws from row i of logits. It is empty if the backend draws no tokens.
+  ///
+  /// Errors: those of Backend::step. The step has not begun then.
+  void run(const Step& step, std::span<const SampleRow> draws = {});
+  /// Begins parts like a step, but copies no blocks.
   void run(std::span<const StepPart> parts);
-  /// Returns row `i` of logits, [vocabulary size]. The caller may overwrite the row.
-  std::span<float> logits(std::int64_t i);
+  /// Begins parts like a step, and waits for them. Requires that no step is under way. After an
+  /// error, none is either.
+  ///
+  /// Errors: those of `run` and `wait`.
+  void run_now(std::span<const StepPart> parts);
+  /// Waits for the oldest step that was begun. Errors: those of Backend::wait.
+  void wait();
+  /// Waits until no step computes or writes, and drops the steps that were begun.
+  void drain() noexcept;
+  /// Begins the oldest step that `drain` dropped and that did not begin again. Uses the arrays of
+  /// its `run`, because its sequences may have changed. `step`: as in its `run`.
+  ///
+  /// Errors: those of Backend::step.
+  void run_again(const Step& step);
+
+  /// Returns row `i` of logits, [vocabulary size]; empty if the device drew the row's token and no
+  /// log-probabilities are wanted. The caller may overwrite the row.
+  std::span<float> logits(std::int64_t i) const { return results().logits(i); }
+  /// Returns what the device drew for row `i` of logits: a token, kNoToken or kAllExcluded; empty
+  /// if the host draws the token.
+  std::optional<std::int32_t> drawn(std::int64_t i) const { return results().drawn(i); }
   /// Returns the lowest id whose logit is the largest in row `i`; -1 if the row has NaN. Requires
   /// ExecutorLimits::finds_best.
-  std::int32_t best(std::int64_t i) const;
-  RowScore score(std::int64_t i) const;
+  std::int32_t best(std::int64_t i) const { return results().best(i); }
+  RowScore score(std::int64_t i) const { return results().score(i); }
   /// Returns row `i` of hidden states, [hidden size].
-  std::span<const float> hidden(std::int64_t i) const;
+  std::span<const float> hidden(std::int64_t i) const { return results().hidden(i); }
 
  private:
-  void add_parts(std::span<const StepPart> parts);
-  void add_part(const StepPart& part, std::int32_t index);
-  void add_scores(std::span<const StepPart> parts);
-  void add_hidden(std::span<const StepPart> parts, bool final_norm);
-  void forward_batch(const Outputs& outputs);
+  StepBuffers& buffers(std::int64_t step) { return at(buffers_, step % std::ssize(buffers_)); }
+  const StepBuffers& results() const {
+    INGOT_CHECK(done_ > 0, "results of no step");
+    return at(buffers_, (done_ - 1) % std::ssize(buffers_));
+  }
+  void begin(std::span<const StepPart> parts, std::span<const BlockCopy> copies,
+             std::span<const SampleRow> draws);
+  void begin(StepBuffers& buffers, std::span<const BlockCopy> copies);
 
   const Model& model_;
   Backend& backend_;
   KvCache& cache_;
   ExecutorLimits limits_;
   Scratch scratch_;
-  std::int32_t blocks_max_ = 0;
-
-  // The arrays of a Batch, under the names of its members.
-  std::vector<std::int32_t> tokens_, positions_, q_start_, kv_len_, out_rows_;
-  std::vector<View> embeddings_;
-  bool has_embeddings_ = false;
-  std::vector<std::vector<std::int32_t>> slots_, tables_;
-  std::vector<KvBlocks> groups_;
-
-  // Results of the last step. The step's R output rows are in the order: logits, scored rows,
-  // hidden states. Arrays named score_* have entries for rows of logits and for scored rows.
   Buffer logits_memory_;
-  HostRows logits_;                      ///< [logits_rows, vocabulary size]: rows of logits
-  HostRows outputs_rows_;                ///< hidden states, as rows of Scratch::output
-  std::vector<std::int32_t> best_;       ///< [R]: id of the largest logit in each row
-  std::int32_t score_top_ = 0;           ///< score_top of the limits, but at most the number of ids
-  std::int64_t outputs_ = 0;             ///< number of rows of logits in the last step
-  std::int64_t reduced_ = 0;             ///< `outputs_` plus the number of scored rows
-  std::vector<std::int32_t> score_ids_;  ///< [R]: id of the token after each row
-  std::vector<float> score_logprobs_;    ///< [R]: log-probability of the token in `score_ids_`
-  std::vector<TokenScore> score_tops_;   ///< [R, score_top_]: likeliest tokens after each row
+  std::vector<StepBuffers> buffers_;  ///< buffers of step n at index n modulo steps_ahead
+  std::int64_t begun_ = 0;            ///< number of steps begun
+  std::int64_t done_ = 0;             ///< number of steps waited for; later ones are under way
+  std::int64_t dropped_ = 0;          ///< steps [begun_, dropped_) can begin again
+  std::int64_t drawn_before_ = 0;     ///< number of rows from which the last step begun draws
+  std::vector<std::int32_t> drawn_;   ///< what the device drew in the step waited for last
 };
 
 /// Runs the next rows of sequences without a scheduler: reserves the rows' blocks, runs the parts

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "base/text.h"
+#include "model/require_supported.h"
 #include "runtime/request_fields.h"
 #include "text/chat/end_tokens.h"
 
@@ -25,7 +26,10 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
     : pool_(pool),
       options_(options),
       kernels_(find_host_kernels(options.isa)),
-      backend_(make_backend(pool, {.isa = options.isa, .observer = options.observer})),
+      backend_(make_backend(pool, {.device = options.device,
+                                   .numerics = options.numerics,
+                                   .isa = options.isa,
+                                   .observer = options.observer})),
       checkpoint_(Checkpoint::open(options.path, options.bytes)),
       config_(checkpoint_->config()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {
@@ -44,6 +48,13 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   }
   end_tokens_ = choose_end_tokens();
   available_bytes_ = options.memory_limit > 0 ? options.memory_limit : available_memory();
+  if (!backend_->host_memory()) device_bytes_ = backend_->free_memory();
+}
+
+ModelOptions Instance::model_options(const StartOptions& options) const {
+  ModelOptions model = options.model;
+  model.weights = options_.weights;
+  return model;
 }
 
 ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64_t context) const {
@@ -67,20 +78,20 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
   INGOT_CHECK(bound_ != nullptr, "a plan for what is started already");
   const std::int64_t context = options.context > 0 ? options.context : spec_.context;
   const ExecutorLimits limits = executor_limits(options, context);
-  std::int64_t buffers = Executor::result_bytes(spec_, limits);
-  if (options.generates) buffers += Sampler::bytes(pool_.size(), spec_.vocab);
-  ModelOptions model = options.model;
-  model.weights = options_.weights;
+  const std::int64_t sampling = options.generates ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
   return plan_memory(*bound_, *backend_,
-                     {.options = model,
+                     {.options = model_options(options),
                       .kv_type = options_.kv_type,
                       .context = options.context,
                       .sequences = pool_sequences(options),
                       .rows = limits.rows,
                       .out_rows = limits.out_rows,
-                      .output_bytes = options.output_bytes + buffers,
+                      .logits_rows = limits.logits_rows,
+                      .result_bytes = Executor::result_bytes(spec_, limits),
                       .table_bytes = Executor::table_bytes(spec_, limits.sequences),
-                      .available_bytes = available_bytes_});
+                      .output_bytes = options.output_bytes + sampling,
+                      .available_bytes = available_bytes_,
+                      .device_bytes = device_bytes_});
 }
 
 std::int32_t Instance::fitting_pool(const StartOptions& options) const {
@@ -96,11 +107,11 @@ ModelFingerprint Instance::fingerprint() const {
 }
 
 void Instance::start(const StartOptions& options, Progress progress) {
+  ModelOptions model = model_options(options);
+  require_supported(*bound_, model, options_.kv_type, *backend_, name());
   const MemoryPlan plan = this->plan(options);
   require_fit(plan, name());
-  ModelOptions model = options.model;
   model.context = plan.context;
-  model.weights = options_.weights;
   model.pool = &pool_;
   model.pack_cache = options_.pack_cache;
   model_ = load_model(*checkpoint_, *bound_, *backend_, model, progress);

@@ -27,11 +27,13 @@ namespace ingot {
 struct InstanceOptions {
   std::string path;
   std::span<const std::byte> bytes{};  ///< content of a GGUF file named `path`; empty: opens `path`
+  std::string device = "auto";         ///< where ops compute: see BackendOptions
+  std::string numerics = "auto";       ///< order in which ops compute: see BackendOptions
   std::string isa = "auto";            ///< instruction set: see find_host_kernels
   KvType kv_type = KvType::kF16;
   std::optional<Format> weights{};      ///< format to round dense matrices to: see ModelOptions
   std::string pack_cache{};             ///< folder of the pack cache; empty: no cache
-  std::int64_t memory_limit = 0;        ///< limit on the bytes in use; 0 = the available memory
+  std::int64_t memory_limit = 0;        ///< limit on host memory in bytes; 0 = what is available
   LinearObserver* observer = nullptr;   ///< gets each linear's input; must outlive the instance
   bool profile = false;                 ///< whether to time the ops of steps
   std::vector<std::int32_t> end_ids{};  ///< replaces the model's end tokens; empty: keeps them
@@ -61,14 +63,14 @@ class Instance {
  public:
   /// Opens the file, reads its tokenizer and binds its tensors. `pool` must outlive this object.
   ///
-  /// Errors: Error{kModel} if the file is wrong; Error{kInvalid} if the instruction set is unknown
-  /// or this machine does not support it, or if an end token is not in the vocabulary.
+  /// Errors: Error{kModel} if the file is wrong; Error{kInvalid} if the device, its numerics or the
+  /// instruction set are not offered, or if an end token is not in the vocabulary.
   Instance(ThreadPool& pool, const InstanceOptions& options);
 
-  /// Checks the memory plan, packs the weights and allocates the KV pool. The file is not needed
-  /// afterwards.
+  /// Checks that the device computes the model, checks the memory plan, packs the weights and
+  /// allocates the KV pool. The file is not needed afterwards.
   ///
-  /// Errors: those of `require_fit` and `load_model`.
+  /// Errors: those of `require_supported`, `require_fit` and `load_model`.
   void start(const StartOptions& options, Progress progress);
 
   /// Plans the memory of a `start` with these options. Call it only before `start`.
@@ -111,11 +113,13 @@ class Instance {
 
  private:
   std::vector<EndToken> choose_end_tokens() const;
+  ModelOptions model_options(const StartOptions& options) const;
   ExecutorLimits executor_limits(const StartOptions& options, std::int64_t context) const;
 
   ThreadPool& pool_;
   InstanceOptions options_;
   std::int64_t available_bytes_ = 0;  ///< available memory, queried once so that all plans agree
+  std::int64_t device_bytes_ = 0;     ///< free bytes of a device's own memory, also queried once
   const HostKernels& kernels_;        ///< kernels for sampling
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<ProfiledBackend> profiled_;

@@ -8,6 +8,7 @@
 #include "runtime/inbox.h"
 #include "runtime/running_request.h"
 #include "runtime/schedule/scheduler.h"
+#include "runtime/step_runner.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace ingot {
@@ -17,7 +18,7 @@ class Intake {
  public:
   /// The objects that receive requests and reports of refusals. All must outlive the intake.
   struct Targets {
-    KvCache& cache;
+    StepRunner& runner;
     Scheduler& scheduler;
     RunningRequests& requests;
     Inbox& inbox;

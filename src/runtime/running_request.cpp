@@ -198,6 +198,12 @@ SampleRow RunningRequest::row(std::span<float> logits) const {
           .index = static_cast<std::uint64_t>(request_.continued + generated_)};
 }
 
+SampleRow RunningRequest::row_ahead() const {
+  SampleRow ahead = row({});
+  ahead.index += static_cast<std::uint64_t>(sequence_.pending - 1);
+  return ahead;
+}
+
 std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   if (ended()) return -1;
   count_draw(now);

@@ -14,6 +14,7 @@
 #include "runtime/observe/step_trace.h"
 #include "runtime/request.h"
 #include "runtime/sampling/digest.h"
+#include "runtime/sampling/draw_rows.h"
 #include "runtime/sampling/repeats.h"
 #include "runtime/sampling/sampler.h"
 #include "runtime/sampling/shared_sampling.h"
@@ -67,7 +68,13 @@ class RunningRequest {
   void add_to_digest(std::span<const float> logits);
   /// Returns the number of likeliest tokens to report with each drawn token.
   std::size_t best_tokens() const { return to_size(std::max(0, request_.sampling.logprobs)); }
+  /// Returns how to draw the next token from `logits`.
   SampleRow row(std::span<float> logits) const;
+  /// Returns how to draw the last token that a planned step will draw: its index counts the tokens
+  /// that steps under way draw before it. Requires `can_draw_ahead`.
+  SampleRow row_ahead() const;
+  /// Returns whether the next tokens can be drawn before the earlier ones are known to the host.
+  bool can_draw_ahead() const { return !digest_ && can_draw_on_device(row({})); }
   /// Delivers a drawn token to the reader. Returns the token to append to the sequence, or -1 if
   /// the request ended.
   std::int32_t accept_token(Drawn&& drawn, double now);

@@ -27,11 +27,26 @@ RunningRequest* request_of(const StepPart& part) {
 }  // namespace
 
 StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences)
-    : runner_(runner), reporter_(reporter), drawn_(to_size(sequences)) {
+    : runner_(runner),
+      reporter_(reporter),
+      runner_draws_(runner.draws()),
+      drawn_(to_size(sequences)) {
   outputs_.reserve(drawn_.size());
   sampled_.reserve(drawn_.size());
   rows_.reserve(drawn_.size());
+  draws_.reserve(drawn_.size());
   tokens_.reserve(drawn_.size());
+}
+
+std::span<const SampleRow> StepResults::draws(const Step& step) {
+  draws_.clear();
+  if (!runner_draws_) return draws_;
+  for (const StepPart& part : step.parts) {
+    if (part.outputs == 0) continue;
+    const Sequence& s = *part.sequence;
+    draws_.push_back(s.draws_ahead ? s.request->row_ahead() : SampleRow{});
+  }
+  return draws_;
 }
 
 void StepResults::sample(const Step& step) {
@@ -48,7 +63,9 @@ void StepResults::sample(const Step& step) {
       if (request->ended()) request = nullptr;
     }
     if (request != nullptr) {
-      rows_.push_back(request->row(runner_.logits(std::ssize(outputs_))));
+      const std::int64_t row = std::ssize(outputs_);
+      rows_.push_back(request->row(runner_.logits(row)));
+      if (runner_draws_) rows_.back().given = runner_.drawn(row);
       sampled_.push_back(request);
     }
     outputs_.push_back(request);

@@ -18,7 +18,10 @@ class StepResults {
   /// `sequences`: limit on a step's parts. `runner` and `reporter` must outlive this object.
   StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences);
 
-  /// Draws a token from each row of logits, in the thread pool.
+  /// Returns how the runner draws from each row of logits of a planned step: see StepRunner::run.
+  /// The span is valid until the next call.
+  std::span<const SampleRow> draws(const Step& step);
+  /// Takes the token that the runner drew from each row of logits, or draws one in the thread pool.
   void sample(const Step& step);
   /// Gives the results to their requests. Returns a token for each row of logits, to append to the
   /// row's sequence; -1 if the request ends. The span is valid until the next call.
@@ -30,9 +33,11 @@ class StepResults {
 
   StepRunner& runner_;
   EngineReporter& reporter_;
+  bool runner_draws_;
   std::vector<RunningRequest*> outputs_;  ///< request of each row of logits; null: request ended
   std::vector<RunningRequest*> sampled_;  ///< `outputs_` without nulls, in the order of `rows_`
   std::vector<SampleRow> rows_;
+  std::vector<SampleRow> draws_;  ///< result of `draws`
   std::vector<Drawn> drawn_;
   std::vector<std::int32_t> tokens_;  ///< result of `deliver`
 };

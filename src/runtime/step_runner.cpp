@@ -47,11 +47,8 @@ void ModelSteps::warm_up() {
   sequence.tokens.assign(to_size(rows), 0);
   if (!sequence.blocks.reserve(rows)) return;
   const auto count = static_cast<std::int32_t>(rows);
-  run({.parts = {{.sequence = &sequence, .rows = count, .outputs = 1}},
-       .copies = {},
-       .rows = count,
-       .outputs = 1,
-       .sequences = 1});
+  const StepPart part{.sequence = &sequence, .rows = count, .outputs = 1};
+  executor_.run_now({&part, 1});
   const SamplingParams greedy;
   const SampleRow row{.logits = logits(0), .params = &greedy};
   Drawn drawn;

@@ -67,6 +67,7 @@ class Bench(ingot.CliTest):
         for name in PEAKS:
             self.assertGreater(found["peaks"][name], 0)
         settings = found["settings"]
+        self.assertEqual((settings["device"], settings["numerics"]), ("cpu", "canon-1"))
         self.assertEqual(
             {k: settings[k] for k in ("model", "threads", "kv_type", "ctx", "prefill", "decode",
                                       "depth", "batch", "reps", "shared_prefix")},
@@ -249,6 +250,7 @@ class Bench(ingot.CliTest):
                      (self.model, "--decode", ",".join(["1"] * 65)),
                      (self.model, "--decode", ",".join(["1"] * 64), "--depth",
                       ",".join(["0"] * 32)),
+                     ("--peaks", "--device", "cpu"), ("--peaks", "--numerics", "canon"),
                      ("--peaks", "--cpu-isa", "sse"), ("--peaks", "--threads", "0"),
                      ("--peaks", "--memory-limit", "x"), ("--peaks", "--log-level", "x")):
             with self.subTest(args=args):

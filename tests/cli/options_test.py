@@ -34,7 +34,8 @@ class Options(ingot.CliTest):
                     continue
                 with self.subTest(option=option, value=value):
                     self.refused(commands[0], f"{option}={value}")
-        for option in ("--kv-type", "--cpu-isa", "--log-level", "--memory-limit"):
+        for option in ("--kv-type", "--device", "--numerics", "--cpu-isa", "--log-level",
+                       "--memory-limit"):
             for value in HOSTILE:
                 with self.subTest(option=option, value=value):
                     self.refused("inspect", f"{option}={value}")
@@ -50,7 +51,8 @@ class Options(ingot.CliTest):
 
     def test_every_command_takes_the_common_options(self):
         for command in COMMANDS:
-            for option in ("--ctx=0", "--threads=0", "--kv-type=f64", "--cpu-isa=sse",
+            for option in ("--ctx=0", "--threads=0", "--kv-type=f64", "--device=gpu",
+                           "--numerics=exact", "--cpu-isa=sse",
                            "--log-level=loud", "--memory-limit=1T", "--memory-limit=-1"):
                 with self.subTest(command=command, option=option):
                     self.refused(command, option)
@@ -62,6 +64,17 @@ class Options(ingot.CliTest):
             line = self.refused(command, "--cpu-isa", "neon")
             self.assertIn("--cpu-isa neon", line)
             self.assertIn("scalar", line)
+            line = self.refused(command, "--device", "cuda:0")
+            self.assertIn("--device cuda:0 is not offered", line)
+            self.assertIn("auto, cpu", line)
+            line = self.refused(command, "--numerics", "fast")
+            self.assertIn("--numerics fast is not offered on device cpu", line)
+
+    def test_devices_and_numerics_of_every_machine(self):
+        reference = self.generate()["digest"]
+        for more in (("--device", "auto"), ("--device", "cpu", "--numerics", "canon"),
+                     ("--numerics", "auto")):
+            self.assertEqual(self.generate(None, *more)["digest"], reference)
 
     def test_threads(self):
         for value in ("0", "-1", "100000", "2147483648", "4294967297", "auto ", "AUTO"):
@@ -273,8 +286,8 @@ class Options(ingot.CliTest):
                                   "--shared-prefix --profile --profile-layers --json "
                                   "--markdown")):
             help_text = run(command, "--help").out.decode()
-            for option in (options + " --threads --cpu-isa --ctx --kv-type --log-level "
-                           "--memory-limit --check-tensors").split():
+            for option in (options + " --threads --device --numerics --cpu-isa --ctx --kv-type "
+                           "--log-level --memory-limit --check-tensors").split():
                 self.assertIn(option, help_text)
 
     def test_help_ends_with_an_example_of_its_own_command(self):

@@ -73,13 +73,14 @@ class PackCache(ingot.CliTest):
 
         def change(data):
             key_bytes, count = struct.unpack_from("<QQ", data, 8)
-            table = 32 + key_bytes
+            table = len(data) - 8 - 24 * count
             for i in range(count):
                 at, size, _ = struct.unpack_from("<QQQ", data, table + 24 * i)
                 data[at:at + 32] = struct.pack("<e", 0.5) * 16
                 struct.pack_into("<Q", data, table + 24 * i + 16,
                                  checksum(bytes(data[at:at + size])))
-            struct.pack_into("<Q", data, 24, checksum(bytes(data[32:table + 24 * count])))
+            covered = data[24:24 + key_bytes] + data[table:-8]
+            struct.pack_into("<Q", data, len(data) - 8, checksum(bytes(covered)))
             return data
 
         self.damage(change)
@@ -89,7 +90,14 @@ class PackCache(ingot.CliTest):
 
     def test_damage_is_said_and_mended(self):
         self.cached()
-        changes = [lambda d: d[:-1], lambda d: d[:100], lambda d: bytearray(),
+
+        def change_weight(data):
+            """Flips a bit of the last weight, which ends where the table begins."""
+            count, = struct.unpack_from("<Q", data, 16)
+            data[len(data) - 8 - 24 * count - 1] ^= 1
+            return data
+
+        changes = [change_weight, lambda d: d[:-1], lambda d: d[:100], lambda d: bytearray(),
                    lambda d: d[:-9] + bytes([d[-9] ^ 1]) + d[-8:],
                    lambda d: b"X" + d[1:], lambda d: d + b"\0"]
         for i, change in enumerate(changes):

@@ -81,7 +81,8 @@ class ServeInproc(ingot.CliTest):
                               "--shared-prefix", "5", "--kv-type", "f32", "--threads", "1",
                               "--sequences", "2", "--step-rows", "16", "--temperature", "0.5",
                               "--cpu-isa", "scalar", "--queue", "9", "--check", "2")["settings"]
-        expected = {"model": self.model, "threads": 1, "cpu_isa": "scalar", "kv_type": "f32",
+        expected = {"model": self.model, "threads": 1, "cpu_isa": "scalar", "device": "cpu",
+                    "numerics": "canon-1", "kv_type": "f32",
                     "ctx": CONTEXT, "sequences": 2, "step_rows": 16, "requests": 6, "trace": None,
                     "rate": "1000", "burstiness": 0.5, "input_len": "8:20", "output_len": "3:9",
                     "shared_prefix": 5, "concurrency": None, "seed": 7, "temperature": 0.5,

@@ -16,14 +16,21 @@ class FaultySteps final : public StepRunner {
 
   KvCache& cache() override { return steps_.cache(); }
   const ExecutorLimits& limits() const override { return steps_.limits(); }
-  void run(const Step& step) override {
+  std::int32_t steps_ahead() const override { return steps_.steps_ahead(); }
+  bool draws() const override { return steps_.draws(); }
+  void run(const Step& step, std::span<const SampleRow> draws) override {
     const int call = calls_++;
-    // After the work: what a step that fails has written must not show.
-    steps_.run(step);
-    if (std::count(failures_.begin(), failures_.end(), call) > 0) {
-      throw Error(ErrorCode::kInternal, "the device is lost");
-    }
+    const bool fails = std::count(failures_.begin(), failures_.end(), call) > 0;
+    // After the work, if that is all that is under way: what it has written must not show.
+    if (!fails || steps_.steps_ahead() == 1) steps_.run(step, draws);
+    if (!fails) return;
+    if (steps_.steps_ahead() == 1) steps_.wait(step);
+    throw Error(ErrorCode::kInternal, "the device is lost");
   }
+  void wait(const Step& step) override { steps_.wait(step); }
+  void drain() noexcept override { steps_.drain(); }
+  void run_again(const Step& step) override { steps_.run_again(step); }
+  std::optional<std::int32_t> drawn(std::int64_t i) const override { return steps_.drawn(i); }
   std::span<float> logits(std::int64_t i) override { return steps_.logits(i); }
   RowScore score(std::int64_t i) const override { return steps_.score(i); }
   std::span<const float> hidden(std::int64_t i) const override { return steps_.hidden(i); }

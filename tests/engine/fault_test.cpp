@@ -1,5 +1,6 @@
 // Engine: devices that fail late or never answer, and requests that come in meanwhile.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <future>
 #include <initializer_list>
@@ -33,19 +34,21 @@ std::vector<std::int32_t> expected_ids(std::uint64_t seed, std::uint64_t tokens)
   return ids;
 }
 
-/// Engines that plan as many steps ahead as the parameter says.
-class EngineFaults : public testing::TestWithParam<int> {
+/// Engines on devices with as many steps under way as the parameter says, which draw or not.
+class EngineFaults : public testing::TestWithParam<std::pair<int, bool>> {
  protected:
   /// On a device whose calls of `wait` with these numbers fail.
-  void make_engine(std::initializer_list<int> late, EngineOptions options = {}) {
-    auto device =
-        std::make_unique<FakeDevice>(FakeDevice::Hook{}, [calls = std::vector(late)](int n) {
+  void make_engine(std::initializer_list<int> late, const EngineOptions& options = {}) {
+    const auto [steps, draws] = GetParam();
+    auto device = std::make_unique<FakeDevice>(
+        FakeDevice::Hook{},
+        [calls = std::vector(late)](int n) {
           if (std::count(calls.begin(), calls.end(), n) > 0) {
             throw Error(ErrorCode::kInternal, cat("wait ", n, " failed"));
           }
-        });
+        },
+        steps, draws);
     device_ = device.get();
-    options.pipeline_depth = GetParam();
     engine_ = engine_on(std::move(device), options);
   }
 
@@ -53,7 +56,9 @@ class EngineFaults : public testing::TestWithParam<int> {
   std::unique_ptr<Engine> engine_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Depths, EngineFaults, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(Depths, EngineFaults,
+                         testing::Values(std::pair(1, false), std::pair(1, true),
+                                         std::pair(2, false), std::pair(2, true)));
 
 TEST_P(EngineFaults, AStepThatFailsLateIsRunAgainAndChangesNothing) {
   make_engine({0, 4, 9});
@@ -66,6 +71,21 @@ TEST_P(EngineFaults, AStepThatFailsLateIsRunAgainAndChangesNothing) {
   EXPECT_FALSE(engine_->has_failed());
   EXPECT_EQ(device_->drains(), 3);
   EXPECT_GE(device_->again(), 3) << "with it those that went on with its tokens";
+}
+
+/// The second request needs the tokens before, the third one needs the logits.
+TEST_P(EngineFaults, OnlyTokensThatTheDeviceDrawsAreContinuedBeforeTheyAreThere) {
+  make_engine({6});
+  std::array requests{seeded_request(3, 20), seeded_request(8, 20), seeded_request(9, 20)};
+  requests[1].sampling.presence_penalty = 1;
+  requests[2].digest = true;
+  std::vector<Stream> streams;
+  for (Request& request : requests) streams.push_back(*engine_->submit(std::move(request)));
+  while (engine_->step()) continue;
+  EXPECT_EQ(read_ids(streams[0]), expected_ids(3, 20));
+  EXPECT_EQ(read_ids(streams[1]), expected_ids(8, 20));
+  EXPECT_EQ(read_ids(streams[2]), expected_ids(9, 20));
+  EXPECT_EQ(device_->continued(), GetParam() == std::pair(2, true) ? 19 : 0);
 }
 
 /// A long step hides no request: a request that comes while it runs waits.
@@ -125,7 +145,8 @@ TEST_P(EngineFaults, AStopWaitsForWhatIsUnderWay) {
   for (int i = 0; i < 5; ++i) engine_->step();
   engine_->stop();
   EXPECT_EQ(engine_->scheduler().under_way(), 0);
-  EXPECT_EQ(device_->drains(), GetParam() - 1) << "nothing is under way between steps at depth 1";
+  EXPECT_EQ(device_->drains(), GetParam().first - 1)
+      << "nothing is under way between steps at depth 1";
   read_ids(stream);
   EXPECT_EQ(stream.outcome().finish, FinishReason::kCancelled);
 }

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <sstream>
 
@@ -30,24 +32,47 @@ double standard_deviation(const std::vector<float>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-/// A model from a file, ready for prompts of up to `longest` tokens.
+/// A schedule of one sequence in at least three steps, if it has three rows.
+std::vector<std::vector<Chunk>> in_thirds(std::int32_t rows) {
+  const std::int32_t size = std::max(1, rows / 3);
+  std::vector<std::vector<Chunk>> schedule;
+  for (std::int32_t first = 0; first < rows; first += size) {
+    schedule.push_back({{.sequence = 0, .rows = std::min(size, rows - first)}});
+  }
+  return schedule;
+}
+
+/// A model from a file, ready for prompts of up to `longest` tokens. With INGOT_TEST_LATE it runs
+/// on a LateBackend, and with a prompt in several steps, so that two are under way. Else it runs on
+/// the backend that `isa` names.
 class Golden {
  public:
-  Golden(const fs::path& path, std::int64_t longest, std::string isa = "auto")
-      : pool_(2),
-        instance_(pool_, {.path = path.string(), .isa = std::move(isa), .kv_type = KvType::kF32}) {
+  Golden(const fs::path& path, std::int64_t longest, std::string isa = "auto") : pool_(2) {
     const auto rows = static_cast<std::int32_t>(longest);
+    if (late_steps() > 0) {
+      checkpoint_ = Checkpoint::open(path.string());
+      late_ = std::make_unique<ModelRunner>(*checkpoint_, RunnerOptions{.kv_type = KvType::kF32,
+                                                                        .context = longest,
+                                                                        .rows = rows,
+                                                                        .sequences = 1,
+                                                                        .pool = &pool_});
+      return;
+    }
+    instance_.emplace(
+        pool_,
+        InstanceOptions{.path = path.string(), .isa = std::move(isa), .kv_type = KvType::kF32});
     StartOptions start;
     start.context = longest;
     start.rows = start.out_rows = start.logits_rows = rows;
-    instance_.start(start, [](std::uint64_t, std::uint64_t) {});
+    instance_->start(start, [](std::uint64_t, std::uint64_t) {});
   }
 
   /// Every position's output, [T, columns].
   std::vector<float> run(const std::vector<std::int32_t>& ids, Output output) {
-    const bool logits = output == Output::kLogits;
     const auto count = static_cast<std::int32_t>(ids.size());
-    Executor& executor = instance_.executor();
+    if (late_ != nullptr) return late_->run({ids}, in_thirds(count), output)[0];
+    const bool logits = output == Output::kLogits;
+    Executor& executor = instance_->executor();
     Sequence sequence(executor.cache());
     sequence.tokens = ids;
     StepPart part{.sequence = &sequence,
@@ -66,7 +91,9 @@ class Golden {
 
  private:
   ThreadPool pool_;
-  Instance instance_;
+  std::optional<Instance> instance_;
+  std::unique_ptr<Checkpoint> checkpoint_;
+  std::unique_ptr<ModelRunner> late_;
 };
 
 /// The largest distance; infinite when anything is NaN.

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backend/cpu/cpu_backend.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "model/forward.h"
+#include "model/require_supported.h"
 #include "quant/formats.h"
+#include "support/planned_device.h"
 #include "support/random_model.h"
 
 namespace ingot::testing_support {
@@ -45,7 +49,7 @@ TEST_F(MemoryPlanTest, WeightsAreWhatLoadingAllocates) {
       const MemoryPlan plan = plan_memory(bound, backend_, {.options = options, .context = 32});
       const auto model =
           load_model(*checkpoint, bound, backend_, options, [](std::uint64_t, std::uint64_t) {});
-      EXPECT_EQ(plan.weights_bytes, loaded_bytes(*model));
+      EXPECT_EQ(plan.host.weights_bytes, loaded_bytes(*model));
     }
   }
 }
@@ -71,11 +75,11 @@ TEST_F(MemoryPlanTest, AMatrixThatIsRoundedIsThereTwice) {
   for (const BoundLayer& l : bound.layers) {
     for (const BoundWeight* w : {&l.qkv, &l.attn_out, &l.gate_up, &l.down}) count(*w);
   }
-  EXPECT_EQ(plan.rounding_bytes, largest);
-  EXPECT_EQ(plan_memory(bound, backend_, {.options = {}, .context = 1}).rounding_bytes, 0);
+  EXPECT_EQ(plan.host.loading_bytes, largest);
+  EXPECT_EQ(plan_memory(bound, backend_, {.options = {}, .context = 1}).host.loading_bytes, 0);
 
-  ASSERT_GT(plan.rounding_bytes, plan.kv_bytes + plan.scratch_bytes);
-  request.available_bytes = plan.weights_bytes + plan.rounding_bytes;
+  ASSERT_GT(plan.host.loading_bytes, plan.host.kv_bytes + plan.host.scratch_bytes);
+  request.available_bytes = plan.host.weights_bytes + plan.host.loading_bytes;
   EXPECT_TRUE(plan_memory(bound, backend_, request).fits);
   --request.available_bytes;
   const MemoryPlan less = plan_memory(bound, backend_, request);
@@ -100,8 +104,8 @@ TEST_F(MemoryPlanTest, PartOfTheLayersNeedsPartOfTheMemory) {
   const MemoryPlan all = plan({});
   const MemoryPlan first = plan({.last_layer = 1, .head = false});
   const MemoryPlan second = plan({.first_layer = 1, .embedding = false});
-  EXPECT_EQ(first.weights_bytes + second.weights_bytes, all.weights_bytes);
-  EXPECT_EQ(first.kv_bytes + second.kv_bytes, all.kv_bytes);
+  EXPECT_EQ(first.host.weights_bytes + second.host.weights_bytes, all.host.weights_bytes);
+  EXPECT_EQ(first.host.kv_bytes + second.host.kv_bytes, all.host.kv_bytes);
 }
 
 TEST_F(MemoryPlanTest, KvIsTwoValuesPerLayerHeadAndElement) {
@@ -113,7 +117,7 @@ TEST_F(MemoryPlanTest, KvIsTwoValuesPerLayerHeadAndElement) {
         plan_memory(bound, backend_, {.options = {}, .kv_type = type, .context = 32});
     const Config& c = m.config;
     EXPECT_EQ(plan.kv_bytes_per_token, 2 * c.layers * c.kv_heads * c.head_dim * bytes);
-    EXPECT_EQ(plan.kv_bytes, 32 * plan.kv_bytes_per_token);
+    EXPECT_EQ(plan.host.kv_bytes, 32 * plan.kv_bytes_per_token);
   }
 }
 
@@ -124,7 +128,7 @@ TEST_F(MemoryPlanTest, MaxContextIsTheLargestThatFits) {
     const BoundModel bound = bind_model(*checkpoint);
     PlanRequest request{.options = {}, .context = 16, .rows = 8};
     const MemoryPlan small = plan_memory(bound, backend_, request);
-    request.available_bytes = small.total_bytes() + 40 * small.kv_bytes_per_token;
+    request.available_bytes = small.host.total_bytes() + 40 * small.kv_bytes_per_token;
     request.context = plan_memory(bound, backend_, request).max_context;
     EXPECT_GT(request.context, 16);
     EXPECT_TRUE(plan_memory(bound, backend_, request).fits);
@@ -139,13 +143,13 @@ TEST_F(MemoryPlanTest, WhatDoesNotFitIsRefusedWithNumbersAndFlag) {
   const BoundModel bound = bind_model(*checkpoint);
   PlanRequest request{.options = {}, .context = 256};
   const MemoryPlan roomy = plan_memory(bound, backend_, request);
-  request.available_bytes = roomy.total_bytes() - 1;
+  request.available_bytes = roomy.host.total_bytes() - 1;
   try {
     require_fit(plan_memory(bound, backend_, request), "m.gguf");
     FAIL() << "accepted";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::kDoesNotFit);
-    EXPECT_NE(e.message().find(cat(roomy.total_bytes())), std::string::npos) << e.message();
+    EXPECT_NE(e.message().find(cat(roomy.host.total_bytes())), std::string::npos) << e.message();
     EXPECT_NE(e.message().find("`context`"), std::string::npos) << e.message();
   }
   request.available_bytes = 1000;
@@ -165,7 +169,7 @@ TEST_F(MemoryPlanTest, MaxContextGoesBeyondTheModelsWhereMoreIsAskedFor) {
   EXPECT_EQ(plan_memory(bound, backend_, request).max_context, own);
   request.context = own + 1000;
   EXPECT_EQ(plan_memory(bound, backend_, request).max_context, own + 1000);
-  request.available_bytes = plan_memory(bound, backend_, request).total_bytes() - 1;
+  request.available_bytes = plan_memory(bound, backend_, request).host.total_bytes() - 1;
   const std::int64_t fitting = plan_memory(bound, backend_, request).max_context;
   EXPECT_GT(fitting, own);
   EXPECT_LT(fitting, own + 1000);
@@ -178,9 +182,9 @@ TEST_F(MemoryPlanTest, BlockTablesCountAtTheContextThatIsTried) {
   const MemoryPlan ten = plan_memory(bound, backend_, request);
   request.context = kBlockTokens;
   const MemoryPlan one = plan_memory(bound, backend_, request);
-  EXPECT_GE(ten.scratch_bytes - one.scratch_bytes, 9 << 20);
+  EXPECT_GE(ten.host.scratch_bytes - one.host.scratch_bytes, 9 << 20);
   request.context = 10 * kBlockTokens;
-  request.available_bytes = one.total_bytes();
+  request.available_bytes = one.host.total_bytes();
   EXPECT_EQ(plan_memory(bound, backend_, request).max_context, kBlockTokens);
 }
 
@@ -210,7 +214,7 @@ TEST_F(MemoryPlanTest, OnlyWhatHelpsIsSaid) {
   const BoundModel bound = bind_model(*checkpoint);
   const auto message = [&](PlanRequest request) {
     const MemoryPlan plan = plan_memory(bound, backend_, request);
-    request.available_bytes = plan.total_bytes() - 1;
+    request.available_bytes = plan.host.total_bytes() - 1;
     try {
       require_fit(plan_memory(bound, backend_, request), "m.gguf");
     } catch (const Error& e) {
@@ -233,14 +237,177 @@ TEST_F(MemoryPlanTest, OnlyWhatHelpsIsSaid) {
   EXPECT_TRUE(says(rows, "fewer rows") && !says(rows, "quantisation")) << rows;
 }
 
+TEST_F(MemoryPlanTest, ASmallerQuantisationMakesRoundingSmaller) {
+  MemoryPlan plan;
+  plan.host = {
+      .weights_bytes = 10, .scratch_bytes = 20, .loading_bytes = 30, .available_bytes = 39};
+  try {
+    require_fit(plan, "m.gguf");
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.message(),
+              "m.gguf: needs 40 bytes (weights 10, a matrix while it is rounded 30), 39 are "
+              "available; free memory, raise `memory_limit` or use a smaller quantisation");
+  }
+}
+
 TEST_F(MemoryPlanTest, NothingOverflowsForTheLargestContext) {
   const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
   checkpoint->config().context = kContextMax;
   const BoundModel bound = bind_model(*checkpoint);
   const MemoryPlan plan =
       plan_memory(bound, backend_, {.options = {}, .sequences = 65536, .available_bytes = 1 << 30});
-  EXPECT_GT(plan.kv_bytes, std::int64_t{1} << 40);
+  EXPECT_GT(plan.host.kv_bytes, std::int64_t{1} << 40);
   EXPECT_FALSE(plan.fits);
+}
+
+/// A model for a device with its own memory, whose sizes are those of the CPU.
+class DevicePlanTest : public MemoryPlanTest {
+ protected:
+  static constexpr std::int64_t kMuch = std::int64_t{1} << 40;
+
+  DevicePlanTest() {
+    request_.available_bytes = kMuch;
+    request_.device_bytes = kMuch;
+  }
+  MemoryPlan plan() const { return plan_memory(bound_, device_, request_); }
+  std::string refusal() const {
+    try {
+      require_fit(plan(), "m.gguf");
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kDoesNotFit);
+      return e.message();
+    }
+    return "";
+  }
+
+  std::unique_ptr<EditableCheckpoint> checkpoint_ =
+      make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
+  BoundModel bound_ = bind_model(*checkpoint_);
+  PlannedDevice device_{backend_};
+  PlanRequest request_{.options = {},
+                       .context = 64,
+                       .sequences = 2,
+                       .rows = 8,
+                       .out_rows = 3,
+                       .logits_rows = 2,
+                       .result_bytes = 1000,
+                       .table_bytes = 24,
+                       .output_bytes = 500};
+};
+
+TEST_F(DevicePlanTest, EachMemoryHasItsOwnPurposes) {
+  const MemoryPlan two = plan();
+  const MemoryPlan one = plan_memory(bound_, backend_, request_);
+  EXPECT_TRUE(two.fits);
+  EXPECT_EQ(one.device.total_bytes(), 0);
+  EXPECT_EQ(two.device.available_bytes, kMuch - kDeviceReserveBytes);
+  EXPECT_EQ(two.host.available_bytes, kMuch);
+  EXPECT_EQ(two.device.weights_bytes, one.host.weights_bytes);
+  EXPECT_EQ(two.device.kv_bytes, one.host.kv_bytes);
+  EXPECT_EQ(two.device.loading_bytes, 0);
+  EXPECT_EQ(two.host.weights_bytes + two.host.kv_bytes, 0);
+  // Two steps ahead: results, hidden states and block tables (4 blocks) exist twice.
+  EXPECT_EQ(two.host.scratch_bytes, 500 + 2 * (1000 + 3 * bound_.spec.hidden * 4 + 4 * 24));
+  // The device has rows of logits, and lacks results and block tables.
+  EXPECT_EQ(two.device.scratch_bytes,
+            one.host.scratch_bytes - 1500 - 4 * 24 + 2 * bound_.spec.vocab * 4);
+  std::int64_t largest = 0;
+  for (const BoundLayer& l : bound_.layers) {
+    for (const BoundWeight* w : {&l.qkv, &l.attn_out, &l.gate_up, &l.down}) {
+      largest = std::max(largest, backend_.prepared_bytes(w->views(), false));
+    }
+  }
+  largest = std::max(largest, backend_.prepared_bytes(bound_.embedding.views(), false));
+  if (bound_.head) largest = std::max(largest, backend_.prepared_bytes(bound_.head.views(), false));
+  EXPECT_EQ(two.host.loading_bytes, largest);
+}
+
+TEST_F(DevicePlanTest, AFullDeviceIsNamed) {
+  const std::int64_t needed = plan().device.total_bytes();
+  request_.device_bytes = needed + kDeviceReserveBytes;
+  EXPECT_TRUE(plan().fits);
+  --request_.device_bytes;
+  EXPECT_EQ(plan().max_sequences, 1);
+  const std::string text = refusal();
+  EXPECT_TRUE(text.starts_with(cat("m.gguf: device planned: needs ", needed, " bytes (weights ")))
+      << text;
+  EXPECT_NE(text.find(cat(needed - 1, " are available; 1 of the 2 sequences")), std::string::npos)
+      << text;
+  for (const std::int64_t free : {1, 0}) {  // less than the reserve
+    request_.device_bytes = free;
+    EXPECT_EQ(plan().device.available_bytes, 0);
+    EXPECT_FALSE(plan().fits);
+    EXPECT_NE(refusal().find("0 are available; free memory or "), std::string::npos) << refusal();
+  }
+}
+
+TEST_F(DevicePlanTest, AFullHostIsNotTheDevice) {
+  request_.table_bytes = 0;  // so that no context helps
+  const std::int64_t needed = plan().host.total_bytes();
+  request_.available_bytes = needed;
+  EXPECT_TRUE(plan().fits);
+  --request_.available_bytes;
+  const std::string text = refusal();
+  EXPECT_TRUE(text.starts_with(cat("m.gguf: needs ", needed, " bytes ("))) << text;
+  EXPECT_EQ(text.find("weights"), std::string::npos) << text;
+  EXPECT_NE(text.find("raise `memory_limit`"), std::string::npos) << text;
+  EXPECT_EQ(plan().max_context, 0);
+  EXPECT_EQ(plan().max_sequences, 0);
+}
+
+TEST_F(DevicePlanTest, EitherMemoryLimitsTheContext) {
+  request_.sequences = 1;
+  request_.table_bytes = 1 << 20;
+  const MemoryPlan four_blocks = plan();
+  request_.context = 160;
+  const MemoryPlan ten_blocks = plan();
+  request_.available_bytes = four_blocks.host.total_bytes();
+  EXPECT_EQ(plan().max_context, 64);
+  request_.available_bytes = kMuch;
+  request_.device_bytes = ten_blocks.device.total_bytes() + kDeviceReserveBytes;
+  EXPECT_EQ(plan().max_context, 160);
+}
+
+TEST_F(DevicePlanTest, AModelIsRefusedByWhatTheDeviceDoesNotCompute) {
+  EXPECT_NO_THROW(require_supported(bound_, {}, KvType::kF16, device_, "m.gguf"));
+  std::vector<Format> formats;
+  device_.refuse([&](const ModelOps& model) {
+    formats.assign(model.formats.begin(), model.formats.end());
+    EXPECT_EQ(std::ssize(model.attention), bound_.spec.layers);
+    EXPECT_EQ(model.attention[0].head_dim, bound_.spec.head_dim);
+    EXPECT_EQ(model.attention[0].scale, bound_.spec.attention_scale);
+    return model.kv_type == KvType::kInt8 ? "8-bit keys" : "";
+  });
+  EXPECT_NO_THROW(require_supported(bound_, {}, KvType::kF16, device_, "m.gguf"));
+  EXPECT_EQ(std::count(formats.begin(), formats.end(), Q4_0::kFormat), 1);
+  try {
+    require_supported(bound_, {}, KvType::kInt8, device_, "m.gguf");
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalid);
+    EXPECT_EQ(e.message(),
+              "m.gguf: device planned does not compute 8-bit keys; start with `--device cpu`");
+  }
+}
+
+TEST_F(DevicePlanTest, OnlyWhatIsLoadedCanBeRefused) {
+  const auto checkpoint = make_checkpoint(random_models(BF16::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  std::size_t layers = 0;
+  std::int64_t unrounded = 0;
+  device_.refuse([&](const ModelOps& model) {
+    layers = model.attention.size();
+    unrounded = std::count(model.formats.begin(), model.formats.end(), BF16::kFormat);
+    return "";
+  });
+  require_supported(bound, {.last_layer = 1}, KvType::kF16, device_, "m.gguf");
+  EXPECT_EQ(layers, 1u);
+  EXPECT_EQ(unrounded, 1);
+  require_supported(bound, {.first_layer = 1, .weights = Q8_0::kFormat}, KvType::kF16, device_,
+                    "m.gguf");
+  EXPECT_EQ(std::ssize(bound.layers), std::int64_t(layers) + 1);
+  EXPECT_EQ(unrounded, 0);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace ingot::sim {
 
 Arrivals::Arrivals(const Settings& settings, Random& random)
-    : settings_(settings), random_(random) {
+    : settings_(settings), random_(random), sampling_(Random(random).next() ^ 4) {
   for (std::size_t i = 0; i < 3; ++i) {
     auto& stem = stems_.emplace_back();
     for (std::int64_t left = pool_tokens(); left > 0; --left) {
@@ -112,6 +112,42 @@ void Arrivals::draw_stops(Request& r) {
   while (std::ssize(r.stop.back()) < length) r.stop.back() += text_of(random_.below(kVocab));
 }
 
+/// Sets a field for which the host has to draw the tokens or to see their logits.
+void Arrivals::draw_host(Request& r) {
+  SamplingParams& p = r.sampling;
+  switch (sampling_.below(10)) {
+    case 0:
+      r.digest = true;
+      return;
+    case 1:
+      p.bad_words = {"ab"};
+      return;
+    case 2:
+      p.repetition_penalty = 1.5f;
+      return;
+    case 3:
+      p.presence_penalty = 1;
+      return;
+    case 4:
+      p.frequency_penalty = 1;
+      return;
+    case 5:
+      p.dry_multiplier = 1;
+      return;
+    case 6:
+      p.mirostat = 2;
+      return;
+    case 7:
+      p.top_n_sigma = 1;
+      return;
+    case 8:
+      p.typical_p = 0.5f;
+      return;
+    default:
+      p.xtc_probability = 0.5f;
+  }
+}
+
 Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   Request r;
   if (random_.chance(settings_.embeddings)) {
@@ -133,6 +169,8 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
     r.sampling.min_tokens = 0;
   }
   if (random_.chance(settings_.stops)) draw_stops(r);
+  r.sampling.seed = sampling_.next();
+  if (sampling_.chance(settings_.host)) draw_host(r);
   return r;
 }
 

@@ -20,6 +20,17 @@ std::int32_t stop_at_end(std::string_view text, std::span<const std::string> sto
   return at == stops.end() ? -1 : static_cast<std::int32_t>(at - stops.begin());
 }
 
+/// Whether a request's draws depend on its earlier tokens or on filters that a device lacks, or the
+/// host hashes the logits.
+bool needs_host(const Request& r) {
+  const SamplingParams& p = r.sampling;
+  const bool has_history = p.repetition_penalty != 1 || p.presence_penalty != 0 ||
+                           p.frequency_penalty != 0 || p.dry_multiplier > 0 || p.mirostat != 0 ||
+                           !p.bad_words.empty();
+  const bool has_filters = p.top_n_sigma > 0 || p.typical_p < 1 || p.xtc_probability > 0;
+  return has_history || has_filters || r.digest;
+}
+
 }  // namespace
 
 std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context) {
@@ -27,6 +38,8 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
   Job& job = c->job;
   job.prefix = {.domain = r.domain, .adapter = r.adapter, .tenant = r.tenant};
   job.choice = choice;
+  job.seed = r.sampling.seed;
+  job.needs_host = needs_host(r);
   job.min_tokens = r.sampling.min_tokens;
   job.ends = r.sampling.end_ids;
   if (!r.ignore_eos) job.ends.push_back(kEndOfText);

@@ -10,11 +10,11 @@
 
 namespace ingot::sim {
 
-FakeModel::FakeModel(KvCache& cache, const ExecutorLimits& limits, const ModelFaults& faults,
+FakeModel::FakeModel(KvCache& cache, const ExecutorLimits& limits, const ModelSettings& settings,
                      Random& random, Trace& trace, double& clock)
     : cache_(cache),
       limits_(limits),
-      faults_(faults),
+      settings_(settings),
       random_(random),
       trace_(trace),
       clock_(clock) {
@@ -90,22 +90,48 @@ void FakeModel::fail_late(const Step& step) {
   throw Error(ErrorCode::kInternal, "a step failed late");
 }
 
+/// Checks that the engine's step still has the parts with which it was begun. The part of a removed
+/// sequence stays, without the sequence.
+void FakeModel::check_unchanged(const Step& step) const {
+  const Batch& b = batches_[static_cast<std::size_t>(step.number % kKept)];
+  SIM_EXPECT("I21", b.number == step.number && step.parts.size() == b.parts.size(), "step ",
+             step.number, " has ", step.parts.size(), " parts and took the place of step ",
+             b.number, " with ", b.parts.size());
+  for (std::size_t i = 0; i < b.parts.size(); ++i) {
+    const StepPart &part = step.parts[i], &begun = b.parts[i].plan;
+    const bool is_own = part.sequence == nullptr || part.sequence == begun.sequence;
+    SIM_EXPECT("I21",
+               is_own && part.first == begun.first && part.rows == begun.rows &&
+                   part.outputs == begun.outputs && part.previous == begun.previous &&
+                   part.scores == begun.scores && part.hidden == begun.hidden,
+               "part ", i, " of step ", step.number, " changed while the step was under way");
+  }
+}
+
 void FakeModel::wait(const Step& step) {
-  SIM_EXPECT("I13", batch(step.number).number == step.number && batch(step.number).under_way,
-             "step ", step.number, " is not under way");
+  is_readable_ = false;
+  for (const Batch& b : batches_) {
+    SIM_EXPECT("I21", !b.under_way || b.number >= step.number, "step ", step.number,
+               " is waited for before step ", b.number);
+  }
+  SIM_EXPECT("I21", batch(step.number).under_way, "step ", step.number, " is not under way");
+  check_unchanged(step);
   if (broken_) throw Error(ErrorCode::kInternal, "the device is lost");
-  if (fails_again_ || (!failed_late_ && random_.chance(faults_.late))) fail_late(step);
+  if (fails_again_ || (!failed_late_ && random_.chance(settings_.late))) fail_late(step);
   failed_late_ = false;
   compute_until(step.number);
-  const double seconds = faults_.step_seconds + faults_.row_seconds * batch(step.number).row_count;
-  clock_ += seconds * (random_.chance(faults_.slow) ? 100 : 0.9 + 0.2 * random_.unit());
-  if (faults_.lazy && random_.below(2) == 0) compute_until(step.number + 1);
+  const double seconds =
+      settings_.step_seconds + settings_.row_seconds * batch(step.number).row_count;
+  clock_ += seconds * (random_.chance(settings_.slow) ? 100 : 0.9 + 0.2 * random_.unit());
+  if (settings_.lazy && random_.below(2) == 0) compute_until(step.number + 1);
   current_ = step.number;
   batch(current_).under_way = false;
+  is_readable_ = true;
 }
 
 /// Ends the steps under way: a device completes them or abandons them.
 void FakeModel::drain() noexcept {
+  is_readable_ = false;
   if (random_.below(2) == 0) compute_until(newest_);
   for (Batch& b : batches_) {
     b.under_way = false;
@@ -118,10 +144,11 @@ void FakeModel::run_again(const Step& step) {
   Batch& b = batch(step.number);
   SIM_EXPECT("I4", b.number == step.number && !b.under_way, "step ", step.number,
              " begins again while it is under way");
+  check_unchanged(step);
   b.under_way = true;
   b.done = false;
   rows_run_ += b.row_count;
-  if (!faults_.lazy) compute_until(step.number);
+  if (!settings_.lazy) compute_until(step.number);
 }
 
 void FakeModel::compute_until(std::int64_t number) {
@@ -228,7 +255,7 @@ std::uint64_t FakeModel::compute_row(Batch& b, const Part& part, std::int64_t ro
 }
 
 void FakeModel::leave(Batch& b, const Part& part, std::int64_t row, std::uint64_t key) {
-  const bool is_nan = row < part.job->rows_valid && random_.chance(faults_.not_finite);
+  const bool is_nan = row < part.job->rows_valid && random_.chance(settings_.not_finite);
   if (is_nan) part.job->rows_valid = row + 1;
   b.drawn.push_back(is_nan ? -1 : part.job->draw(row, key));
   b.drawn_for.push_back(part.job);

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/step_runner.h"
@@ -15,8 +17,10 @@ namespace ingot::sim {
 /// The value of slots in free blocks and of slots that were not written.
 inline constexpr std::uint64_t kPoison = 0xdeaddeaddeaddeadu;
 
-/// Chances of faults in a model, and the time of its steps.
-struct ModelFaults {
+/// How a model computes: ahead of the engine or not, in which time, and with which faults.
+struct ModelSettings {
+  std::int32_t steps_ahead = 1;              ///< limit on the steps under way
+  bool draws = false;                        ///< the model draws tokens, which next steps continue
   double transient = 0;                      ///< a step fails once
   double not_finite = 0;                     ///< a row of logits holds NaN
   double late = 0;                           ///< a step fails when it is waited for
@@ -30,8 +34,8 @@ struct ModelFaults {
 class FakeModel final : public StepRunner {
  public:
   /// Steps advance `clock`.
-  FakeModel(KvCache& cache, const ExecutorLimits& limits, const ModelFaults& faults, Random& random,
-            Trace& trace, double& clock);
+  FakeModel(KvCache& cache, const ExecutorLimits& limits, const ModelSettings& settings,
+            Random& random, Trace& trace, double& clock);
 
   /// Adds a job, which must outlive the sequence with its number.
   void know(Job& job);
@@ -42,7 +46,7 @@ class FakeModel final : public StepRunner {
   void break_down();
   bool is_broken() const { return broken_; }
   /// Stops all faults.
-  void stop_faults() { faults_.transient = faults_.not_finite = faults_.late = 0; }
+  void stop_faults() { settings_.transient = settings_.not_finite = settings_.late = 0; }
   /// Poisons blocks that became free since the last call. No step under way may use them.
   void poison();
   std::int64_t rows_run() const { return rows_run_; }
@@ -53,18 +57,22 @@ class FakeModel final : public StepRunner {
   std::int64_t losses() const { return losses_; }
   KvCache& cache() override { return cache_; }
   const ExecutorLimits& limits() const override { return limits_; }
-  void run(const Step& step) override;
+  std::int32_t steps_ahead() const override { return settings_.steps_ahead; }
+  bool draws() const override { return settings_.draws; }
+  void run(const Step& step, std::span<const SampleRow> draws) override;
   void wait(const Step& step) override;
   void drain() noexcept override;
   void run_again(const Step& step) override;
   std::span<float> logits(std::int64_t i) override;
+  std::optional<std::int32_t> drawn(std::int64_t i) const override;
   RowScore score(std::int64_t i) const override;
   std::span<const float> hidden(std::int64_t i) const override;
   void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
               FunctionRef<void(std::int64_t row)> before) override;
 
-  /// The token of output `i` of the last awaited step; -1 for NaN.
-  std::int32_t drawn(std::int64_t i) const { return results().drawn[static_cast<std::size_t>(i)]; }
+  /// The token of output `i` of the last awaited step, whether `drawn` gives it or `sample`; -1 for
+  /// NaN.
+  std::int32_t token(std::int64_t i) const { return results().drawn[static_cast<std::size_t>(i)]; }
 
  private:
   /// A part of a step as a device gets it: a copy without references to the host's data.
@@ -91,6 +99,7 @@ class FakeModel final : public StepRunner {
     std::vector<BlockCopy> copies;
     std::vector<std::int32_t> symbols, slots, blocks;
     std::vector<Table> tables;
+    std::vector<std::uint8_t> is_given;  ///< by output: whether `drawn` gives its token
     // Results.
     std::vector<std::int32_t> drawn;
     std::vector<Job*> drawn_for;
@@ -100,17 +109,20 @@ class FakeModel final : public StepRunner {
     std::vector<float> hidden;
   };
   Batch& batch(std::int64_t number) { return batches_[static_cast<std::size_t>(number % kKept)]; }
-  const Batch& results() const { return batches_[static_cast<std::size_t>(current_ % kKept)]; }
+  const Batch& results() const;
   std::uint64_t* slot(std::int32_t g, std::int64_t slot) const {
     return reinterpret_cast<std::uint64_t*>(cache_.pages(g).data()) + slot;
   }
   [[noreturn]] void fail_late(const Step& step);
   void leave_undone();
   void check_in_use(const Batch& b) const;
+  void check_unchanged(const Step& step) const;
   void check_step(const Step& step);
   void check_part(const StepPart& part);
+  void check_draws(const Step& step, std::span<const SampleRow> draws) const;
+  std::int64_t pending(const Job& job) const;
   void claim(const Sequence& s, std::int32_t g, std::int64_t first, std::int64_t last);
-  void take(Batch& b, const Step& step);
+  void take(Batch& b, const Step& step, std::span<const SampleRow> draws);
   void take_part(Batch& b, const StepPart& plan);
   void poison_unwritten(const StepPart& plan, std::int32_t g);
   void compute_until(std::int64_t number);
@@ -124,7 +136,7 @@ class FakeModel final : public StepRunner {
 
   KvCache& cache_;
   ExecutorLimits limits_;
-  ModelFaults faults_;
+  ModelSettings settings_;
   Random& random_;
   Trace& trace_;
   double& clock_;
@@ -136,6 +148,7 @@ class FakeModel final : public StepRunner {
   std::vector<Job*> jobs_;      ///< by id
   std::array<Batch, kKept> batches_;
   std::int64_t current_ = 0;                         ///< number of the step whose results are read
+  bool is_readable_ = false;                         ///< no other step began since its `wait`
   std::int64_t newest_ = 0;                          ///< number of the newest step
   std::vector<std::vector<std::uint8_t>> was_free_;  ///< by group and block
   std::vector<std::vector<std::int64_t>> written_;   ///< by group and block: last writing step

@@ -10,12 +10,14 @@
 namespace ingot::sim {
 
 /// Runs a step. One that fails does half of its work first.
-void FakeModel::run(const Step& step) {
+void FakeModel::run(const Step& step, std::span<const SampleRow> draws) {
+  is_readable_ = false;
   if (broken_) throw Error(ErrorCode::kInternal, "the device is lost");
   check_step(step);
+  check_draws(step, draws);
   Batch& b = batch(step.number);
-  take(b, step);
-  if (!failed_once_ && random_.chance(faults_.transient)) {
+  take(b, step, draws);
+  if (!failed_once_ && random_.chance(settings_.transient)) {
     failed_once_ = true;
     ++transients_;
     compute_until(step.number - 1);
@@ -29,7 +31,7 @@ void FakeModel::run(const Step& step) {
   }
   failed_once_ = false;
   b.under_way = true;
-  if (!faults_.lazy) compute_until(step.number);
+  if (!settings_.lazy) compute_until(step.number);
 }
 
 void FakeModel::check_step(const Step& step) {
@@ -45,6 +47,9 @@ void FakeModel::check_step(const Step& step) {
   SIM_EXPECT("I9", rows == step.rows && rows <= limits_.rows, rows, " rows of ", step.rows,
              ", possible are ", limits_.rows);
   SIM_EXPECT("I9", std::ssize(step.parts) <= limits_.sequences, step.parts.size(), " sequences");
+  const auto others =
+      std::count_if(batches_.begin(), batches_.end(), [](const Batch& b) { return b.under_way; });
+  SIM_EXPECT("I9", others < settings_.steps_ahead, others, " steps are under way");
   rows_run_ += rows;
   copies_ += std::ssize(step.copies);
   trace_.add("step #: # rows, # parts, # copies", step.number, rows, std::ssize(step.parts),
@@ -62,6 +67,10 @@ void FakeModel::check_part(const StepPart& part) {
              " computes rows up to ", part.first + part.rows);
   Job* const job = find(s.id);
   SIM_EXPECT("I13", job != nullptr && job->prefix == s.prefix, "request ", s.id, " is not its own");
+  SIM_EXPECT("I13", !s.draws_ahead || (draws() && !job->needs_host), "request ", s.id,
+             " draws ahead");
+  SIM_EXPECT("I13", part.previous < 0 || s.draws_ahead, "request ", s.id,
+             " goes on with a token that the host draws");
   if (job->admission != part.admission) {
     job->admission = part.admission;
     job->hit = part.first > 0;
@@ -71,6 +80,40 @@ void FakeModel::check_part(const StepPart& part) {
   }
   trace_.add("  request #: rows from #, #; goes on with #", static_cast<std::int64_t>(s.id),
              part.first, part.rows, part.previous);
+}
+
+/// Checks that each row of logits is drawn as its request says, with the index of its token, or is
+/// left to the host.
+void FakeModel::check_draws(const Step& step, std::span<const SampleRow> draws) const {
+  const std::int32_t wanted = this->draws() ? step.outputs : 0;
+  SIM_EXPECT("I13", std::ssize(draws) == wanted, draws.size(), " draws for ", wanted, " rows");
+  auto row = draws.begin();
+  for (const StepPart& part : step.parts) {
+    if (part.outputs == 0 || row == draws.end()) continue;
+    const SampleRow& draw = *row++;
+    const Sequence& s = *part.sequence;
+    SIM_EXPECT("I13", (draw.params != nullptr) == s.draws_ahead, "request ", s.id,
+               " is drawn by both or by none");
+    if (draw.params == nullptr) continue;
+    const Job& job = *find(s.id);
+    const std::int64_t index = job.drawn + pending(job);
+    SIM_EXPECT("I13", static_cast<std::int64_t>(draw.index) == index, "request ", s.id,
+               " draws token ", draw.index, " ahead, expected ", index);
+    // Only an engine's sequences have parameters of their own.
+    const bool is_own = draw.params->choice == job.choice && draw.params->seed == job.seed;
+    SIM_EXPECT("I13", s.request == nullptr || is_own, "request ", s.id, " is choice ",
+               draw.params->choice, " with seed ", draw.params->seed);
+  }
+}
+
+/// The number of tokens that steps under way draw for a job.
+std::int64_t FakeModel::pending(const Job& job) const {
+  std::int64_t tokens = 0;
+  for (const Batch& b : batches_) {
+    if (!b.under_way) continue;
+    for (const Part& part : b.parts) tokens += part.job == &job ? part.plan.outputs : 0;
+  }
+  return tokens;
 }
 
 /// Claims the blocks of keys [first, last) for writing: no other sequence may hold or write them,
@@ -90,7 +133,7 @@ void FakeModel::claim(const Sequence& s, std::int32_t g, std::int64_t first, std
   }
 }
 
-void FakeModel::take(Batch& b, const Step& step) {
+void FakeModel::take(Batch& b, const Step& step, std::span<const SampleRow> draws) {
   SIM_EXPECT("I9", !b.under_way, "step ", b.number, " was never waited for");
   b.number = newest_ = step.number;
   b.row_count = step.rows;
@@ -99,6 +142,8 @@ void FakeModel::take(Batch& b, const Step& step) {
   b.parts.clear();
   for (auto* numbers : {&b.symbols, &b.slots, &b.blocks}) numbers->clear();
   b.tables.clear();
+  b.is_given.clear();
+  for (const SampleRow& draw : draws) b.is_given.push_back(draw.params != nullptr ? 1 : 0);
   for (const StepPart& part : step.parts) take_part(b, part);
 }
 
@@ -140,10 +185,20 @@ void FakeModel::poison_unwritten(const StepPart& plan, std::int32_t g) {
   }
 }
 
+const FakeModel::Batch& FakeModel::results() const {
+  SIM_EXPECT("I21", is_readable_, "results are read of a step that was not waited for");
+  return batches_[static_cast<std::size_t>(current_ % kKept)];
+}
+
 std::span<float> FakeModel::logits(std::int64_t i) {
-  Batch& b = batch(current_);
-  SIM_EXPECT("I13", i < std::ssize(b.logits), "row ", i, " of ", b.logits.size());
-  return std::span(b.logits).subspan(static_cast<std::size_t>(i), 1);
+  SIM_EXPECT("I13", i < std::ssize(results().logits), "row ", i, " of ", results().logits.size());
+  return std::span(batch(current_).logits).subspan(static_cast<std::size_t>(i), 1);
+}
+
+std::optional<std::int32_t> FakeModel::drawn(std::int64_t i) const {
+  const std::vector<std::uint8_t>& is_given = results().is_given;
+  if (i >= std::ssize(is_given) || is_given[static_cast<std::size_t>(i)] == 0) return std::nullopt;
+  return token(i);
 }
 
 RowScore FakeModel::score(std::int64_t i) const {
@@ -165,8 +220,11 @@ void FakeModel::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
     Job& job = *b.drawn_for[output];
     SIM_EXPECT("I13", static_cast<std::int64_t>(rows[i].index) == job.drawn, "request ", job.id,
                " draws token ", rows[i].index, ", expected ", job.drawn);
-    SIM_EXPECT("I13", rows[i].params->choice == job.choice, "request ", job.id, " is choice ",
-               rows[i].params->choice);
+    SIM_EXPECT("I13", rows[i].params->choice == job.choice && rows[i].params->seed == job.seed,
+               "request ", job.id, " is choice ", rows[i].params->choice, " with seed ",
+               rows[i].params->seed);
+    SIM_EXPECT("I13", rows[i].given == this->drawn(static_cast<std::int64_t>(output)), "request ",
+               job.id, " gets another token than the model drew");
     ++job.drawn;
     job.is_nan = job.is_nan || b.drawn[output] < 0;
     drawn[i].id = b.drawn[output];

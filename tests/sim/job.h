@@ -20,6 +20,8 @@ struct Job {
   std::uint64_t id = 0;
   PrefixKey prefix;
   std::uint32_t choice = 0;         ///< other choices draw other tokens from equal rows
+  std::uint64_t seed = 0;           ///< the request's seed, which changes no token here
+  bool needs_host = false;          ///< its draws need the host, which knows its earlier tokens
   std::int64_t min_tokens = 0;      ///< tokens before which no end is drawn
   std::vector<std::int32_t> ends;   ///< ids that end the text
   std::int64_t embedding_rows = 0;  ///< rows of the prompt that are embeddings

@@ -15,15 +15,15 @@ constexpr std::int64_t kSharedMax = 4000;
 constexpr std::int32_t kTruncationsMax = 6;
 constexpr std::int64_t kEndTicksMax = 50000;
 
-ModelFaults without_errors(ModelFaults faults) {
-  faults.transient = faults.not_finite = faults.late = 0;
-  return faults;
+ModelSettings without_errors(ModelSettings settings) {
+  settings.transient = settings.not_finite = settings.late = 0;
+  return settings;
 }
 
 SchedulerLimits limits_of(const Settings& s) {
   return {.rows = s.limits.rows,
           .sequences = s.limits.sequences,
-          .pipeline_depth = s.engine.pipeline_depth,
+          .pipeline_depth = s.model.steps_ahead,
           .step_seconds = s.engine.step_seconds,
           .preemptions_max = s.engine.preemptions_max,
           .prefix_cache = s.engine.prefix_cache,
@@ -91,6 +91,8 @@ void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant, std::int64_t ro
   s.terms = {.tenant = tenant.value_or(static_cast<std::uint64_t>(random_.below(2))),
              .arrival = now_};
   s.prefix.tenant = s.terms.tenant;
+  r->job.needs_host = Random(Random(random_).next() ^ 4).chance(settings_.host);
+  s.draws_ahead = model_.draws() && !r->job.needs_host;
   model_.know(r->job);
   trace_.add("sequence #: # rows of #", static_cast<std::int64_t>(s.id), length, r->end);
   scheduler_.add(s);
@@ -160,18 +162,33 @@ void SchedulerWorld::tick() {
 }
 
 void SchedulerWorld::turn() {
-  const std::int32_t depth = settings_.engine.pipeline_depth;
+  const std::int32_t depth = settings_.model.steps_ahead;
   bool planned = false;
   if (scheduler_.under_way() < depth) {
     shares_.begin_plan();
     const Step& step = scheduler_.plan();
     shares_.end_plan(step);
     planned = !step.parts.empty();
-    if (planned) model_.run(step);
+    if (planned) model_.run(step, draws(step));
   }
   if (scheduler_.under_way() == depth || (!planned && scheduler_.under_way() > 0)) {
     commit(scheduler_.step_under_way(0));
   }
+}
+
+/// How the model draws from each row of logits.
+std::span<const SampleRow> SchedulerWorld::draws(const Step& step) {
+  draws_.clear();
+  if (!model_.draws()) return draws_;
+  for (const StepPart& part : step.parts) {
+    if (part.outputs == 0) continue;
+    const Sequence& s = *part.sequence;
+    SampleRow& row = draws_.emplace_back();
+    if (!s.draws_ahead) continue;
+    row.params = &params_;
+    row.index = static_cast<std::uint64_t>(model_.find(s.id)->drawn + s.pending - 1);
+  }
+  return draws_;
 }
 
 void SchedulerWorld::commit(const Step& step) {
@@ -183,7 +200,7 @@ void SchedulerWorld::commit(const Step& step) {
       fairness_->serve(part.sequence->terms.tenant, part.rows);
     }
     if (part.outputs == 0) continue;
-    const std::int32_t id = model_.drawn(std::ssize(drawn_));
+    const std::int32_t id = model_.token(std::ssize(drawn_));
     Job* job = part.sequence == nullptr ? nullptr : model_.find(part.sequence->id);
     drawn_.push_back(id);
     if (job == nullptr) continue;
@@ -191,6 +208,7 @@ void SchedulerWorld::commit(const Step& step) {
     SIM_EXPECT("I13", job->length() == part.first + part.rows, "sequence ", job->id, " has ",
                job->length(), " rows and draws from row ", part.first + part.rows - 1);
     job->append(id);
+    ++job->drawn;
     ++tally_.totals.tokens;
   }
   scheduler_.commit(drawn_, now_ - begun);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/schedule/scheduler.h"
@@ -42,6 +43,7 @@ class SchedulerWorld {
   void truncate(Runner& r);
   void guess(Runner& r);
   void turn();
+  std::span<const SampleRow> draws(const Step& step);
   void commit(const Step& step);
   void remove_ended();
   void look();
@@ -64,6 +66,8 @@ class SchedulerWorld {
   std::vector<std::unique_ptr<Runner>> gone_;  ///< steps under way may still have their jobs
   std::vector<std::int32_t> stem_;             ///< the beginning of prompts
   std::vector<std::int32_t> drawn_;
+  const SamplingParams params_{};  ///< parameters of all draws
+  std::vector<SampleRow> draws_;
   std::uint64_t last_id_ = 0;
 };
 

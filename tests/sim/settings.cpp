@@ -47,11 +47,11 @@ void draw_engine(Settings& s, Random& random) {
               .hash_bits = random.below(3) == 0 ? one_of(random, {1, 4, 8}) : 128};
   e.step_seconds = random.below(3) == 0 ? random.unit() * 0.1 : 0;
   e.preemptions_max = one_of(random, {0, 1, 2, 4, 4, 8});
-  e.pipeline_depth = random.between(1, 2);
+  s.model.steps_ahead = random.between(1, 2);
   e.waiting.policy = random.below(2) == 0 ? Policy::kArrival : Policy::kPriority;
   e.waiting.ageing = random.unit() * 10;
   if (random.below(2) == 0) e.waiting.weights = {{1, 0.5}, {2, 3.0}};
-  s.model.lazy = e.pipeline_depth == 2 && random.below(2) == 0;
+  s.model.lazy = s.model.steps_ahead == 2 && random.below(2) == 0;
   s.sleeps = random.below(2) == 0;
 }
 
@@ -105,6 +105,14 @@ void draw_stops(Settings& s, Random random) {
   s.stops = std::max(0.0, random.unit() * 1.5 - 1);
 }
 
+/// Draws which tokens the model draws, from a separate stream, so that other settings do not
+/// change.
+void draw_draws(Settings& s, Random random) {
+  random = Random(random.next() ^ 3);
+  s.model.draws = s.model.steps_ahead == 2 && random.below(4) != 0;
+  s.host = maybe(random, 0.6);
+}
+
 /// Draws a large machine from a separate stream, so that other seeds do not change. Long prompts
 /// and many short ones share its steps. Only a few seeds have it, because its ticks take long.
 void draw_crowd(Settings& s, Random random) {
@@ -145,6 +153,7 @@ Settings draw_settings(Random& random, std::int64_t ticks) {
   draw_requests(s, random);
   if (world == 1) draw_backlog(s, random);
   draw_stops(s, random);
+  draw_draws(s, random);
   if (world == 0) draw_crowd(s, random);
   return s;
 }

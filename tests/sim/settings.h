@@ -32,7 +32,7 @@ struct Settings {
   std::int32_t window_blocks = 0;
   ExecutorLimits limits;
   EngineOptions engine;
-  ModelFaults model;
+  ModelSettings model;
   bool sleeps = false;  ///< the engine's thread sleeps when nothing was computed, until it is woken
 
   // Events of a tick.
@@ -48,7 +48,7 @@ struct Settings {
   // Properties of requests.
   double shared = 0, domains = 0, adapters = 0, tenants = 0, priorities = 0, choices = 0;
   double large = 0, exact = 0, one_token = 0, end_first = 0, min_tokens = 0;
-  double scores = 0, hidden = 0, embeddings = 0, deadline = 0, uncached = 0, stops = 0;
+  double scores = 0, hidden = 0, embeddings = 0, deadline = 0, uncached = 0, stops = 0, host = 0;
   std::int32_t tokens_max = 0;
   std::int32_t letters = 0;  ///< different ids in random prompts
 };

@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SIM = os.environ.get("INGOT_SIM", "ingot-sim")
 SEEDS = int(os.environ.get("MUTANT_SEEDS", "10000"))
 # 16 waits for grammars.
-MUTANTS = [n for n in range(1, 24) if n != 16]
+MUTANTS = [n for n in range(1, 27) if n != 16]
 
 
 def simulate(*options):
@@ -35,7 +35,7 @@ class Seeds(unittest.TestCase):
 
     def test_usage(self):
         for options in (["--seeds", "5"], ["--seeds", "5..4"], ["--ticks", "0"], ["--mutant", "3"],
-                        ["--mutant", "M24"], ["--seeds", "1..2", "--trace"], ["--what"]):
+                        ["--mutant", "M27"], ["--seeds", "1..2", "--trace"], ["--what"]):
             done = subprocess.run([SIM, *options], capture_output=True, check=False)
             self.assertEqual(done.returncode, 64, options)
 

@@ -24,7 +24,7 @@ std::uint64_t simulate(std::uint64_t seed, std::int64_t ticks, bool prints, Tall
   Trace trace(prints);
   const Settings settings = draw_settings(random, ticks);
   trace.add("# blocks of keys, # with a window of #; # steps under way", settings.blocks,
-            settings.window_blocks, settings.window, settings.engine.pipeline_depth);
+            settings.window_blocks, settings.window, settings.model.steps_ahead);
   trace.add("# rows a step, # sequences, hashes of # bits, # preemptions", settings.limits.rows,
             settings.limits.sequences, settings.engine.prefix.hash_bits,
             settings.engine.preemptions_max);

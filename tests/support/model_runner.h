@@ -2,16 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/late_backend_test_util.h"
 #include "backend/profiled_backend.h"
 #include "load/checkpoint.h"
 #include "model/memory_plan.h"
 #include "runtime/executor.h"
 
 namespace ingot::testing_support {
+
+/// Returns the value of the environment variable INGOT_TEST_LATE; 0 if it is not set. With it,
+/// whole test programs run on a LateBackend.
+std::int32_t late_steps();
+
+/// Makes a LateOptions::draw that draws as Sampler does. Rows of all its calls have equal sizes.
+std::function<std::int32_t(const LateDraw&)> late_draw();
 
 /// How a model runs. No option may change a bit of the results.
 struct RunnerOptions {
@@ -26,7 +35,12 @@ struct RunnerOptions {
   std::int32_t pool_sequences = 0;  ///< whole sequences that the cache holds; 0: `sequences`
   std::int32_t score_top = -1;      ///< for Executor::run
   bool profile = false;             ///< run steps on a ProfiledBackend
-  bool guarded = false;             ///< run on a GuardedBackend
+  /// 0: run on the CPU. 1 or 2: run on a LateBackend that has this many steps under way.
+  std::int32_t late = late_steps();
+  /// Whether the LateBackend draws tokens: by `late_options.draw`, or if that is empty,
+  /// late_draw().
+  bool late_draws = true;
+  LateOptions late_options{};  ///< other options of the LateBackend
 };
 
 /// Rows of one sequence in a step.
@@ -61,13 +75,19 @@ class ModelRunner {
 
  private:
   std::int64_t columns(Output output) const;
-  /// Runs parts whose rows all give results, which are written to `rows`.
-  void step(std::vector<StepPart> parts, Output output, std::vector<float>& rows);
+  /// Runs steps whose rows all give results. Keeps as many steps under way as the backend allows.
+  /// Returns each step's rows.
+  std::vector<std::vector<float>> run_steps(std::vector<std::vector<StepPart>> steps,
+                                            Output output);
+  /// Begins a step, and counts its rows as computed. Returns false if the pool has too few blocks.
+  bool begin(std::span<StepPart> parts, Output output);
+  /// Waits for the oldest step under way. Returns its rows.
+  std::vector<float> end(std::span<const StepPart> parts, Output output);
 
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
   CpuBackend backend_;
-  std::unique_ptr<Backend> guarded_;
+  std::unique_ptr<Backend> late_;
   std::unique_ptr<ProfiledBackend> profiled_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<KvCache> cache_;

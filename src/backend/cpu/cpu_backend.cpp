@@ -127,7 +127,7 @@ Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> b
   return w;
 }
 
-Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> bias) {
+Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> bias, Use) {
   Weight w = outline(parts, bias);
   w.storage = weights_.allocate(segment_bytes(w.segments));
   place_segments(w, w.storage.data());
@@ -151,7 +151,7 @@ Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> b
 }
 
 Weight CpuBackend::adopt(std::span<const View> parts, std::span<const float> bias,
-                         std::span<const std::byte> packed) {
+                         std::span<const std::byte> packed, Use) {
   Weight w = outline(parts, bias);
   INGOT_CHECK(std::ssize(packed) == segment_bytes(w.segments), packed.size(), " packed bytes for ",
               w.rows, " x ", w.cols);
@@ -318,7 +318,8 @@ void CpuBackend::activate(View in, Act act, bool gated, View out, Next next) {
   quantise_rows(out, activate_part);
 }
 
-void CpuBackend::gather(View x, std::span<const std::int32_t> rows, View out) {
+void CpuBackend::gather(View x, const Batch& batch, View out) {
+  const std::span<const std::int32_t> rows = batch.out_rows;
   INGOT_CHECK(std::ssize(rows) == out.rows, rows.size(), " rows into ", out.rows);
   overwrites(out);
   for (std::int64_t i = 0; i < out.rows; ++i) {

@@ -32,10 +32,10 @@ class CpuBackend final : public Backend {
   void observe(LinearObserver* observer) { observer_ = observer; }
 
   Buffer allocate(std::int64_t bytes) override { return allocate_host(bytes); }
-  Weight prepare(std::span<const View> parts, std::span<const float> bias) override;
+  Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) override;
   std::uint32_t packed_layout() const override { return kPanelLayout; }
   Weight adopt(std::span<const View> parts, std::span<const float> bias,
-               std::span<const std::byte> packed) override;
+               std::span<const std::byte> packed, Use use) override;
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override;
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override;
   void kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) override;
@@ -57,7 +57,7 @@ class CpuBackend final : public Backend {
                  Next next) override;
   void activate(View in, Act act, bool gated, View out, Next next) override;
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
-  void gather(View x, std::span<const std::int32_t> rows, View out) override;
+  void gather(View x, const Batch& batch, View out) override;
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
 
  private:

@@ -257,7 +257,7 @@ void reduce_row(const Row& x, std::int64_t r, const LogitsReduce& reduce) {
 
 Buffer ReferenceBackend::allocate(std::int64_t bytes) { return allocate_host(bytes); }
 
-Weight ReferenceBackend::prepare(std::span<const View> parts, std::span<const float> bias) {
+Weight ReferenceBackend::prepare(std::span<const View> parts, std::span<const float> bias, Use) {
   Weight w;
   w.cols = parts[0].cols;
   for (const View& part : parts) {
@@ -422,9 +422,9 @@ void ReferenceBackend::moe(View in, const MoeWeights& w, const Moe& m, View out)
   }
 }
 
-void ReferenceBackend::gather(View x, std::span<const std::int32_t> rows, View out) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::memcpy(out.row_data(static_cast<std::int64_t>(i)), x.row_data(rows[i]),
+void ReferenceBackend::gather(View x, const Batch& batch, View out) {
+  for (std::size_t i = 0; i < batch.out_rows.size(); ++i) {
+    std::memcpy(out.row_data(static_cast<std::int64_t>(i)), x.row_data(batch.out_rows[i]),
                 to_size(x.cols) * 4);
   }
 }

@@ -16,7 +16,7 @@ class ReferenceBackend final : public Backend {
   const char* name() const override { return "reference"; }
 
   Buffer allocate(std::int64_t bytes) override;
-  Weight prepare(std::span<const View> parts, std::span<const float> bias) override;
+  Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) override;
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override;
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override;
   void kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) override;
@@ -38,7 +38,7 @@ class ReferenceBackend final : public Backend {
                  Next next) override;
   void activate(View in, Act act, bool gated, View out, Next next) override;
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
-  void gather(View x, std::span<const std::int32_t> rows, View out) override;
+  void gather(View x, const Batch& batch, View out) override;
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
 };
 

@@ -117,6 +117,8 @@ void set_model_settings(BenchReport& report, const BenchValues& v, const Lists& 
   auto& settings = report.settings;
   settings.emplace_back("model", instance.name());
   settings.emplace_back("architecture", instance.spec().architecture);
+  settings.emplace_back("device", std::string_view(instance.backend().name()));
+  settings.emplace_back("numerics", instance.backend().numerics());
   settings.emplace_back("kv_type", v.model.kv_type);
   settings.emplace_back("ctx", v.model.ctx > 0 ? v.model.ctx : instance.spec().context);
   settings.emplace_back("check_tensors", v.model.check_tensors);
@@ -254,8 +256,7 @@ int bench_model(const BenchValues& v) {
   set_common(report, v, *pool, instance.isa());
   set_model_settings(report, v, lists, instance);
   // The memory that the meter reads is allocated besides the model's.
-  PeakMeter meter = peak_meter(*pool, find_host_kernels(instance.isa()),
-                               plan.available_bytes - plan.total_bytes());
+  PeakMeter meter = peak_meter(*pool, find_host_kernels(instance.isa()), plan.host.unused_bytes());
   start_with_progress(instance, start);
   for (const Workload& w : workloads) report.rows.emplace_back().workload = w;
   measure_rows(instance, v, meter, report);
@@ -300,7 +301,8 @@ Command add_bench_command(CLI::App& app) {
   exclude(sub, "--json", {"--markdown"});
   exclude(sub, "--peaks",
           {"MODEL", "--prefill", "--decode", "--depth", "--batch", "--reps", "--shared-prefix",
-           "--kv-type", "--ctx", "--check-tensors", "--profile", "--profile-layers"});
+           "--device", "--numerics", "--kv-type", "--ctx", "--check-tensors", "--profile",
+           "--profile-layers"});
   return {&sub,
           [values] { return bench(*values); },
           "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8",

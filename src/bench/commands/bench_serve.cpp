@@ -57,6 +57,8 @@ Settings settings_of(const ServeValues& v, const Instance& instance, const Threa
                     {"architecture", instance.spec().architecture},
                     {"threads", pool.size()},
                     {"pin_threads", v.model.pin_threads},
+                    {"device", std::string_view(instance.backend().name())},
+                    {"numerics", instance.backend().numerics()},
                     {"cpu_isa", instance.isa()},
                     {"memory_limit", v.model.memory_limit},
                     {"kv_type", v.model.kv_type},

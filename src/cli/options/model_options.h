@@ -21,6 +21,8 @@ namespace ingot {
 struct ModelOptionValues {
   std::optional<std::string> path;  ///< a path or name; absent: the built-in model
   std::string threads = "auto";
+  std::string device = "auto";
+  std::string numerics = "auto";
   std::string isa = "auto";
   std::string kv_type = "f16";
   std::string log_level = "info";

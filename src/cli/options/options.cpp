@@ -29,9 +29,11 @@ void declare(CLI::App& app, Value& value, const NumberOption<Number>& option, Pa
 constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
     {"`check_tensors`", "--check-tensors"},
     {"`context`", "--ctx"},
+    {"`device`", "--device"},
     {"`isa`", "--cpu-isa"},
     {"`kv_type`", "--kv-type"},
     {"`memory_limit`", "--memory-limit"},
+    {"`numerics`", "--numerics"},
     {"`threads`", "--threads"},
     {"`weights`", "--weights"},
 };

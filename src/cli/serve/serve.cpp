@@ -81,6 +81,8 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   if (texts) j.set("model", instance.name());
   j.set("architecture", instance.spec().architecture);
   j.set("threads", threads);
+  j.set("device", std::string_view(instance.backend().name()));
+  j.set("numerics", instance.backend().numerics());
   j.set("cpu_isa", instance.isa());
   j.set("ctx", start.context);
   j.set("sequences", start.sequences);
@@ -228,8 +230,8 @@ int serve(ServerValues values) {
   Instance& instance = model.instance;
   const StartOptions start = plan_start(values, instance);
   auto chat = served_chat(config, instance);
-  std::string fingerprint =
-      system_fingerprint(instance.fingerprint(), to_string(instance.kv_type()));
+  std::string fingerprint = system_fingerprint(
+      instance.fingerprint(), to_string(instance.kv_type()), instance.backend().numerics());
   start_with_progress(instance, start);
   if (config.sandbox) {
     // Threads that start from now on, which read requests, inherit the sandbox.

@@ -85,13 +85,33 @@ void RowSampler::draw(const SampleRow& row, Drawn& drawn) {
   drawn.surprise = 0;
   drawn.logprob = 0;
   drawn.top.clear();
+  if (row.given) return take(row, drawn);
   if (!prepare(row, drawn)) return;
   drawn.id = pick(sampling_noise(*row.params, row.index));
   if (scored_) drawn.logprob = logprob(original(drawn.id));
   if (row.params->mirostat != 0 && greedy_ < 0) drawn.surprise = surprise(drawn.id);
 }
 
+/// Takes what the device drew, and adds log-probabilities if they are wanted.
+void RowSampler::take(const SampleRow& row, Drawn& drawn) {
+  drawn.excludes_all = *row.given == kAllExcluded;
+  if (*row.given < 0) return;
+  drawn.id = *row.given;
+  if (row.params->logprobs >= 0 && open(row, drawn)) drawn.logprob = logprob(at(logits_, drawn.id));
+}
+
 bool RowSampler::prepare(const SampleRow& row, Drawn& drawn) {
+  if (!open(row, drawn)) return false;
+  if (modify(row) && !scan()) {
+    drawn.excludes_all = true;
+    return false;
+  }
+  choose_source(row);
+  return true;
+}
+
+/// Scans a row, and fills Drawn::top. Returns false if no token can be drawn.
+bool RowSampler::open(const SampleRow& row, Drawn& drawn) {
   INGOT_CHECK(std::ssize(row.logits) == vocab_, "a row of ", row.logits.size(), " logits, not ",
               vocab_);
   logits_ = row.logits;
@@ -105,11 +125,6 @@ bool RowSampler::prepare(const SampleRow& row, Drawn& drawn) {
   }
   if (!(rest_largest_ < kInf) || !scan()) return false;
   if (scored_) score(row.params->logprobs, drawn.top);
-  if (modify(row) && !scan()) {
-    drawn.excludes_all = true;
-    return false;
-  }
-  choose_source(row);
   return true;
 }
 

@@ -50,6 +50,8 @@ class RowSampler {
     std::int64_t n = 0;
   };
 
+  void take(const SampleRow& row, Drawn& drawn);
+  bool open(const SampleRow& row, Drawn& drawn);
   bool scan();
   void score(std::int64_t count, std::vector<TokenScore>& top);
   float logprob(float logit) const;

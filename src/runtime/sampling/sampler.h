@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace ingot {
 
 /// One row to draw from.
 struct SampleRow {
-  std::span<float> logits;  ///< [V]; overwritten
+  std::span<float> logits{};  ///< [V]; overwritten
   const SamplingParams* params = nullptr;
   const TokenCounts* counts = nullptr;  ///< history for penalties; null if there are no penalties
   const RepeatHistory* repeats = nullptr;                  ///< history for DRY; null without DRY
@@ -27,15 +28,18 @@ struct SampleRow {
   std::span<const std::int32_t> drawn{};    ///< the choice's earlier tokens, for `bad_words`
   double surprise_max = 0;                  ///< mirostat's limit on a token's surprise, in bits
   std::uint64_t index = 0;                  ///< index of the token in its choice, from 0
+  /// What the device drew from the row: a token, kNoToken or kAllExcluded. The Sampler then only
+  /// reports log-probabilities, and needs `logits` only for them. Absent: the Sampler draws.
+  std::optional<std::int32_t> given{};
 };
 
 /// A token drawn from a row.
 struct Drawn {
-  std::int32_t id = -1;         ///< the token; -1: the row holds NaN or +Inf, or allows no token
-  bool excludes_all = false;    ///< whether the row allows tokens, but the parameters exclude all
-  double surprise = 0;          ///< with mirostat, -log2 of the probability of drawing `id`
-  float logprob = 0;            ///< log-probability of `id` in the unchanged row; 0 if not wanted
-  std::vector<TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
+  std::int32_t id = -1;           ///< the token; -1: the row holds NaN or +Inf, or allows no token
+  bool excludes_all = false;      ///< whether the row allows tokens, but the parameters exclude all
+  double surprise = 0;            ///< with mirostat, -log2 of the probability of drawing `id`
+  float logprob = 0;              ///< log-probability of `id` in the unchanged row; 0 if not wanted
+  std::vector<TokenScore> top{};  ///< likeliest tokens, by descending probability, then by id
 };
 
 /// A token that can be drawn from a row, and its probability.

@@ -100,7 +100,7 @@ void Scheduler::stop_running(Sequence& s) {
 const Step& Scheduler::plan() {
   INGOT_CHECK(under_way_ < limits_.pipeline_depth, under_way_, " steps are under way");
   cache_.begin_plan();
-  Step& step = step_at(planned_);
+  Step& step = step_at(INGOT_MUTANT(25) ? 0 : planned_);
   step.reset(planned_);
   dropped_.clear();
   do {
@@ -365,7 +365,7 @@ void Scheduler::add_part(Step& step, Sequence& s, std::int64_t rows_max) {
   step.parts.push_back(next_part(s, rows));
   rows_left_ -= rows;
   s.in_flight += rows;
-  s.pending += step.parts.back().outputs;
+  s.add_pending(step.parts.back().outputs);
 }
 
 bool Scheduler::is_releasing() const {
@@ -425,7 +425,7 @@ void Scheduler::preempt(Step& step, Sequence& s) {
                                  [&](const StepPart& p) { return p.sequence == &s; });
   if (part != step.parts.end()) {
     rows_left_ += part->rows;
-    s.pending -= part->outputs;
+    s.add_pending(-part->outputs);
     step.parts.erase(part);
   }
   for (const BlockCopy& copy : step.copies) {
@@ -472,7 +472,7 @@ void Scheduler::commit(std::span<const std::int32_t> drawn, double seconds) {
 void Scheduler::commit_part(const StepPart& part) {
   Sequence& s = *part.sequence;
   const std::int64_t last = part.first + part.rows;
-  s.pending -= part.outputs;
+  s.add_pending(-part.outputs);
   s.score_next = std::max(s.score_next, part.first_score + part.scores);
   if (part.hidden > 0) s.hidden_next = std::max(s.hidden_next, part.first_hidden + part.hidden);
   if (!s.admitted || part.admission != s.admissions) return;
@@ -490,7 +490,9 @@ void Scheduler::abandon() {
   for (; under_way_ > 0; --under_way_) {
     Step& step = step_at(planned_ - under_way_);
     for (const StepPart& part : step.parts) {
-      if (part.sequence != nullptr) part.sequence->pending = part.sequence->in_flight = 0;
+      if (part.sequence == nullptr) continue;
+      part.sequence->add_pending(-part.sequence->pending);
+      part.sequence->in_flight = 0;
     }
     step.parts.clear();
     cache_.end_step();

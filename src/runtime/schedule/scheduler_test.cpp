@@ -489,6 +489,125 @@ TEST(Scheduler, APromptDoesNotWaitForRowsOfOneThatHardlyAdvances) {
   pool.expect_all_free();
 }
 
+/// Two steps under way. The host draws the second sequence's tokens.
+class StepsAhead : public ::testing::Test {
+ protected:
+  void add(std::int64_t first_rows, std::int64_t second_rows) {
+    first_ = sequence_of(pool_, first_rows);
+    second_ = sequence_of(pool_, second_rows);
+    second_->draws_ahead = false;
+    for (Sequence* s : {first_.get(), second_.get()}) steps_->add(*s);
+  }
+  void end() {
+    while (steps_->under_way() > 0) steps_.commit_oldest();
+    for (Sequence* s : {first_.get(), second_.get()}) steps_->remove(*s);
+    pool_.expect_all_free();
+  }
+
+  Pool pool_{3};
+  Steps steps_{pool_, {.rows = 32, .sequences = 2, .pipeline_depth = 2}};
+  std::unique_ptr<Sequence> first_, second_;
+};
+
+TEST_F(StepsAhead, ATokenThatTheHostDrawsIsContinuedAfterItsCommit) {
+  add(4, 5);
+  auto parts = steps_.plan();
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(rows_of(parts, *first_), 4);
+  EXPECT_EQ(rows_of(parts, *second_), 5);
+  for (std::int64_t length = 5; length < 9; ++length) {
+    parts = steps_.plan();  // continues the first sequence alone
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].sequence, first_.get());
+    EXPECT_GE(parts[0].previous, 0);
+    EXPECT_EQ(second_->missing(), 0);
+    steps_.commit_oldest();
+    EXPECT_EQ(second_->length(), length + 1);
+    parts = steps_.plan();
+    ASSERT_EQ(parts.size(), 2u);
+    EXPECT_EQ(parts[0].sequence, first_.get());
+    EXPECT_EQ(parts[0].previous, 0);
+    EXPECT_EQ(parts[1].sequence, second_.get());
+    EXPECT_EQ(parts[1].previous, -1);
+    EXPECT_EQ(parts[1].first, length);
+    EXPECT_EQ(parts[1].rows, 1);
+    steps_.commit_oldest();
+  }
+  EXPECT_EQ(first_->length(), 4 + 8);
+  end();
+}
+
+TEST_F(StepsAhead, ThePromptOfAHostDrawnSequenceIsPlannedAhead) {
+  add(1, 40);
+  steps_->remove(*first_);
+  for (const std::int32_t rows : {32, 8}) {
+    const auto parts = steps_.plan();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].rows, rows);
+    EXPECT_EQ(parts[0].outputs, rows == 8 ? 1 : 0);
+  }
+  EXPECT_EQ(steps_->under_way(), 2);
+  EXPECT_EQ(second_->computed, 0);
+  steps_.commit_oldest();
+  EXPECT_TRUE(steps_.plan().empty()) << "its token is not there";
+  steps_.commit_oldest();
+  EXPECT_EQ(second_->length(), 41);
+  const auto parts = steps_.plan();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].first, 40);
+  EXPECT_EQ(parts[0].previous, -1);
+  end();
+}
+
+/// The first sequence needs a block for its pending token, and preempts the second one.
+TEST_F(StepsAhead, APreemptedSequenceReturnsOnceTheHostHasItsToken) {
+  add(16, 15);
+  ASSERT_EQ(steps_.plan().size(), 2u);
+  const auto stranger = sequence_of(pool_, 1);
+  ASSERT_TRUE(stranger->blocks.reserve(1)) << "the last block";
+  EXPECT_TRUE(steps_.plan().empty());
+  EXPECT_EQ(steps_->preemptions(), 1);
+  EXPECT_FALSE(second_->may_begin()) << "its token is not there";
+  EXPECT_EQ(second_->pending, 1);
+  EXPECT_EQ(second_->missing(), 15);
+  steps_.commit_oldest();
+  EXPECT_TRUE(second_->may_begin());
+  EXPECT_EQ(second_->missing(), 16);
+  ASSERT_EQ(rows_of(steps_.plan(), *first_), 1);
+  steps_.commit_oldest();
+  steps_->remove(*first_);
+  stranger->blocks.truncate(0);
+  const auto parts = steps_.plan();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].rows, 16);
+  EXPECT_EQ(parts[0].outputs, 1);
+  EXPECT_EQ(parts[0].previous, -1);
+  steps_.commit_oldest();
+  EXPECT_EQ(second_->length(), 17);
+  end();
+}
+
+TEST_F(StepsAhead, AHostDrawnSequenceIsTruncatedBesideAStepOfOthers) {
+  add(4, 5);
+  steps_.plan();
+  steps_.plan();
+  steps_.commit_oldest();
+  ASSERT_EQ(steps_->under_way(), 1);
+  ASSERT_EQ(second_->length(), 6);
+  steps_->truncate(*second_, 3);
+  const auto parts = steps_.plan();
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[1].sequence, second_.get());
+  EXPECT_EQ(parts[1].first, 2);
+  EXPECT_EQ(parts[1].rows, 1);
+  EXPECT_EQ(parts[1].previous, -1);
+  steps_.commit_oldest();
+  EXPECT_EQ(second_->length(), 3);
+  steps_.commit_oldest();
+  EXPECT_EQ(second_->length(), 4);
+  end();
+}
+
 TEST(Scheduler, KnowsWhatFitsAlone) {
   Pool pool(4, 8, 3);
   Steps scheduler(pool, {.rows = 16, .sequences = 1});

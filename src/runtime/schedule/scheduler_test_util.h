@@ -58,7 +58,8 @@ inline std::vector<std::int32_t> drawn_for(std::span<const StepPart> parts) {
   return drawn;
 }
 
-/// A scheduler that commits each step at once. A step takes 0 s, or the `seconds` of `commit`.
+/// A scheduler; `step` plans a step and commits it at once. A step takes 0 s, or the `seconds` of
+/// `commit`.
 class Steps {
  public:
   Steps(Pool& pool, const SchedulerLimits& limits) : scheduler_(pool.cache(), limits) {}
@@ -67,6 +68,8 @@ class Steps {
   void commit(std::span<const StepPart> parts, double seconds = 0) {
     scheduler_.commit(drawn_for(parts), seconds);
   }
+  /// Commits the oldest of several steps under way.
+  void commit_oldest() { commit(scheduler_.step_under_way(0).parts); }
   void step() {
     const auto parts = plan();
     if (!parts.empty()) commit(parts);

@@ -14,8 +14,10 @@ std::string_view to_string(KvType type) {
   return at(kNames, type);
 }
 
-SessionModel session_model(const Spec& spec, KvType type, const ModelFingerprint& weights) {
+SessionModel session_model(const Spec& spec, KvType type, std::string_view numerics,
+                           const ModelFingerprint& weights) {
   return {.weights = weights,
+          .numerics = std::string(numerics),
           .kv_type = type,
           .kv_heads = spec.kv_heads,
           .head_dim = spec.head_dim,
@@ -23,7 +25,8 @@ SessionModel session_model(const Spec& spec, KvType type, const ModelFingerprint
 }
 
 SessionModel session_model(const KvCache& cache, const ModelFingerprint& weights) {
-  SessionModel model{.weights = weights, .kv_type = cache.type()};
+  SessionModel model{
+      .weights = weights, .numerics = std::string(cache.numerics()), .kv_type = cache.type()};
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
     const KvGroup& group = cache.group(g);
     INGOT_CHECK(g == 0 || (group.kv_heads == model.kv_heads && group.head_dim == model.head_dim),

@@ -30,8 +30,10 @@ struct SessionModel {
 /// Returns "F32", "F16", "BF16" or "INT8".
 std::string_view to_string(KvType type);
 
-/// Makes the SessionModel of a model from its Spec, before a KvCache exists.
-SessionModel session_model(const Spec& spec, KvType type, const ModelFingerprint& weights);
+/// Makes the SessionModel of a model from its Spec, before a KvCache exists. `numerics`: name of
+/// the order in which the backend computes.
+SessionModel session_model(const Spec& spec, KvType type, std::string_view numerics,
+                           const ModelFingerprint& weights);
 /// Makes the SessionModel of a model whose layers are all in `cache`.
 SessionModel session_model(const KvCache& cache, const ModelFingerprint& weights);
 

@@ -105,6 +105,10 @@ void SessionFile::require_model(const SessionModel& mine) const {
   const auto refuse = [&](std::string_view reason) {
     throw model_error(name_, "header", 0, reason);
   };
+  if (its.numerics != mine.numerics) {
+    refuse(cat("it was made with numerics ", printable(its.numerics), ", this program has ",
+               mine.numerics));
+  }
   if (its.kv_heads != mine.kv_heads || its.head_dim != mine.head_dim ||
       its.windows != mine.windows) {
     refuse(cat("it belongs to another model: ", its.windows.size(), " layers of ", its.kv_heads,

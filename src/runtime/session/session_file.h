@@ -16,7 +16,7 @@ namespace ingot {
 /// Writes a session file completely or not at all. For each block in `blocks`, in order, calls
 /// `read`, which must write the block's KvRows to `out`.
 ///
-/// Layout, little-endian, counts before lists: magic and version; order version, numerics profile,
+/// Layout, little-endian, counts before lists: magic and version; order version, numerics,
 /// fingerprint, KV type, kv heads, head size, window of each layer; request fields as JSON; tokens
 /// and the number of drawn tokens; flags of the stored blocks; their KvRows, by block, group and
 /// layer; a checksum of all bytes before it. The checksum detects damage, not attacks: the file's
@@ -30,7 +30,7 @@ void write_session(
 class SessionFile {
  public:
   /// Maps and checks a file. Errors: Error{kModel} if the file cannot be read, is not a session, is
-  /// damaged, or has another order version or numerics profile.
+  /// damaged, or has another order version.
   explicit SessionFile(const std::string& path);
   /// Reads a session from `bytes`, the content of a file. The bytes must outlive this object.
   SessionFile(std::span<const std::byte> bytes, std::string name);

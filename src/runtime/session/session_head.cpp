@@ -95,12 +95,7 @@ class HeadReader {
       in_.fail_at(
           at, cat("it was made with order version ", order, ", this program has ", kOrderVersion));
     }
-    at = in_.offset();
     m.numerics = text(kNumericsBytesMax);
-    if (m.numerics != kNumericsProfile) {
-      in_.fail_at(at, cat("it was made with numerics ", printable(m.numerics),
-                          ", this program has ", kNumericsProfile));
-    }
     for (std::uint64_t& half : m.weights) half = in_.read<std::uint64_t>();
     m.kv_type = static_cast<KvType>(number(0, static_cast<std::uint32_t>(KvType::kInt8)));
     m.kv_heads = static_cast<std::int32_t>(number(1, kKvHeadsMax));

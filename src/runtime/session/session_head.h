@@ -21,7 +21,7 @@ std::string format_session_head(const Session& session, const SessionBlocks& blo
 
 /// Parses the head of a session file into `session`. Leaves `in` at the first block.
 ///
-/// Errors: Error{kModel} if the head is malformed or has another order version or numerics profile.
+/// Errors: Error{kModel} if the head is malformed or has another order version.
 SessionBlocks parse_session_head(ByteReader& in, Session& session);
 
 }  // namespace ingot
