@@ -124,7 +124,7 @@ void Scheduler::fill(Step& step) {
   step.rows_max = rows_left_ + decodes;
   prompts_.clear();
   for (Sequence* const s : running_) {
-    if (s->missing() > 1 && !s->paused && s->pending < s->room) prompts_.push_back({.sequence = s});
+    if (s->missing() > 1 && !s->paused && s->may_continue()) prompts_.push_back({.sequence = s});
   }
   admit_waiting(step);
   plan_prompts(step);
@@ -138,7 +138,7 @@ bool Scheduler::break_deadlock(Step& step) {
   Sequence* last = nullptr;
   bool waits = false;
   for (Sequence* s : running_) {
-    waits = waits || (!s->paused && s->missing() > 0 && s->pending < s->room);
+    waits = waits || (!s->paused && s->missing() > 0 && s->may_continue());
     if (last == nullptr || waiting_.before(*last, *s)) last = s;
   }
   if (!waits || running_.size() < 2) return false;
@@ -150,7 +150,7 @@ bool Scheduler::break_deadlock(Step& step) {
 /// planning began.
 void Scheduler::plan_decodes(Step& step) {
   for (Sequence* const s : order_) {
-    if (!s->admitted || s->paused || s->missing() != 1 || s->pending >= s->room) continue;
+    if (!s->admitted || s->paused || s->missing() != 1 || !s->may_continue()) continue;
     add_part(step, *s, 1);
   }
 }
@@ -365,7 +365,7 @@ void Scheduler::add_part(Step& step, Sequence& s, std::int64_t rows_max) {
   step.parts.push_back(next_part(s, rows));
   rows_left_ -= rows;
   s.in_flight += rows;
-  s.add_pending(step.parts.back().outputs);
+  s.pending += step.parts.back().outputs;
 }
 
 bool Scheduler::is_releasing() const {
@@ -425,7 +425,7 @@ void Scheduler::preempt(Step& step, Sequence& s) {
                                  [&](const StepPart& p) { return p.sequence == &s; });
   if (part != step.parts.end()) {
     rows_left_ += part->rows;
-    s.add_pending(-part->outputs);
+    s.pending -= part->outputs;
     step.parts.erase(part);
   }
   for (const BlockCopy& copy : step.copies) {
@@ -472,7 +472,7 @@ void Scheduler::commit(std::span<const std::int32_t> drawn, double seconds) {
 void Scheduler::commit_part(const StepPart& part) {
   Sequence& s = *part.sequence;
   const std::int64_t last = part.first + part.rows;
-  s.add_pending(-part.outputs);
+  s.pending -= part.outputs;
   s.score_next = std::max(s.score_next, part.first_score + part.scores);
   if (part.hidden > 0) s.hidden_next = std::max(s.hidden_next, part.first_hidden + part.hidden);
   if (!s.admitted || part.admission != s.admissions) return;
@@ -490,9 +490,7 @@ void Scheduler::abandon() {
   for (; under_way_ > 0; --under_way_) {
     Step& step = step_at(planned_ - under_way_);
     for (const StepPart& part : step.parts) {
-      if (part.sequence == nullptr) continue;
-      part.sequence->add_pending(-part.sequence->pending);
-      part.sequence->in_flight = 0;
+      if (part.sequence != nullptr) part.sequence->pending = part.sequence->in_flight = 0;
     }
     step.parts.clear();
     cache_.end_step();

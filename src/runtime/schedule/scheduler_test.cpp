@@ -520,7 +520,7 @@ TEST_F(StepsAhead, ATokenThatTheHostDrawsIsContinuedAfterItsCommit) {
     ASSERT_EQ(parts.size(), 1u);
     EXPECT_EQ(parts[0].sequence, first_.get());
     EXPECT_GE(parts[0].previous, 0);
-    EXPECT_EQ(second_->missing(), 0);
+    EXPECT_FALSE(second_->may_continue());
     steps_.commit_oldest();
     EXPECT_EQ(second_->length(), length + 1);
     parts = steps_.plan();
@@ -569,7 +569,6 @@ TEST_F(StepsAhead, APreemptedSequenceReturnsOnceTheHostHasItsToken) {
   EXPECT_EQ(steps_->preemptions(), 1);
   EXPECT_FALSE(second_->may_begin()) << "its token is not there";
   EXPECT_EQ(second_->pending, 1);
-  EXPECT_EQ(second_->missing(), 15);
   steps_.commit_oldest();
   EXPECT_TRUE(second_->may_begin());
   EXPECT_EQ(second_->missing(), 16);

@@ -67,20 +67,19 @@ struct Sequence {
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
 
   // State that only the scheduler changes.
-  bool admitted = false;           ///< true: running; false: waiting
-  bool known = false;              ///< true from Scheduler::add until Scheduler::remove
-  bool timed = false;              ///< true if counted in Scheduler::timed_
-  bool guaranteed = false;         ///< true if it runs with a guarantee: see GuaranteedBlocks
-  bool forked = false;             ///< true if the `fork_of` of other sequences points to this one
-  std::uint32_t admissions = 0;    ///< number of admissions so far
-  std::int32_t preemptions = 0;    ///< number of preemptions so far, without those during a pause
-  std::int64_t in_flight = 0;      ///< number of rows in steps under way
-  std::int64_t pending = 0;        ///< number of tokens that steps under way will draw
-  std::int64_t pending_ahead = 0;  ///< `pending` with `draws_ahead`, else 0
-  std::int32_t output = -1;  ///< index of its row of logits in the last planned step; -1 = none
-  std::int64_t cached = 0;   ///< number of rows that were cached at its first admission
-  PrefixMiss miss;           ///< where its cached prefix ended, and why
-  PrefixIndex::Place place;  ///< place in the prefix index: the sequence's last indexed block
+  bool admitted = false;         ///< true: running; false: waiting
+  bool known = false;            ///< true from Scheduler::add until Scheduler::remove
+  bool timed = false;            ///< true if counted in Scheduler::timed_
+  bool guaranteed = false;       ///< true if it runs with a guarantee: see GuaranteedBlocks
+  bool forked = false;           ///< true if the `fork_of` of other sequences points to this one
+  std::uint32_t admissions = 0;  ///< number of admissions so far
+  std::int32_t preemptions = 0;  ///< number of preemptions so far, without those during a pause
+  std::int64_t in_flight = 0;    ///< number of rows in steps under way
+  std::int64_t pending = 0;      ///< number of tokens that steps under way will draw
+  std::int32_t output = -1;      ///< index of its row of logits in the last planned step; -1 = none
+  std::int64_t cached = 0;       ///< number of rows that were cached at its first admission
+  PrefixMiss miss;               ///< where its cached prefix ended, and why
+  PrefixIndex::Place place;      ///< place in the prefix index: the sequence's last indexed block
 
   /// Releases the blocks that no later row sees. Do not call `forget` while a computed row is a
   /// draft: the row that replaces a rejected draft sees older keys than later rows do.
@@ -90,14 +89,11 @@ struct Sequence {
   std::int64_t given_rows() const { return embeddings ? embeddings.rows : 0; }
   /// Returns the first row that is neither computed nor planned.
   std::int64_t next_row() const { return computed + in_flight; }
-  /// Returns the number of rows neither computed nor planned. With `draws_ahead`, each pending
-  /// token counts as a row.
-  std::int64_t missing() const { return std::min(length() + pending_ahead, rows_max) - next_row(); }
-  /// Adds to the number of pending tokens.
-  void add_pending(std::int64_t tokens) {
-    pending += tokens;
-    pending_ahead = draws_ahead ? pending : 0;
-  }
+  /// Returns the number of rows neither computed nor planned. Each pending token counts as a row.
+  std::int64_t missing() const { return std::min(length() + pending, rows_max) - next_row(); }
+  /// Returns whether a step may have missing rows: the reader has room, and no row stands for a
+  /// pending token that the host draws.
+  bool may_continue() const { return pending < room && (draws_ahead || pending == 0); }
   /// Returns the token of row `i`, which must not be an embedding row.
   std::int32_t token(std::int64_t i) const { return at(tokens, i - given_rows()); }
   /// Returns how many first rows may come from the cache. The model must compute the last row,
