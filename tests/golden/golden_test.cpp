@@ -14,6 +14,7 @@
 #include "backend/backends.h"
 #include "base/shared_data_test_util.h"
 #include "base/text.h"
+#include "engine/engine_test_util.h"
 #include "load/json.h"
 #include "runtime/instance.h"
 #include "support/golden_data.h"
@@ -276,40 +277,67 @@ std::map<std::string, std::string> known_digests() {
   return digests;
 }
 
+/// A greedy text of a trained model, by a reference implementation.
+struct GreedyText {
+  fs::path model = shared_folder("data/models/stories260K") / "stories260K.gguf";
+  std::vector<std::int32_t> prompt, tokens;  ///< 200 tokens
+
+  GreedyText() {
+    const fs::path golden = model.parent_path() / "golden_greedy_200.json";
+    const Json j = parse_json(read_file(golden), golden.string(), "golden");
+    prompt = ints(*j.find("prompt_ids"));
+    for (const Json& step : *j.find("steps")->as_array()) {
+      tokens.push_back(static_cast<std::int32_t>(*step.find("argmax")->as_int()));
+    }
+    tokens.resize(200);
+  }
+};
+
+std::vector<std::int32_t> tokens_of(Engine& engine, Stream& stream) {
+  std::vector<std::int32_t> tokens;
+  const auto take = [&] {
+    while (const auto delta = stream.try_next()) tokens.push_back(delta->ids.at(0));
+  };
+  while (engine.step()) take();
+  take();
+  return tokens;
+}
+
 TEST(Golden, GreedyTextOfATrainedModel) {
   INGOT_NEEDS_SHARED("data/models/stories260K");
-  const fs::path folder = shared_folder("data/models/stories260K");
-  const fs::path golden = folder / "golden_greedy_200.json";
-  const Json j = parse_json(read_file(golden), golden.string(), "golden");
-  std::vector<std::int32_t> want;
-  for (const Json& step : *j.find("steps")->as_array()) {
-    want.push_back(static_cast<std::int32_t>(*step.find("argmax")->as_int()));
-  }
-  want.resize(200);
+  const GreedyText golden;
   const auto digests = known_digests();
-  const std::vector<std::int32_t> prompt = ints(*j.find("prompt_ids"));
   for (const auto& [name, kv_type] :
        {std::pair{"f32", KvType::kF32}, {"f16", KvType::kF16}, {"bf16", KvType::kBF16}}) {
     for (const int threads : {1, 2}) {
       SCOPED_TRACE(cat(std::string_view(name), " ", threads, " threads"));
       ThreadPool pool(threads);
-      Instance instance(pool, {.path = (folder / "stories260K.gguf").string(), .kv_type = kv_type});
+      Instance instance(pool, {.path = golden.model.string(), .kv_type = kv_type});
       StartOptions start;
       start.context = 201;
       start.generates = true;
       instance.start(start, [](std::uint64_t, std::uint64_t) {});
       const auto engine = instance.make_engine();
       Stream stream = *engine->submit(
-          {.prompt = prompt, .max_tokens = 200, .ignore_eos = true, .digest = true});
-      std::vector<std::int32_t> got;
-      while (engine->step()) {
-        while (const auto delta = stream.try_next()) got.push_back(delta->ids.at(0));
-      }
-      while (const auto delta = stream.try_next()) got.push_back(delta->ids.at(0));
-      EXPECT_EQ(got, want);
+          {.prompt = golden.prompt, .max_tokens = 200, .ignore_eos = true, .digest = true});
+      EXPECT_EQ(tokens_of(*engine, stream), golden.tokens);
       EXPECT_EQ(stream.outcome().digest_text(),
                 digests.at(cat("stories260K ", std::string_view(name))));
     }
+  }
+}
+
+/// Each step continues a token that the step before still draws.
+TEST(Golden, GreedyTextDrawnByADevice) {
+  INGOT_NEEDS_SHARED("data/models/stories260K");
+  const GreedyText golden;
+  const auto checkpoint = Checkpoint::open(golden.model.string());
+  for (const std::int32_t steps : {1, 2}) {
+    SCOPED_TRACE(cat(steps, " steps under way"));
+    EngineRunner runner(*checkpoint, {.context = 201, .rows = 64, .sequences = 1, .late = steps});
+    Stream stream =
+        *runner.engine().submit({.prompt = golden.prompt, .max_tokens = 200, .ignore_eos = true});
+    EXPECT_EQ(tokens_of(runner.engine(), stream), golden.tokens);
   }
 }
 
