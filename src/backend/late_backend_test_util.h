@@ -16,7 +16,7 @@ namespace ingot::testing_support {
 struct LateDraw {
   std::span<float> logits;  ///< [V] a copy, which the draw may overwrite
   DrawRow row;
-  std::span<const DrawBias> biases;      ///< the row's biases
+  std::span<const LogitBias> biases;     ///< the row's biases
   std::span<const std::uint32_t> masks;  ///< [ceil(V / 32)] the row's mask; empty: all ids
   std::int64_t ranked = 0;               ///< only ids below this number are drawn; 0: all ids
 };

@@ -124,8 +124,8 @@ struct DrawRow {
 /// kAllExcluded: the row allows tokens, but biases and mask exclude all.
 inline constexpr std::int32_t kNoToken = -1, kAllExcluded = -2;
 
-/// A number that a draw adds to one token's logit.
-struct DrawBias {
+/// A number to add to one token's logit; -infinity bans the token.
+struct LogitBias {
   std::int32_t id = 0;
   float bias = 0;
 };
@@ -146,7 +146,7 @@ struct LogitsReduce {
   /// How to draw from each row of `full`, which the draw does not change. Only for backends with
   /// `Backend::draws`. They draw ids below `ranked`.
   std::span<const DrawRow> draw{};         ///< [F], or empty
-  std::span<const DrawBias> biases{};      ///< biases of all rows; those of a row by ascending id
+  std::span<const LogitBias> biases{};     ///< biases of all rows; those of a row by ascending id
   std::span<const std::uint32_t> masks{};  ///< [n, ceil(V / 32)] bit i of an entry: id i is allowed
   std::span<std::int32_t> drawn{};         ///< [F] drawn tokens, kNoToken or kAllExcluded
 };

@@ -25,7 +25,7 @@ std::int32_t draw_token(RowSampler& sampler, const LateDraw& draw) {
   params.min_p = d.min_p;
   params.seed = d.seed;
   params.choice = d.choice;
-  for (const DrawBias& b : draw.biases) params.logit_bias.push_back({.id = b.id, .bias = b.bias});
+  params.logit_bias.assign(draw.biases.begin(), draw.biases.end());
   std::vector<std::int32_t> allowed;
   const auto vocab = static_cast<std::int32_t>(draw.logits.size());
   const auto ids = draw.ranked > 0 ? static_cast<std::int32_t>(draw.ranked) : vocab;

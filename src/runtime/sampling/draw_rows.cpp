@@ -47,7 +47,7 @@ void DrawRows::add(const SampleRow& row) {
           .bias_first = static_cast<std::int32_t>(biases_.size()),
           .biases = static_cast<std::int32_t>(p.logit_bias.size()),
           .mask = add_mask(row)};
-  for (const LogitBias& b : p.logit_bias) biases_.push_back({.id = b.id, .bias = b.bias});
+  biases_.insert(biases_.end(), p.logit_bias.begin(), p.logit_bias.end());
 }
 
 /// Adds the ids that the row allows. Returns the entry, or -1 if the row allows all ids.

@@ -29,7 +29,7 @@ class DrawRows {
   void add(const SampleRow& row);
 
   std::span<const DrawRow> rows() const { return rows_; }
-  std::span<const DrawBias> biases() const { return biases_; }
+  std::span<const LogitBias> biases() const { return biases_; }
   std::span<const std::uint32_t> masks() const { return masks_; }
   /// Returns whether the host takes the device's draw from row `i`.
   bool has(std::int64_t i) const { return !rows_.empty() && at(needs_, i) != Need::kLogits; }
@@ -45,7 +45,7 @@ class DrawRows {
   std::int64_t mask_words_ = 0;
   std::vector<DrawRow> rows_;
   std::vector<Need> needs_;
-  std::vector<DrawBias> biases_;
+  std::vector<LogitBias> biases_;
   std::vector<std::uint32_t> masks_;  ///< [n, mask_words_]
 };
 

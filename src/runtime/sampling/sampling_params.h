@@ -6,13 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace ingot {
+#include "backend/ops.h"
 
-/// A number to add to one token's logit. kBan bans the token.
-struct LogitBias {
-  std::int32_t id = 0;
-  float bias = 0;
-};
+namespace ingot {
 
 /// Sampling parameters of a choice; see Sampler for the order in which it applies them. A Sampler
 /// takes the ids of `bad_words` and `allowed_token_ids` from its SampleRow. The defaults leave the
