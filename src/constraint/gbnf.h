@@ -13,8 +13,8 @@ namespace ingot {
 struct GbnfLimits {
   static constexpr std::size_t kBytesMax = 65'536;
   static constexpr std::size_t kRulesMax = 4096;
-  static constexpr std::int32_t kDepthMax = 256;       ///< of groups and repetitions
-  static constexpr std::uint64_t kCountMax = 100'000;  ///< of {n}, {n,} and {n,m}
+  static constexpr std::int32_t kDepthMax = 256;       ///< groups and repetitions in each other
+  static constexpr std::uint64_t kCountMax = 100'000;  ///< a count in braces, such as {n,m}
 };
 
 /// Adds the rules of a GBNF text to `grammar` and returns the node of its rule `root`. Parts

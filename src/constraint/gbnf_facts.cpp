@@ -134,8 +134,8 @@ class GbnfFactFinder {
                          "' is left recursive: use * or + instead, as in term (\"+\" term)*"));
   }
 
-  /// Goes through the rules in an order in which a rule comes behind those that it uses. Rules with
-  /// recursion, and rules that use them, are never reached.
+  /// Goes through the rules in an order in which a rule comes behind all rules that it uses. Rules
+  /// with recursion, and rules that use them, are never reached.
   void find_regular() {
     std::vector<std::size_t> missing(rules_.rules.size(), 0);  // uses of rules that are not reached
     std::vector<std::uint32_t> ready;
@@ -157,7 +157,7 @@ class GbnfFactFinder {
         if (--missing[rule_of_part[use]] == 0) ready.push_back(rule_of_part[use]);
       }
     }
-    // Other parts can be regular too: those that do not use a rule with recursion.
+    // In the other rules, parts that do not use a rule with recursion are regular too.
     for (std::uint32_t p = 0; p < parts_.size(); ++p) {
       if (!facts_.is_regular[p]) describe_part(p);
     }

@@ -1,4 +1,4 @@
-// GbnfFacts: what is known of each part of a GBNF text before it is compiled.
+// GbnfFacts: facts about each part of a GBNF text, found before the text is compiled.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct GbnfFacts {
   std::vector<bool> is_nullable;
   /// Whether the empty text is a part's only text.
   std::vector<bool> is_only_empty;
-  /// Of a regular part: about the number of characters that it has as a pattern with all rules and
-  /// repetitions written out. At most kWeightMax.
+  /// About the number of characters of a regular part as a pattern in which all rules and
+  /// repetitions are written out. At most kWeightMax.
   std::vector<std::uint64_t> weight;
   static constexpr std::uint64_t kWeightMax = 1'000'000;
-  /// Of a regular part: its height with all rules written out.
+  /// The height of a regular part in which all rules are written out.
   std::vector<std::int32_t> full_height;
 };
 

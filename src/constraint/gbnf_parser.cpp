@@ -61,8 +61,8 @@ class GbnfParser {
   struct Group {
     std::vector<std::uint32_t> alternatives{};
     std::vector<std::uint32_t> sequence{};
-    std::size_t offset = 0;           ///< of the group
-    std::size_t sequence_offset = 0;  ///< of the alternative
+    std::size_t offset = 0;           ///< where the group begins
+    std::size_t sequence_offset = 0;  ///< where the alternative begins
   };
 
   [[noreturn]] void fail(std::size_t offset, std::string_view reason) const {
