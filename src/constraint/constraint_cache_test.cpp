@@ -1,4 +1,4 @@
-// Tests of ConstraintCache: one compilation for all who ask, failures, eviction.
+// Tests of ConstraintCache: one compilation for all threads, failures, eviction.
 #include <gtest/gtest.h>
 
 #include <atomic>

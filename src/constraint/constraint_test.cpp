@@ -197,7 +197,7 @@ TEST(Constraint, TheCacheCompilesSpecs) {
   EXPECT_EQ(cache.count(), 2U);
 }
 
-/// What is not enforced is noted, unless the schema is strict.
+/// Notes name keywords that are not enforced. A strict schema may not have any.
 TEST(Constraint, Notes) {
   const std::string schema = R"({"type":"array","items":{"type":"object"},"uniqueItems":true})";
   EXPECT_TRUE(refusal(schema_spec(schema, true)).starts_with("schema/uniqueItems: "));
