@@ -79,6 +79,20 @@ TEST(ReasoningWatch, AContinuedTextMayHaveExceededTheBudget) {
   EXPECT_EQ(watch.forced(), -1);
 }
 
+TEST(ReasoningWatch, WaitsUntilTheFirstClosingTokenMayFollow) {
+  const ReasoningBudget one = budget(1, true);
+  ReasoningWatch watch(one);
+  watch.add(kText, "a");
+  watch.refuse_forced();
+  watch.add(kText, "b");
+  ASSERT_EQ(watch.forced(), 7);
+  watch.add(7, "</think>");
+  ASSERT_EQ(watch.forced(), 8);
+  watch.refuse_forced();
+  EXPECT_EQ(watch.forced(), -1);
+  EXPECT_FALSE(watch.may_force());
+}
+
 TEST(ReasoningWatch, WithoutATagThatOpensOnlyThePromptDoes) {
   ReasoningBudget untagged = budget(0);
   untagged.begin.clear();
