@@ -44,9 +44,7 @@ std::shared_ptr<const Constraint> make_constraint(
   CompileBudget budget;
   Grammar grammar;
   grammar.set_root(add_root(grammar, budget));
-  auto constraint = std::make_shared<Constraint>();
-  constraint->grammar = make_matcher_grammar(std::move(grammar), std::move(trie), budget);
-  return constraint;
+  return ingot::make_constraint(std::move(grammar), {}, std::move(trie), budget);
 }
 
 inline std::shared_ptr<const Constraint> literal_constraint(std::string_view text) {

@@ -43,9 +43,7 @@ std::shared_ptr<const Constraint> compile(const TextRule& rule,
       grammar.add(grammar::Repeat{.part = grammar.sequence(std::move(parts)),
                                   .count_min = static_cast<std::uint64_t>(rule.least),
                                   .count_max = static_cast<std::uint64_t>(rule.most)}));
-  auto constraint = std::make_shared<Constraint>();
-  constraint->grammar = make_matcher_grammar(std::move(grammar), trie, budget);
-  return constraint;
+  return make_constraint(std::move(grammar), {}, trie, budget);
 }
 
 /// A set of one token, of two tokens, or of about a half of them.
