@@ -122,6 +122,9 @@ std::optional<CallFrames> learn_frames(const CallSyntax& syntax, const CallText&
   const auto end_of = [&](const CallSpan& span) {
     return has_json ? span.arguments_end : span.arguments.back().value_end;
   };
+  const std::string name = learner.slice(spans[0].name_begin, spans[0].name_end);
+  frames.lead = learner.slice(0, spans[0].begin);
+  replace_all(frames.lead, name, std::string(1, kNameHole));
   frames.open = learner.slice(spans[0].begin, spans[0].name_begin);
   frames.middle = learner.slice(spans[0].name_end, spans[0].arguments_begin);
   frames.close = learner.slice(spans.back().arguments_end, spans.back().end);
@@ -139,6 +142,9 @@ std::optional<CallFrames> learn_frames(const CallSyntax& syntax, const CallText&
                                   : learner.slice(spans[0].name_end, spans[0].name_end);
     if (has_json) mark_numbers(frames.middle, middle);
   }
+  // Calls whose headers hold names stand in messages of their own.
+  const std::string last = learner.slice(spans.back().name_begin, spans.back().name_end);
+  if (frames.between && frames.between->find(last) != std::string::npos) frames.between.reset();
   // A number in a call's own frame counts calls: it stands there for one call alone.
   for (std::string* frame : {&frames.middle, &frames.empty}) {
     if (syntax.arguments_begin.find("%d") == std::string_view::npos) break;

@@ -11,9 +11,11 @@
 
 namespace ingot {
 
-/// In frames: stands for a call's id, and for a number that counts calls.
+/// In frames: stand for a call's id, and for a number that counts calls.
 inline constexpr char kIdHole = '\x01';
 inline constexpr char kNumberHole = '\x02';
+/// Stands for the name of the tool.
+inline constexpr char kNameHole = '\x03';
 
 /// The text around calls. A reply's calls: open, call, (between, call)*, close. A call of kObject and
 /// kNamed: name, middle, arguments as JSON. A call of kTagged and kLiteral: name, `middle` (`empty` if
@@ -21,6 +23,7 @@ inline constexpr char kNumberHole = '\x02';
 /// key_end, value, value_end.
 struct CallFrames {
   const CallSyntax* syntax = nullptr;
+  std::string lead{};  ///< before `open`, in a reply that is a call: white space, a header
   std::string open{};
   std::string middle{};
   std::optional<std::string> between{};  ///< absent: the template writes one call

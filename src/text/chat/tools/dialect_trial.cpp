@@ -159,7 +159,12 @@ class Trials {
     std::size_t same = 0;
     while (same < std::min(text.size(), header_.size()) && text[same] == header_[same]) ++same;
     const std::size_t end = all.substr(0, same).find_last_of(">]\n");
-    return all.substr(end == std::string_view::npos ? 0 : end + 1);
+    const std::string_view rest = all.substr(end == std::string_view::npos ? 0 : end + 1);
+    // The generation prompt may have a message more in front of its last tag.
+    const std::size_t tag = header_.find_last_of("<[");
+    if (tag == std::string::npos) return rest;
+    const std::string_view last = std::string_view(header_).substr(tag);
+    return rest.starts_with(last) ? rest.substr(last.size()) : rest;
   }
 
   const ChatTemplate& template_;
@@ -191,7 +196,11 @@ bool are_trial_arguments(const std::string& text, const TrialReply& reply) {
 std::optional<CallText> parse_trial(const ReplySyntax& syntax, const ReasoningSyntax& reasoning,
                                     const TrialReply& reply, const std::string& text) {
   const std::vector<Tool> tools = trial_tools();
-  SyntaxParser parser({.syntax = &syntax, .reasoning = reasoning}, tools);
+  // The header may have opened reasoning, which this reply does not have.
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool closes = !reasoning.close.empty() && first != std::string::npos &&
+                      std::string_view(text).substr(first).starts_with(reasoning.close);
+  SyntaxParser parser({.syntax = &syntax, .reasoning = reasoning, .in_reasoning = closes}, tools);
   std::vector<ReplyEvent> events;
   parser.add(text, events);
   parser.finish(events);
@@ -285,7 +294,8 @@ bool find_syntax(const Trials& trials, std::string_view source, TrialReply reply
       facts.frames = {std::move(*frames)};
       facts.calls = reply.is_string ? DialectFacts::Calls::kString : DialectFacts::Calls::kObject;
       facts.has_null_content = reply.has_null_content;
-      if (auto more = frames_of_sample(syntax)) facts.frames.push_back(std::move(*more));
+      auto more = frames_of_sample(syntax);
+      if (more && more->open != facts.frames[0].open) facts.frames.push_back(std::move(*more));
       return true;
     }
   }
@@ -317,7 +327,8 @@ void find_details(const Trials& trials, DialectFacts& facts) {
     // Some templates write calls only in messages whose content is null.
     TrialReply spoken = reply;
     spoken.content = kContent;
-    if (!still_fits(trials, facts, spoken)) {
+    const auto text = trials.reply_text(spoken);
+    if (!text || text->find(kNames[0]) == std::string::npos) {
       spoken.content = {};
       spoken.has_null_content = true;
       facts.has_null_content = still_fits(trials, facts, spoken);
@@ -353,8 +364,18 @@ void find_reasoning_key(const Trials& trials, DialectFacts& facts) {
   }
 }
 
+/// Whether the template writes a tool's result behind a reply whose calls are text.
+bool tells_results(const Trials& trials) {
+  TrialReply reply{.calls = 0, .content = kContent};
+  Json messages = list_of({trial_message(reply)});
+  reply.calls = 1;
+  trials.add_results(messages, reply);
+  const auto prompt = trials.render(messages, true);
+  return prompt && prompt->find(cat(kResult, 0)) != std::string::npos;
+}
+
 /// Finds a family whose template tells the tools but writes no calls.
-bool find_by_hint(std::string_view source, const std::string& prompt, DialectFacts& facts) {
+bool find_by_hint(const Trials& trials, std::string_view source, const std::string& prompt, DialectFacts& facts) {
   for (const ReplySyntax& syntax : reply_syntaxes()) {
     const bool is_hinted = !syntax.hint.empty() &&
                            (source.find(syntax.hint) != std::string_view::npos ||
@@ -365,6 +386,7 @@ bool find_by_hint(std::string_view source, const std::string& prompt, DialectFac
     facts.syntax = &syntax;
     facts.reasoning = reasoning_of(syntax, source);
     facts.frames = {std::move(*frames)};
+    facts.writes_results = tells_results(trials);
     return true;
   }
   return false;
@@ -379,7 +401,7 @@ DialectFacts find_dialect_facts(const ChatTemplate& chat_template, std::string_v
   const Trials trials(chat_template, facts.writes_tools);
   if (find_native(trials, source, facts)) {
     find_details(trials, facts);
-  } else if (!facts.writes_tools || !find_by_hint(source, *prompt, facts)) {
+  } else if (!facts.writes_tools || !find_by_hint(trials, source, *prompt, facts)) {
     facts.syntax = &reply_syntaxes().back();
     facts.reasoning = reasoning_of(*facts.syntax, source);
     if (auto frames = frames_of_sample(*facts.syntax)) facts.frames = {std::move(*frames)};

@@ -264,7 +264,7 @@ void SyntaxParser::step_between() {
   if (in_section_ || !form_->separator.empty()) {
     const bool begins = (form_->separator.empty() || form_->body == CallBody::kObject) &&
                         fits_whole(begin);
-    if (begins || fits_whole(cat(form_->separator, begin))) {
+    if (begins || fits_whole(cat(form_->separator, " ", begin))) {
       call_begin_ = taken_ + begin_;
       begin_call(cursor_, !has_begin && !names);
       return;
