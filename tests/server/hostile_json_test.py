@@ -75,10 +75,10 @@ class Bodies(server.ServerTest):
 
     def test_j02_depth(self):
         for opens, closes in ((b"[", b"]"), (b'{"a":', b"}")):
-            for depth in (10 ** 6, 65):
+            for depth in (10 ** 6, 265):
                 self.bad(b'{"x":' + opens * depth + b"1" + closes * depth + b"}")
                 self.bad(b'{"x":' + opens * depth)
-        body = b'{"x":' + b"[" * 62 + b"]" * 62 + b"," + json.dumps(GOOD).encode()[1:]
+        body = b'{"x":' + b"[" * 262 + b"]" * 262 + b"," + json.dumps(GOOD).encode()[1:]
         self.assertEqual(self.server.exchange(post(CHAT, body)).status, 200)
 
     def test_j03_numbers_and_leniencies(self):
