@@ -184,18 +184,25 @@ void read_tools(Params& params) {
   params.ignore("parallel_tool_calls", "there are no tools");
 }
 
-void refuse_constraints(Params& params) {
-  read_response_format(params);
-  for (const std::string_view name :
-       {"functions", "function_call", "audio", "web_search_options", "logit_processors",
-        "logits_processors", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
-        "grammar", "structured_outputs", "json_schema", "chat_template", "prompt_embeds"}) {
+void refuse_unsupported(Params& params) {
+  for (const std::string_view name : {"audio", "web_search_options", "logit_processors",
+                                      "logits_processors", "chat_template", "prompt_embeds"}) {
     params.refuse(name, "is not supported");
   }
   if (params.flag("use_beam_search").value_or(false)) {
     throw invalid_request("use_beam_search", "use_beam_search can only be false");
   }
   params.whole("best_of", 1, 1);
+}
+
+void refuse_constraints(Params& params) {
+  read_response_format(params);
+  for (const std::string_view name :
+       {"functions", "function_call", "guided_json", "guided_regex", "guided_choice",
+        "guided_grammar", "grammar", "structured_outputs", "json_schema"}) {
+    params.refuse(name, "is not supported");
+  }
+  refuse_unsupported(params);
 }
 
 void read_service_tier(Params& params, std::initializer_list<std::string_view> usual) {
@@ -205,9 +212,7 @@ void read_service_tier(Params& params, std::initializer_list<std::string_view> u
   params.warn("service_tier", "ignored", "there is one tier");
 }
 
-void read_unsupported(Params& params) {
-  refuse_constraints(params);
-  read_tools(params);
+void read_without_effect(Params& params) {
   read_service_tier(params, {"auto", "default"});
   for (const std::string_view name :
        {"store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
@@ -218,6 +223,12 @@ void read_unsupported(Params& params) {
   if (!params.flag("skip_special_tokens").value_or(true)) {
     throw invalid_request("skip_special_tokens", "skip_special_tokens can only be true");
   }
+}
+
+void read_unsupported(Params& params) {
+  refuse_constraints(params);
+  read_tools(params);
+  read_without_effect(params);
 }
 
 StreamParams read_stream(Params& params) {

@@ -33,13 +33,18 @@ void read_tools(Params& params);
 /// Reads the list `tools`. Warns if it is empty or if none of its tools may be called. Refuses it
 /// otherwise. Errors: ApiError naming the member.
 void read_tool_list(Params& params, bool is_none_chosen);
-/// Refuses members that would constrain or change a reply in unsupported ways. Errors: ApiError
-/// naming the member.
+/// Refuses members that would change a reply in unsupported ways. Errors: ApiError naming the
+/// member.
+void refuse_unsupported(Params& params);
+/// Like `refuse_unsupported`. Also refuses constraints and older tools, for endpoints that have
+/// none. Errors: ApiError naming the member.
 void refuse_constraints(Params& params);
 /// Reads `service_tier`. Values besides `usual` ask for another speed or price, so they add a
 /// warning.
 void read_service_tier(Params& params, std::initializer_list<std::string_view> usual);
-/// Warns about members of OpenAI's API that have no effect here. Refuses unsupported members.
+/// Warns about members of OpenAI's API that have no effect here.
+void read_without_effect(Params& params);
+/// Calls `refuse_constraints`, `read_tools` and `read_without_effect`.
 void read_unsupported(Params& params);
 /// Whether a response is a stream, and where the stream has token counts.
 struct StreamParams {

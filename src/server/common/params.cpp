@@ -120,9 +120,13 @@ void Params::within(std::string_view name, const std::function<void(Params&)>& r
   Params inner(*value, cat(full(name), "."));
   read(inner);
   inner.finish();
-  if (inner.warnings().is_null()) return;
+  add_warnings(inner);
+}
+
+void Params::add_warnings(const Params& part) {
+  if (part.warnings().is_null()) return;
   if (warnings_.is_null()) warnings_ = Json::array();
-  for (const Json& warning : *inner.warnings().as_array()) warnings_.push(warning);
+  for (const Json& warning : *part.warnings().as_array()) warnings_.push(warning);
 }
 
 void Params::ignore(std::string_view name, std::string_view why) {

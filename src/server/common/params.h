@@ -58,13 +58,16 @@ class Params {
   /// Adds a warning, unless this function has added one with this param and code.
   void warn_once(std::string_view param, std::string_view code, std::string_view detail);
 
+  /// Returns a member's name for messages, with the prefix: "stream_options.include_usage".
+  std::string full(std::string_view name) const;
   /// Warns about the members that were not read. Call it last.
   void finish();
+  /// Adds the warnings of another object, which is a part of this one.
+  void add_warnings(const Params& part);
   /// Returns the warnings: [{"param", "code", "detail"}]; null if there are none.
   const Json& warnings() const { return warnings_; }
 
  private:
-  std::string full(std::string_view name) const;
   [[noreturn]] void refuse_kind(std::string_view name, const Json& value,
                                 std::string_view expected) const;
 

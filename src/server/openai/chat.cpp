@@ -147,7 +147,7 @@ Reply chat_completions(const Call& call) {
   ChatForm form{.stream = read_stream(params)};
   Generation generation;
   Request& request = generation.request;
-  ChatPrompt chat = read_chat(params, call.service);
+  ChatPrompt chat = read_chat(params, call.service, {});
   const ReplyText reply(chat);
   request.prompt = std::move(chat.ids);
   read_fields(params, call, request, place::kChat);
