@@ -33,18 +33,38 @@ StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int3
       drawn_(to_size(sequences)) {
   outputs_.reserve(drawn_.size());
   sampled_.reserve(drawn_.size());
+  choosing_.reserve(drawn_.size());
   rows_.reserve(drawn_.size());
   draws_.reserve(drawn_.size());
   tokens_.reserve(drawn_.size());
 }
 
+/// Finds the masks of all rows at once, each in one thread of the pool, before the step begins: a
+/// device that draws needs them now. No step under way draws a token for these requests, so their
+/// matchers have read all earlier tokens. No two rows share a request. The matchers of a constraint
+/// share only its MatcherGrammar, which is thread-safe, and the engine's thread waits here.
+void StepResults::choose(const Step& step) {
+  choosing_.clear();
+  for (const StepPart& part : step.parts) {
+    if (part.outputs == 0) continue;
+    RunningRequest* const request = request_of(part);
+    if (request != nullptr && request->must_choose()) choosing_.push_back(request);
+  }
+  if (choosing_.empty()) return;
+  runner_.for_each(std::ssize(choosing_), [&](std::int64_t i) {
+    RunningRequest& request = *at(choosing_, i);
+    end_without_memory(request, [&] { request.choose(); });
+  });
+}
+
 std::span<const SampleRow> StepResults::draws(const Step& step) {
+  choose(step);
   draws_.clear();
   if (!runner_draws_) return draws_;
   for (const StepPart& part : step.parts) {
     if (part.outputs == 0) continue;
-    const Sequence& s = *part.sequence;
-    draws_.push_back(s.draws_ahead ? s.request->row_ahead() : SampleRow{});
+    const RunningRequest& request = *part.sequence->request;
+    draws_.push_back(request.draws_on_device() ? request.row_ahead() : SampleRow{});
   }
   return draws_;
 }
