@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "server/common/params.h"
@@ -12,9 +13,9 @@ class ChatArguments;
 
 /// What a request demands of the reasoning in its reply.
 struct ReasoningDemand {
-  std::int64_t budget = -1;        ///< maximum tokens of reasoning; -1: no limit
-  std::string_view budget_from{};  ///< the member that sets `budget`, for warnings
-  bool is_hidden = false;          ///< whether the response leaves out the reasoning
+  std::int64_t budget = -1;   ///< maximum tokens of reasoning; -1: no limit
+  std::string budget_from{};  ///< the member that sets `budget`, for messages
+  bool is_hidden = false;     ///< whether the response leaves out the reasoning
 };
 
 /// Reads a limit on the tokens of reasoning: -1 (no limit) and `least` or more. Also tells the

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/outcome.h"
@@ -64,11 +64,16 @@ class ReplyReader {
   std::string_view finish_reason(const Outcome& outcome) const;
 
  private:
-  void accept(std::vector<ReplyEvent> events);
+  void accept_parts();
+  void end_content();
   void push(ReplyEvent event);
 
   std::unique_ptr<ReplyParser> parser_;
-  StopText content_;
+  std::vector<ReplyEvent> parts_;  ///< events of the last delta; its memory is reused
+  std::vector<std::string> stops_;
+  StopEnd stop_end_;
+  StopText content_;          ///< the content since the last call
+  bool has_content_ = false;  ///< whether `content_` has text
   std::int64_t tokens_ = 0;
   std::int64_t min_tokens_ = 0;
   bool hides_reasoning_ = false;
@@ -80,8 +85,7 @@ class ReplyReader {
   std::vector<ReplyEvent> events_;
 };
 
-/// Makes the id of a call: `prefix` and 24 random letters and digits. Errors: ApiError if the
-/// system gives no random numbers.
+/// Makes the id of a call: `prefix` and 24 random hexadecimal digits.
 std::string new_call_id(std::string_view prefix = "call_");
 
 }  // namespace ingot

@@ -50,6 +50,10 @@ Json read_tool_parameters(const std::string& place, const Json* schema);
 /// Errors: ApiError that names the member.
 void read_custom_format(const std::string& place, const Json& format, Tool& tool);
 
+/// Reads a choice at `place`: "none", "auto", "required", or an object that names a function, a
+/// custom tool or several tools ("allowed_tools"). Names may be in the object itself or in its
+/// member "function", "custom" or "allowed_tools". Errors: ApiError that names the member.
+ToolChoice read_tool_choice(const std::string& place, const Json& choice);
 /// Checks that each name of `choice.allowed` is a tool. Errors: ApiError that names `place`.
 void check_choice(const ToolList& tools, const ToolChoice& choice, const std::string& place);
 /// Joins tools with the choice from the member `name`, if it was sent. Warns if members have no
