@@ -53,8 +53,9 @@ void read_chat(const RunValues& v, const Instance& instance, Request& request) {
   const ChatTemplate chosen = chat_template(instance, v.chat_template);
   RenderedChat prompt = render_messages(chosen, parse_chat(chat, local_time()));
   request.prompt = std::move(prompt.ids);
-  if (const auto spec = constraint_of(v.constraint)) {
-    RunConstraints(instance, v.chat_template).constrain_reply(*spec, chosen, prompt.text, request);
+  if (v.constraint) {
+    RunConstraints(instance, v.chat_template)
+        .constrain_reply(*v.constraint, chosen, prompt.text, request);
   }
 }
 
@@ -63,8 +64,8 @@ void read_prompt(const RunValues& v, const Instance& instance, Request& request)
   request.prompt = v.tokens ? parse_tokens(*v.tokens, instance.spec().vocab)
                             : encode_prompt(instance, *v.prompt, prompt_options(v));
   if (request.prompt.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
-  if (const auto spec = constraint_of(v.constraint)) {
-    RunConstraints(instance, v.chat_template).constrain_text(*spec, request);
+  if (v.constraint) {
+    RunConstraints(instance, v.chat_template).constrain_text(*v.constraint, request);
   }
 }
 
@@ -144,8 +145,9 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   if (v.print_ids) write_stdout(ids_line(reply.ids));
 }
 
-int run(const RunValues& v) {
+int run(RunValues& v) {
   check_input(v);
+  v.constraint = constraint_of(v.constraint_flags);
   OpenModel model(v.model, v.trace.profile);
   Instance& instance = model.instance;
   TraceFile trace(v.trace);
@@ -234,7 +236,7 @@ Command add_run_command(CLI::App& app) {
   values->app = &sub;
   add_model_options(sub, values->model);
   add_input(sub, *values);
-  add_constraint_options(sub, values->constraint);
+  add_constraint_options(sub, values->constraint_flags);
   add_session(sub, *values);
   add_request_options(sub, values->request, place::kRun);
   add_output(sub, *values);

@@ -16,7 +16,9 @@ namespace ingot {
 struct RunValues {
   ModelOptionValues model;
   Request request = default_request(place::kRun);
-  ConstraintValues constraint;
+  ConstraintValues constraint_flags;
+  std::optional<ConstraintSpec>
+      constraint;  ///< read from `constraint_flags` before the model opens
   TraceValues trace;
   std::optional<std::string> prompt;
   std::optional<std::string> suffix;  ///< text behind the gap that the model fills; absent: no gap

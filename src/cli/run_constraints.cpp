@@ -70,7 +70,7 @@ std::shared_ptr<const Constraint> compile_reply(const ConstraintSpec& spec,
 
 /// The engine finds no stop strings in constrained text.
 void warn_of_stops(const Request& request) {
-  if (!request.stop.empty()) log_warning("stop: does not end text that is constrained");
+  if (!request.stop.empty()) log_warning("--stop: does not end text that is constrained");
 }
 
 }  // namespace

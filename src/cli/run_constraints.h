@@ -42,7 +42,7 @@ class RunConstraints {
   std::unique_ptr<ConstraintCache> texts_;    ///< made for the first constraint of a text
   std::unique_ptr<ConstraintCache> replies_;  ///< with the dialect's markers
   std::shared_ptr<const ToolDialect> dialect_;
-  std::vector<std::int32_t> markers_;  ///< of the dialect
+  std::vector<std::int32_t> markers_;  ///< the dialect's
 };
 
 }  // namespace ingot

@@ -54,7 +54,6 @@ struct LineReader {
   const RunValues& values;
   const Instance& instance;
   const std::tm now;
-  const std::optional<ConstraintSpec> constraint;  ///< of lines without one of their own
   RunConstraints constraints;
   std::optional<ChatTemplate> chat{};  ///< present once a line has messages
 
@@ -100,7 +99,7 @@ struct LineReader {
       });
     }
     std::optional<ConstraintSpec> spec = constraint_of_line(j);
-    if (!spec) spec = constraint;
+    if (!spec) spec = values.constraint;
     if (has_messages) {
       read_chat(j, spec, request);
     } else if (spec) {
@@ -140,7 +139,6 @@ class Lines {
     LineReader reader{.values = values_,
                       .instance = instance_,
                       .now = local_time(),
-                      .constraint = constraint_of(values_.constraint),
                       .constraints = RunConstraints(instance_, values_.chat_template)};
     std::size_t number = 0;
     for (const std::string_view text : split_lines(input)) {

@@ -22,10 +22,10 @@ struct ChatCall {
 struct ChatMessage {
   std::string role;
   std::string content;
-  std::string reasoning{};        ///< of the assistant, in a chat with tools
-  std::vector<ChatCall> calls{};  ///< of the assistant
-  std::string call_id{};          ///< of a tool's result: the call to which it belongs
-  std::string name{};             ///< of a tool's result: the tool
+  std::string reasoning{};        ///< the assistant's, in a chat with tools
+  std::vector<ChatCall> calls{};  ///< the assistant's
+  std::string call_id{};          ///< for a tool's result: the call to which it belongs
+  std::string name{};             ///< for a tool's result: the tool
 
   friend bool operator==(const ChatMessage&, const ChatMessage&) = default;
 };

@@ -152,15 +152,15 @@ void TerminalChat::answer() {
     if (session_.messages().back().calls.empty()) return;
     if (!run_calls() || !make_room()) return;
   }
-  write_stdout(cat("(stopped: ", kRoundsMax, " replies with calls; /regen goes on)\n"));
+  write_stdout(cat("(stopped: ", kRoundsMax, " replies with calls; /regen continues)\n"));
 }
 
 /// Runs the calls of the last reply. Each gets a result, because templates demand that. Returns
-/// whether the turn goes on.
+/// whether the turn continues.
 bool TerminalChat::run_calls() {
   const std::vector<ChatCall> calls = session_.messages().back().calls;
   for (const ChatCall& call : calls) session_.add_result(call, run_call(call));
-  if (is_stopped_) write_stdout("(stopped; /regen goes on)\n");
+  if (is_stopped_) write_stdout("(stopped; /regen continues)\n");
   return !is_stopped_;
 }
 

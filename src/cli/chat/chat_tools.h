@@ -38,11 +38,11 @@ class ToolReply {
       : parser_(std::move(parser)), first_call_(first_call) {}
 
   /// Adds a piece of the reply. Returns what to show: content as it is, reasoning between <think>
-  /// and </think>, and nothing of calls.
+  /// and </think>, and no part of calls.
   std::string add(std::string_view piece);
-  /// Ends the reply. Returns what is left to show.
+  /// Ends the reply. Returns the rest to show.
   std::string finish();
-  /// Returns the message. Its calls are those that are complete.
+  /// Returns the message. It has the complete calls.
   ChatMessage take();
 
  private:

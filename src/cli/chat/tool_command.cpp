@@ -171,7 +171,7 @@ CommandResult ended(int status, bool is_cut) {
 }
 
 /// Waits for the command's end. A process that the command leaves behind may hold the output open,
-/// so after its exit this function reads only what is there.
+/// so after its exit this function reads only the bytes that have arrived.
 CommandResult wait_for(Child& child, Exchange& exchange, milliseconds time,
                        FunctionRef<bool()> stop) {
   const Clock::time_point until = Clock::now() + time;

@@ -72,7 +72,7 @@ TEST(ToolCommand, OutputIsBounded) {
 TEST(ToolCommand, TimeIsBounded) {
   const CommandLimits limits{.time = std::chrono::milliseconds(50)};
   EXPECT_EQ(run({"sleep", "1000"}, "", limits).end, End::kTimeout);
-  // Also for a command that closes its output and goes on.
+  // Also for a command that closes its output and continues.
   EXPECT_EQ(run({"sh", "-c", "exec >&-; exec sleep 1000"}, "", limits).end, End::kTimeout);
 }
 
