@@ -34,16 +34,16 @@ struct NumberBounds {
   bool is_integer = false;
   /// Each of these must divide the number.
   std::vector<Decimal> divisors{};
-  /// True: each value has one spelling (no exponent, no trailing zero of a fraction, no -0), so that
-  /// texts can be compared instead of values.
+  /// True: each value has one spelling (no exponent, no trailing zero of a fraction, no -0), so
+  /// that texts can be compared instead of values.
   bool one_spelling = false;
 };
 
-/// Returns the JSON spellings of the numbers within `bounds`; empty if there are none. Every value's
-/// plain decimal spelling is in it, and the spelling with an exponent that common writers use for
-/// large and small doubles: 1e+22, 1.5e-07, with or without sign and leading zero of the exponent.
-/// Integers have neither fraction nor exponent. The magnitude of numbers with an exponent stays
-/// within a double's range. `low` and `high` themselves are compared exactly.
+/// Returns the JSON spellings of the numbers within `bounds`; empty if there are none. Every
+/// value's plain decimal spelling is in it, and the spelling with an exponent that common writers
+/// use for large and small doubles: 1e+22, 1.5e-07, with or without sign and leading zero of the
+/// exponent. Integers have neither fraction nor exponent. The magnitude of numbers with an exponent
+/// stays within a double's range. `low` and `high` themselves are compared exactly.
 ///
 /// Errors: those of TextDfa; Error{kInvalid} for a divisor that needs more than kStatesMax states.
 TextDfa number_language(const NumberBounds& bounds, CompileBudget& budget);

@@ -13,9 +13,9 @@ enum class Anchoring {
   kWhole,   ///< the whole text (the `regex` constraint)
 };
 
-/// Compiles a pattern: alternatives, groups (also named and non-capturing), classes, \d \w \s \b \p,
-/// quantifiers (greedy or lazy), anchors anywhere, lookaheads and lookbehinds of regular content,
-/// \u{...}, \uXXXX, \xXX, \cX. Lookarounds compile by intersection and complement.
+/// Compiles a pattern: alternatives, groups (also named and non-capturing), classes, \d \w \s \b
+/// \p, quantifiers (greedy or lazy), anchors anywhere, lookaheads and lookbehinds of regular
+/// content, \u{...}, \uXXXX, \xXX, \cX. Lookarounds compile by intersection and complement.
 ///
 /// Errors: Error{kInvalid} that names the byte and the reason: backreferences, malformed syntax,
 ///         \p of unknown properties; the errors of TextDfa.

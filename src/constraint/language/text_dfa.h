@@ -16,6 +16,8 @@
 
 namespace ingot {
 
+struct ClassDfa;
+
 /// A regular language of texts. Immutable and minimal. From each of its states an accepted text can
 /// be reached, so a caller that only takes steps to live states never meets a dead end.
 ///
@@ -46,8 +48,10 @@ class TextDfa {
   /// Makes the minimal automaton of `states`; state 0 is the start. Accepting states with different
   /// tags stay apart.
   TextDfa(std::vector<State> states, CompileBudget& budget);
+  /// Makes the minimal automaton of an automaton over classes of code points.
+  TextDfa(const ClassDfa& dfa, CompileBudget& budget);
 
-  static TextDfa all(CompileBudget& budget);                            ///< every text
+  static TextDfa all(CompileBudget& budget);                             ///< every text
   static TextDfa literal(std::string_view text, CompileBudget& budget);  ///< one valid UTF-8 text
   /// The listed texts (valid UTF-8). The text with index i has the tag i; a text that occurs twice
   /// has the smaller tag.
@@ -97,18 +101,29 @@ class TextDfa {
   }
   /// Number of accepted rests, below kInfinite also if the number is finite but larger.
   std::uint64_t count(std::int32_t state) const { return counts_[static_cast<std::size_t>(state)]; }
-  /// Whether from every state accepted rests of all lengths from `shortest` to `longest` exist. Then
-  /// a caller can bound lengths with a counter instead of `with_length`.
+  /// Whether from every state accepted rests of all lengths from `shortest` to `longest` exist.
+  /// Then a caller can bound lengths with a counter instead of `with_length`.
   bool is_gapless() const { return is_gapless_; }
   /// Writes some accepted text, a shortest one, for messages and tests.
   std::string example() const;
 
  private:
+  static constexpr std::uint8_t kNoColumn = 255;
+
+  void append_arcs(const ClassDfa& dfa, CompileBudget& budget);
+  void make_ascii_table(const ClassDfa& dfa);
   void analyse();
+  std::vector<std::int32_t> acyclic_order() const;
+  void measure_shortest();
+  void measure_rests(const std::vector<std::int32_t>& order);
+  bool is_gapless_at(std::int32_t state) const;
 
   std::vector<std::uint32_t> first_arc_;  ///< [states + 1] index in arcs_
   std::vector<Arc> arcs_;
-  std::vector<std::array<std::int32_t, 128>> ascii_;  ///< [states] next state of an ASCII character
+  /// [128] column of an ASCII character in ascii_; kNoColumn: no state has a step.
+  std::array<std::uint8_t, 128> ascii_column_{};
+  std::size_t ascii_columns_ = 0;
+  std::vector<std::int32_t> ascii_;  ///< [states][ascii_columns_] next state
   std::vector<std::uint8_t> accepts_;
   std::vector<std::int32_t> tags_;
   std::vector<std::uint64_t> shortest_, longest_, counts_;

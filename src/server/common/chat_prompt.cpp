@@ -173,6 +173,9 @@ ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
     if (is_bounded) service.check_text_room(text.bytes.size(), param);
     ChatPrompt prompt{.ids = service.chat().encode(text)};
     if (is_bounded) service.check_room(prompt.ids.size(), param);
+    const Json* continues = chat.find("continue_final_message");
+    prompt.is_continued =
+        continues != nullptr && continues->as_bool() != nullptr && *continues->as_bool();
     prompt.begin = service.dialect()->begin_of(text.bytes);
     prompt.has_reasoning = service.chat_knows("</think>");
     prompt.opens_reasoning = prompt.has_reasoning && opens_reasoning(text.bytes);

@@ -182,6 +182,9 @@ void read_tools(Params& params) {
   }
   read_tool_list(params, is_none_chosen);
   params.ignore("parallel_tool_calls", "there are no tools");
+  for (const std::string_view name : {"functions", "function_call"}) {
+    params.refuse(name, "is not supported");
+  }
 }
 
 void refuse_unsupported(Params& params) {

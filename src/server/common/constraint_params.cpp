@@ -15,22 +15,17 @@ namespace {
 
 using Form = decltype(ConstraintSpec::form);
 
-/// Maximum bytes of a schema, an expression or a grammar.
-constexpr std::size_t kConstraintBytesMax = std::size_t{1} << 20;
+/// Maximum bytes of an expression or a grammar. `ConstraintSpec::check_limits` has lower ones.
+constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kNameBytesMax = 256;
-
-void check_size(const std::string& place, std::size_t bytes) {
-  if (bytes <= kConstraintBytesMax) return;
-  refuse_at(place, cat("has ", bytes, " bytes, possible are ", kConstraintBytesMax));
-}
 
 /// Makes a spec of a schema: an object, a boolean, or JSON text of one, as some clients send it.
 ConstraintSpec schema_spec(std::string place, const Json& schema, bool is_strict) {
   Json value = schema;
   if (const std::string* text = schema.as_string()) {
-    check_size(place, text->size());
     try {
-      value = parse_json(*text, "schema", "json", {.depth_max = 256});
+      value =
+          parse_json(*text, "schema", "json", {.depth_max = ConstraintLimits::kSchemaDepthMax + 1});
     } catch (const Error& error) {
       refuse_at(place, cat("is no JSON: ", error.message()));
     }
@@ -38,7 +33,6 @@ ConstraintSpec schema_spec(std::string place, const Json& schema, bool is_strict
   if (value.as_object() == nullptr && value.as_bool() == nullptr) {
     refuse_at(place, cat("is ", value.kind(), ", expected a JSON schema"));
   }
-  check_size(place, value.dump().size());
   return {.form = ConstraintSpec::JsonSchema{std::move(value), is_strict, false},
           .name = std::move(place)};
 }
@@ -49,16 +43,13 @@ ConstraintSpec choice_spec(std::string place, const Json& choices) {
     refuse_at(place, cat("is ", choices.kind(), ", expected an array of strings"));
   if (all->empty()) refuse_at(place, "has no texts");
   ConstraintSpec::OneOf texts;
-  std::size_t bytes = 0;
   for (std::size_t i = 0; i < all->size(); ++i) {
     const std::string* text = (*all)[i].as_string();
     if (text == nullptr) {
       refuse_at(entry_place(place, i), cat("is ", (*all)[i].kind(), ", expected a string"));
     }
-    bytes += text->size();
     texts.texts.push_back(*text);
   }
-  check_size(place, bytes);
   return {.form = std::move(texts), .name = std::move(place)};
 }
 
@@ -71,13 +62,13 @@ class ConstraintReader {
     if (const Json* value = params_.take(name)) add(schema_spec(params_.full(name), *value, false));
   }
   void regex(std::string_view name) {
-    if (auto text = params_.text(name, kConstraintBytesMax)) {
+    if (auto text = params_.text(name, kTextBytesMax)) {
       set({.form = ConstraintSpec::Regex{std::move(*text)}, .name = params_.full(name)});
     }
   }
   /// An empty grammar is none.
   void gbnf(std::string_view name) {
-    auto text = params_.text(name, kConstraintBytesMax);
+    auto text = params_.text(name, kTextBytesMax);
     if (!text || text->empty()) return;
     set({.form = ConstraintSpec::Gbnf{std::move(*text)}, .name = params_.full(name)});
   }
@@ -142,7 +133,7 @@ ConstraintSpec read_json_schema(Params& format, bool is_strict) {
       throw invalid_request(members.full("schema"), cat(members.full("schema"), " is missing"));
     }
     members.text("name", kNameBytesMax);
-    members.text("description", kConstraintBytesMax);
+    members.text("description", kTextBytesMax);
     const bool strict = members.flag("strict").value_or(is_strict);
     spec = schema_spec(members.full("schema"), *schema, strict);
   };
@@ -163,7 +154,7 @@ ConstraintSpec read_json_object(Params& format, const std::string& place) {
 }
 
 std::string need_text(Params& params, std::string_view name) {
-  auto text = params.text(name, kConstraintBytesMax);
+  auto text = params.text(name, kTextBytesMax);
   if (!text) throw invalid_request(params.full(name), cat(params.full(name), " is missing"));
   return std::move(*text);
 }

@@ -121,6 +121,8 @@ class Service {
   /// Returns how the model writes reasoning and calls of tools. Errors: ApiError if the model has
   /// no chat template.
   const std::shared_ptr<const ToolDialect>& dialect() const;
+  /// Returns the control tokens whose names the dialect reads in replies: see Request::markers.
+  const std::vector<std::int32_t>& markers() const { return markers_; }
   /// Returns the compiled constraints. The first call makes the trie of the vocabulary. Errors:
   /// ApiError if the model has no tokenizer.
   ConstraintCache& constraints() const;
@@ -210,6 +212,7 @@ class Service {
   HttpMetrics& http_metrics_;
   std::optional<ServedChat> chat_;
   std::shared_ptr<const ToolDialect> dialect_;  ///< null if the model has no chat template
+  std::vector<std::int32_t> markers_;
   mutable std::once_flag constraints_made_;
   mutable std::unique_ptr<ConstraintCache> constraints_;
   SamplingParams sampling_defaults_;

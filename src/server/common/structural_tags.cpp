@@ -113,7 +113,8 @@ ConstraintSpec read_structural_tags(const std::string& place, const Json& value)
   if (const std::string* text = value.as_string()) {
     Json parsed;
     try {
-      parsed = parse_json(*text, "structural_tag", "json", {.depth_max = 256});
+      parsed = parse_json(*text, "structural_tag", "json",
+                          {.depth_max = ConstraintLimits::kSchemaDepthMax + 8});
     } catch (const Error& error) {
       refuse_at(place, cat("is no JSON: ", error.message()));
     }

@@ -135,12 +135,12 @@ void read_custom_format(const std::string& place, const Json& format, Tool& tool
 
 namespace {
 
-using Use = ToolChoice::Use;
+using ChoiceUse = ToolChoice::Use;
 
-std::optional<Use> use_of(const std::string& text) {
-  if (text == "none") return Use::kNone;
-  if (text == "auto") return Use::kAuto;
-  if (text == "required" || text == "any") return Use::kRequired;
+std::optional<ChoiceUse> use_of(const std::string& text) {
+  if (text == "none") return ChoiceUse::kNone;
+  if (text == "auto") return ChoiceUse::kAuto;
+  if (text == "required" || text == "any") return ChoiceUse::kRequired;
   return std::nullopt;
 }
 
@@ -159,7 +159,7 @@ ToolChoice read_allowed(const std::string& place, const Json& choice) {
   const Json& body = body_of(choice, "allowed_tools");
   const std::string at = &body == &choice ? place : cat(place, ".allowed_tools");
   const auto use = use_of(part_string(at, body, "mode"));
-  if (!use || *use == Use::kNone) refuse_at(cat(at, ".mode"), "can only be auto or required");
+  if (!use || *use == ChoiceUse::kNone) refuse_at(cat(at, ".mode"), "can only be auto or required");
   ToolChoice out{.use = *use};
   const Json* tools = body.find("tools");
   const bool is_list = tools != nullptr && tools->as_array() != nullptr;
@@ -183,7 +183,7 @@ ToolChoice read_tool_choice(const std::string& place, const Json& choice) {
   }
   const std::string& type = part_type(place, choice);
   if (type == "allowed_tools") return read_allowed(place, choice);
-  return {.use = Use::kRequired, .allowed = {named_tool(place, choice)}, .parallel = false};
+  return {.use = ChoiceUse::kRequired, .allowed = {named_tool(place, choice)}, .parallel = false};
 }
 
 void check_choice(const ToolList& tools, const ToolChoice& choice, const std::string& place) {
@@ -198,14 +198,14 @@ RequestTools make_tools(Params& params, ToolList list, std::optional<ToolChoice>
   RequestTools out{.tools = list.take()};
   if (out.tools.empty()) {
     if (!choice) return out;
-    if (choice->use == Use::kRequired || !choice->allowed.empty()) {
+    if (choice->use == ChoiceUse::kRequired || !choice->allowed.empty()) {
       throw invalid_request(std::string(name), cat(name, ": there are no tools to choose from"));
     }
     params.warn(name, "ignored", "there are no tools");
     return out;
   }
   out.choice = choice.value_or(ToolChoice{});
-  if (out.choice.use == Use::kNone) out.tools.clear();
+  if (out.choice.use == ChoiceUse::kNone) out.tools.clear();
   return out;
 }
 
@@ -301,7 +301,7 @@ std::optional<ToolChoice> read_function_call(Params& params) {
     ToolChoice choice = read_tool_choice("function_call", *value);
     return choice;
   }
-  return ToolChoice{.use = Use::kRequired,
+  return ToolChoice{.use = ChoiceUse::kRequired,
                     .allowed = {part_string("function_call", *value, "name")}};
 }
 
