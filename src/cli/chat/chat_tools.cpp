@@ -229,17 +229,16 @@ const ChatTool* ChatTools::find(std::string_view name) const {
 }
 
 std::shared_ptr<const Constraint> ChatTools::constrain(const ReplyBegin& begin) {
-  return constraints_.get(cat(begin.in_reasoning, ",", begin.can_reason),
+  return constraints_.get(cat("reply:", begin.in_reasoning, ",", begin.can_reason),
                           [&] { return compile(begin); });
 }
 
 std::shared_ptr<const Constraint> ChatTools::compile(const ReplyBegin& begin) const {
   Grammar grammar;
   CompileBudget budget;
-  Constraint constraint;
-  grammar.set_root(dialect_->add_reply(grammar, begin, specs_, choice_, constraint.notes, budget));
-  constraint.grammar = make_matcher_grammar(std::move(grammar), constraints_.trie(), budget);
-  return std::make_shared<const Constraint>(std::move(constraint));
+  std::vector<SchemaNote> notes;
+  grammar.set_root(dialect_->add_reply(grammar, begin, specs_, choice_, notes, budget));
+  return make_constraint(std::move(grammar), std::move(notes), constraints_.trie(), budget);
 }
 
 std::unique_ptr<ReplyParser> ChatTools::begin_reply(std::string_view prompt, Request& request) {

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cli/options/options.h"
 #include "load/json.h"
 
@@ -18,9 +17,8 @@ namespace ingot {
 
 namespace {
 
-/// Limit on the bytes of a schema or grammar. The server has the same limit.
-constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 20;
-constexpr std::int32_t kSchemaDepthMax = 256;
+/// Limit on the bytes of a file. ConstraintLimits has lower ones, which do not count white space.
+constexpr std::uint64_t kBytesMax = std::uint64_t{4} << 20;
 
 constexpr std::array<std::string_view, 4> kMembers = {"json_schema", "regex", "grammar", "choice"};
 
@@ -37,16 +35,10 @@ Json read_schema(const std::string& path) {
   const std::string text = File(path).read_all(kBytesMax);
   try {
     return parse_json(text, path, "json_schema",
-                      {.bytes_max = kBytesMax, .depth_max = kSchemaDepthMax});
+                      {.bytes_max = kBytesMax, .depth_max = ConstraintLimits::kSchemaDepthMax + 1});
   } catch (const Error& error) {
     refuse("--json-schema", error.message());
   }
-}
-
-std::string checked_text(std::string_view name, std::string text) {
-  if (text.size() > kBytesMax) refuse(name, cat("has more than ", kBytesMax, " bytes"));
-  if (!is_utf8(text)) refuse(name, "is not valid UTF-8");
-  return text;
 }
 
 std::vector<std::string> split_texts(std::string_view list) {
@@ -84,9 +76,9 @@ ConstraintSpec read_member(std::string_view name, const Json& value) {
     return make_spec(name, ConstraintSpec::JsonSchema{.schema = value, .is_strict = true});
   }
   if (name == "choice") return make_spec(name, ConstraintSpec::OneOf{texts_member(name, value)});
-  std::string text = checked_text(name, string_member(name, value));
-  if (name == "regex") return make_spec(name, ConstraintSpec::Regex{std::move(text)});
-  return make_spec(name, ConstraintSpec::Gbnf{std::move(text)});
+  const std::string& text = string_member(name, value);
+  if (name == "regex") return make_spec(name, ConstraintSpec::Regex{text});
+  return make_spec(name, ConstraintSpec::Gbnf{text});
 }
 
 }  // namespace
@@ -110,16 +102,12 @@ std::optional<ConstraintSpec> constraint_of(const ConstraintValues& values) {
         "--json-schema",
         ConstraintSpec::JsonSchema{.schema = read_schema(*values.json_schema), .is_strict = true});
   }
-  if (values.regex) {
-    return make_spec("--regex", ConstraintSpec::Regex{checked_text("--regex", *values.regex)});
-  }
+  if (values.regex) return make_spec("--regex", ConstraintSpec::Regex{*values.regex});
   if (values.grammar) {
-    return make_spec("--grammar", ConstraintSpec::Gbnf{checked_text(
-                                      "--grammar", File(*values.grammar).read_all(kBytesMax))});
+    return make_spec("--grammar", ConstraintSpec::Gbnf{File(*values.grammar).read_all(kBytesMax)});
   }
   if (values.choice) {
-    return make_spec("--choice",
-                     ConstraintSpec::OneOf{split_texts(checked_text("--choice", *values.choice))});
+    return make_spec("--choice", ConstraintSpec::OneOf{split_texts(*values.choice)});
   }
   return std::nullopt;
 }
