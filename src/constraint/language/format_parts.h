@@ -39,7 +39,7 @@ TextDfa idn_hostname_language(CompileBudget& budget);
 /// Source:  RFC 5321, RFC 6531 (international).
 TextDfa email_language(bool is_international, CompileBudget& budget);
 
-/// Regular expressions whose groups are nested at most 3 deep.
+/// Regular expressions whose groups are nested at most 2 deep.
 std::string regex_pattern();
 
 }  // namespace ingot

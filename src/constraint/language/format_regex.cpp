@@ -35,7 +35,7 @@ std::string regex_pattern() {
       cat("(?:", escape, R"(|[^\\^$.*+?()[\]{}|]|\.|)", class_pattern(escape), ")");
   const std::string plain = cat("(?:", atom, "(?:", quantifier, R"()?|\^|\$|\\[bB])*)");
   std::string body = cat(plain, R"((?:\|)", plain, ")*");
-  for (int depth = 0; depth < 3; ++depth) {
+  for (int depth = 0; depth < 2; ++depth) {
     const std::string group =
         cat(R"(\((?:\?:)?)", body, R"(\)(?:)", quantifier, R"()?|\(\?<?[=!])", body, R"(\))");
     body = cat("(?:", atom, "(?:", quantifier, R"()?|\^|\$|\\[bB]|\||)", group, ")*");
