@@ -48,7 +48,7 @@ constexpr std::array<CategoryName, kCategories> kNames{{{"Cn", "Unassigned"},
                                                         {"Co", "Private_Use"}}};
 
 /// Names of groups of categories, which share a first letter, and other names of categories.
-constexpr std::array<CategoryName, 15> kAliases{{{"L", "Letter"},
+constexpr std::array<CategoryName, 13> kAliases{{{"L", "Letter"},
                                                  {"M", "Mark"},
                                                  {"M", "Combining_Mark"},
                                                  {"N", "Number"},
@@ -60,8 +60,6 @@ constexpr std::array<CategoryName, 15> kAliases{{{"L", "Letter"},
                                                  {"Nd", "digit"},
                                                  {"Cc", "cntrl"},
                                                  {"", "Any"},
-                                                 {"Cn", "Unassigned"},
-                                                 {"Cs", "Surrogate"},
                                                  {"LC", "Cased_Letter"}}};
 
 using CategorySets = std::array<std::vector<CodePointRange>, kCategories>;
