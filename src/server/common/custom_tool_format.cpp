@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "server/common/api_error.h"
 #include "server/common/message_text.h"
 
 namespace ingot {

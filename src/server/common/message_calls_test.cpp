@@ -1,4 +1,4 @@
-// Calls of tools in messages: the forms that are read, and what becomes of their arguments.
+// Calls of tools in messages: the forms that are read, and their arguments.
 #include "server/common/message_calls.h"
 
 #include <gtest/gtest.h>

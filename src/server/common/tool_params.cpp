@@ -1,4 +1,4 @@
-// Reads the tools of a request, and the choice among them.
+// Reads the tools of a request, and which of the tools a reply may call.
 #include "server/common/tool_params.h"
 
 #include <algorithm>
