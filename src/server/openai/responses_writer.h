@@ -7,7 +7,7 @@
 
 #include "load/json.h"
 #include "server/common/endpoint.h"
-#include "server/common/reply_text.h"
+#include "server/common/reply_reader.h"
 #include "server/common/service.h"
 
 namespace ingot {
@@ -26,6 +26,6 @@ struct ResponseForm {
 
 /// Makes the writer of a response with one choice.
 std::unique_ptr<ResponseWriter> responses_writer(const Service& service, ResponseForm form,
-                                                 const ReplyText& reply);
+                                                 const ReplyFormat& reply);
 
 }  // namespace ingot
