@@ -503,15 +503,19 @@ class Parameters(server.ServerTest):
 
     def test_q18_tools(self):
         tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
-        self.each("tools", [tool], [tool] * 129, [{}], "x", {}, 5)
+        self.each("tools", [tool] * 129, [tool] * 2, [{}], "x", {}, 5)
         named = {"type": "function", "function": {"name": "f"}}
         self.each("tool_choice", "required", "x", named, 5)
-        self.each("response_format", {"type": "json_object"}, {"type": "x"}, {}, "json",
-                  {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}})
-        self.good(self.chat(response_format={"type": "text"}))
+        self.each("response_format", {"type": "x"}, {}, "json", {"type": "json_schema"},
+                  {"type": "json_schema", "json_schema": {"name": "x", "schema": "{"}})
+        for kind in ("text", "json_object"):
+            self.good(self.chat(response_format={"type": kind}))
+        self.good(self.chat(response_format={"type": "json_schema",
+                                             "json_schema": {"name": "x", "schema": {}}}))
+        self.good(self.chat(tools=[tool]))
         self.good(self.chat(tools=[]), "tools")
         self.good(self.chat(tool_choice="none"), "tool_choice")
-        self.good(self.chat(tools=[tool], tool_choice="none"), "tool_choice", "tools")
+        self.good(self.chat(tools=[tool], tool_choice="none"))
 
     def test_q28_errors_name_the_entry(self):
         turn = {"role": "user", "content": "x"}

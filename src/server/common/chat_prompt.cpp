@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <ctime>
 #include <utility>
+#include <vector>
 
+#include "base/index.h"
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/message_calls.h"
@@ -135,28 +137,64 @@ auto about_chat(std::string_view param, Body&& body) {
   }
 }
 
-/// Whether a message has calls of tools, or is the result of one.
-bool has_calls(const Json& messages) {
+bool is_system(const Json& message) {
+  const std::string* role = message.find_string("role");
+  return role != nullptr && (*role == "system" || *role == "developer");
+}
+
+/// Whether messages have calls of tools, their results, or reasoning. Templates differ in the form
+/// of these.
+bool needs_dialect(const Json& messages) {
   const Json::Array& all = *messages.as_array();
   return std::any_of(all.begin(), all.end(), [](const Json& message) {
     const std::string* role = message.find_string("role");
-    return message.find("tool_calls") != nullptr || (role != nullptr && *role == "tool");
+    return message.find("tool_calls") != nullptr || message.find("reasoning_content") != nullptr ||
+           (role != nullptr && *role == "tool");
   });
 }
+
+/// Finds the names of system messages in a chat to which a dialect added tools. It may put a system
+/// message in front, and join results of tools.
+class SystemNames {
+ public:
+  explicit SystemNames(const Json& before)
+      : messages_(before.as_array()->size()), before_(numbers_of(before)) {}
+
+  void set_after(const Json& after) { after_ = numbers_of(after); }
+
+  std::string name_of(std::size_t number, MessageName name) const {
+    const auto at = std::find(after_.begin(), after_.end(), number);
+    if (at == after_.end()) return name(std::min(number, messages_ - 1));
+    const std::size_t added = after_.size() - before_.size();
+    const auto place = to_size(at - after_.begin());
+    return place < added ? std::string("tools") : name(before_[place - added]);
+  }
+
+ private:
+  static std::vector<std::size_t> numbers_of(const Json& messages) {
+    std::vector<std::size_t> numbers;
+    const Json::Array& all = *messages.as_array();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (is_system(all[i])) numbers.push_back(i);
+    }
+    return numbers;
+  }
+
+  std::size_t messages_;
+  std::vector<std::size_t> before_;
+  std::vector<std::size_t> after_;
+};
 
 /// Renders a chat. Warns if its system messages had to be changed.
 MarkedText rendered(Params& params, const Json& chat, const Service& service,
                     const ChatNames& names, const RequestTools& tools) {
   ChatInput input = parse_chat(chat, local_time());
-  const std::size_t messages = input.messages.as_array()->size();
-  if (!tools.empty() || has_calls(input.messages)) {
+  SystemNames systems(input.messages);
+  if (!tools.empty() || needs_dialect(input.messages)) {
     service.dialect()->add_tools(input, tools.tools, tools.choice);
   }
-  // A dialect may put a system message with the tools in front.
-  const std::size_t added = input.messages.as_array()->size() - messages;
-  const auto name_of = [&](std::size_t number) {
-    return number < added ? std::string("tools") : names.name_of(number - added);
-  };
+  systems.set_after(input.messages);
+  const auto name_of = [&](std::size_t number) { return systems.name_of(number, names.name_of); };
   FittedPrompt prompt = render_fitted(service.chat(), std::move(input), name_of);
   if (!prompt.change.empty()) params.warn(names.param, prompt.change, prompt.detail);
   return std::move(prompt.text);

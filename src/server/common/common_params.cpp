@@ -20,9 +20,9 @@ constexpr std::size_t kSaltBytesMax = 256;
 /// Maximum tokens in `logit_bias`. The sampler changes that many logits in every step.
 constexpr std::size_t kBiasesMax = 1024;
 
-/// Maximum nested levels in a body. Tool schemas, the deepest parts of bodies, need far fewer.
-/// Functions that walk a body recursively need stack for each level.
-constexpr std::int32_t kJsonDepthMax = 64;
+/// Maximum nested levels in a body: ConstraintLimits::kSchemaDepthMax, and the levels around the
+/// schema of a tool. Functions that walk a body recursively need stack for each level.
+constexpr std::int32_t kJsonDepthMax = 264;
 
 void check_count(std::string_view name, std::size_t count, std::size_t most) {
   if (count <= most) return;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "load/json.h"
+#include "server/common/custom_tool_format.h"
 #include "server/common/params.h"
 #include "text/chat/tools/tool.h"
 
@@ -43,13 +44,6 @@ class ToolList {
 /// Reads the parameters of a function: the JSON schema of an object. Absent, null and empty objects
 /// give null: any object. Errors: ApiError that names `place`.
 Json read_tool_parameters(const std::string& place, const Json* schema);
-/// Reads the `format` of a custom tool: {"type": "text"}, or {"type": "grammar"} with "syntax"
-/// (regex, gbnf, lark) and "definition", which a member "grammar" may hold. A lark grammar is
-/// refused, unless it is a single rule with a regular expression or a text.
-///
-/// Errors: ApiError that names the member.
-void read_custom_format(const std::string& place, const Json& format, Tool& tool);
-
 /// Reads a choice at `place`: "none", "auto", "required", or an object that names a function, a
 /// custom tool or several tools ("allowed_tools"). Names may be in the object itself or in its
 /// member "function", "custom" or "allowed_tools". Errors: ApiError that names the member.
