@@ -204,7 +204,7 @@ TEST_F(ConstraintTest, RefusesFieldsThatRestrictTheTokensToo) {
 /// A model of bytes and some control tokens.
 class ReplyTextTest : public ::testing::Test {
  protected:
-  static constexpr std::int32_t kOpen = 256, kClose = 257, kSecret = 258, kIds = 259;
+  static constexpr std::int32_t kOpen = 256, kClose = 257, kSecret = 258, kIds = 260;
 
   ReplyTextTest() {
     RandomModel model = two_layers(random_models(F32::kFormat)[2]);

@@ -8,81 +8,13 @@
 #include <vector>
 
 #include "base/text.h"
+#include "server/common/reply_reader_test_util.h"
 
 namespace ingot {
 namespace {
 
+using testing::plain_format;
 using Kind = ReplyEvent::Kind;
-
-/// Parses "(reasoning)", "[name:arguments]" and content between, byte by byte.
-class PlainParser final : public ReplyParser {
- public:
-  void add(std::string_view piece, std::vector<ReplyEvent>& events) override {
-    for (const char c : piece) add(c, events);
-  }
-  void finish(std::vector<ReplyEvent>& /*events*/) override {}
-  bool is_in_reasoning() const override { return state_ == State::kReasoning; }
-  bool is_in_call() const override { return state_ >= State::kName; }
-
- private:
-  enum class State { kContent, kReasoning, kName, kArguments };
-
-  void add(char c, std::vector<ReplyEvent>& events) {
-    const std::string text(1, c);
-    if (state_ == State::kContent && c == '(') {
-      state_ = State::kReasoning;
-    } else if (state_ == State::kReasoning && c == ')') {
-      state_ = State::kContent;
-    } else if (state_ == State::kContent && c == '[') {
-      state_ = State::kName;
-    } else if (state_ == State::kName && c == ':') {
-      events.push_back({.kind = Kind::kCallBegin, .text = std::exchange(name_, {}), .call = call_});
-      state_ = State::kArguments;
-    } else if (state_ == State::kName) {
-      name_ += c;
-    } else if (state_ == State::kArguments && c == ']') {
-      events.push_back({.kind = Kind::kCallEnd, .call = call_++});
-      state_ = State::kContent;
-    } else if (state_ == State::kArguments) {
-      events.push_back({.kind = Kind::kCallArguments, .text = text, .call = call_});
-    } else {
-      const bool is_content = state_ == State::kContent;
-      events.push_back({.kind = is_content ? Kind::kContent : Kind::kReasoning, .text = text});
-    }
-  }
-
-  State state_ = State::kContent;
-  std::string name_;
-  std::size_t call_ = 0;
-};
-
-class PlainDialect final : public ToolDialect {
- public:
-  std::string_view name() const override { return "plain"; }
-  bool is_native() const override { return true; }
-  std::span<const std::string> markers() const override { return {}; }
-  std::string_view reasoning_end() const override { return ")"; }
-  void add_tools(ChatInput&, std::span<const Tool>, const ToolChoice&) const override {}
-  ReplyBegin begin_of(std::string_view) const override { return {}; }
-  std::unique_ptr<ReplyParser> make_parser(const ReplyBegin&,
-                                           std::span<const Tool>) const override {
-    return std::make_unique<PlainParser>();
-  }
-  NodeId add_reply(Grammar&, const ReplyBegin&, std::span<const Tool>, const ToolChoice&,
-                   std::vector<SchemaNote>&, CompileBudget&) const override {
-    return kNoNode;
-  }
-  NodeId add_content_reply(Grammar&, const ReplyBegin&, NodeId content,
-                           CompileBudget&) const override {
-    return content;
-  }
-};
-
-ReplyFormat plain_format(std::vector<std::string> stops = {}) {
-  return {.dialect = std::make_shared<PlainDialect>(),
-          .begin = {.can_reason = true},
-          .stops = std::move(stops)};
-}
 
 std::string shown(const std::vector<ReplyEvent>& events) {
   std::string out;

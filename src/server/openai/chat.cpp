@@ -46,7 +46,11 @@ Reply chat_completions(const Call& call) {
   read_without_effect(params);
   params.refuse("suffix", "is not supported");
   request.sampling.logprobs = read_logprobs(params);
-  form.logprobs = request.sampling.logprobs >= 0;
+  if (request.sampling.logprobs >= 0) {
+    form.logprob = [&service = call.service](const TokenLogprobs& logprobs) {
+      return chat_logprob(service, logprobs);
+    };
+  }
   read_max_tokens(params, call, request, place::kChat);
   generation.choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
   form.token_ids = params.flag("return_token_ids").value_or(false);
@@ -66,7 +70,7 @@ Reply chat_completions(const Call& call) {
   std::string head = response_head_json(
       call.service, model, cat("chatcmpl-", call.id),
       form.stream.stream ? "chat.completion.chunk" : "chat.completion", Service::now(), seed);
-  generation.writer = chat_writer(call.service, form, std::move(head), std::move(once), reply);
+  generation.writer = chat_writer(std::move(form), std::move(head), std::move(once), reply);
   return generation;
 }
 

@@ -40,14 +40,12 @@ struct ReplyParts {
 
 class ChatWriter final : public ChoicesWriter {
  public:
-  ChatWriter(const Service& service, ChatForm form, std::string head, std::string once,
-             const ReplyFormat& reply)
+  ChatWriter(ChatForm form, std::string head, std::string once, const ReplyFormat& reply)
       : ChoicesWriter(std::move(head), std::move(once), form.stream, form.choices,
                       form.prompt_tokens),
-        service_(service),
-        form_(form),
+        form_(std::move(form)),
         reply_(reply) {
-    for (std::size_t i = 0; i < form.choices; ++i) choices_.emplace_back(reply_);
+    for (std::size_t i = 0; i < form_.choices; ++i) choices_.emplace_back(reply_);
   }
 
   void add_delta(std::size_t number, const Delta& delta) override {
@@ -57,8 +55,8 @@ class ChatWriter final : public ChoicesWriter {
     if (form_.token_ids) {
       choice.ids.insert(choice.ids.end(), delta.ids.begin(), delta.ids.end());
     }
-    if (!form_.logprobs) return;
-    for (const TokenLogprobs& t : delta.logprobs) choice.logprobs.push(chat_logprob(service_, t));
+    if (!form_.logprob) return;
+    for (const TokenLogprobs& t : delta.logprobs) choice.logprobs.push(form_.logprob(t));
   }
 
   bool wants_end(std::size_t number) const override {
@@ -159,7 +157,7 @@ class ChatWriter final : public ChoicesWriter {
   /// Appends what stands behind a choice's text, with its tokens since the last call or without.
   void append_rest(std::string& out, Choice& choice, bool has_tokens) const {
     out += ",\"logprobs\":";
-    if (form_.logprobs && has_tokens) {
+    if (form_.logprob && has_tokens) {
       out += cat("{\"content\":", std::exchange(choice.logprobs, Json::array()).dump(), "}");
     } else {
       out += "null";
@@ -218,7 +216,6 @@ class ChatWriter final : public ChoicesWriter {
     return message;
   }
 
-  const Service& service_;
   ChatForm form_;
   ReplyFormat reply_;
   std::vector<Choice> choices_;
@@ -226,9 +223,9 @@ class ChatWriter final : public ChoicesWriter {
 
 }  // namespace
 
-std::unique_ptr<ResponseWriter> chat_writer(const Service& service, ChatForm form, std::string head,
-                                            std::string once, const ReplyFormat& reply) {
-  return std::make_unique<ChatWriter>(service, form, std::move(head), std::move(once), reply);
+std::unique_ptr<ResponseWriter> chat_writer(ChatForm form, std::string head, std::string once,
+                                            const ReplyFormat& reply) {
+  return std::make_unique<ChatWriter>(std::move(form), std::move(head), std::move(once), reply);
 }
 
 }  // namespace ingot

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "load/json.h"
+#include "runtime/delta.h"
 #include "server/common/common_params.h"
 #include "server/common/reply_reader.h"
-#include "server/common/service.h"
 #include "server/http/request_handler.h"
 
 namespace ingot {
@@ -16,7 +18,8 @@ namespace ingot {
 /// The parts of a chat request that shape its response.
 struct ChatForm {
   StreamParams stream{};
-  bool logprobs = false;
+  /// Makes a token's entry of the log-probabilities; empty: the response has none.
+  std::function<Json(const TokenLogprobs&)> logprob{};
   bool token_ids = false;          ///< return_token_ids
   bool has_function_call = false;  ///< the reply has a `function_call` instead of `tool_calls`
   std::size_t choices = 1;
@@ -24,7 +27,7 @@ struct ChatForm {
 };
 
 /// Makes the writer of a response. `head` and `once` are those of ChoicesWriter.
-std::unique_ptr<ResponseWriter> chat_writer(const Service& service, ChatForm form, std::string head,
-                                            std::string once, const ReplyFormat& reply);
+std::unique_ptr<ResponseWriter> chat_writer(ChatForm form, std::string head, std::string once,
+                                            const ReplyFormat& reply);
 
 }  // namespace ingot

@@ -21,7 +21,7 @@ struct Entry {
   std::string text{};
   std::string reasoning{};
   Json calls = Json::array();
-  std::string call_id{};  ///< of a result
+  std::string call_id{};  ///< for a result: its call
 
   Json json() const {
     Json j = json_object({{"role", role}, {"content", text}});
@@ -145,7 +145,7 @@ class Items {
   Params& params_;
   std::vector<Entry> entries_;
   std::string reasoning_;
-  std::set<std::string> ids_;  ///< of the calls so far
+  std::set<std::string> ids_;  ///< ids of the calls so far
 };
 
 std::vector<Entry> read_items(Params& params) {

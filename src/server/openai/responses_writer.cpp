@@ -21,10 +21,9 @@ struct Item {
 
   Type type = Type::kMessage;
   std::string id{};
-  std::string text{};        ///< of the part, or the input of the call
-  std::string call_id{};     ///< of a call
-  std::string name{};        ///< of the called tool
-  bool is_complete = false;  ///< whether the call is complete
+  std::string text{};     ///< text of the part, or input of the call
+  std::string call_id{};  ///< a call's id
+  std::string name{};     ///< name of the called tool
   Json logprobs = Json::array();
 
   bool is_call() const { return type == Type::kFunction || type == Type::kCustom; }
