@@ -40,8 +40,7 @@ std::string schema_name(const Tool& tool) { return cat(tool.path, ".parameters")
 /// Adds a schema; its notes name the tool.
 NodeId add_schema(CallGrammar& out, const Tool& tool, const Json& schema, std::string_view place) {
   std::vector<SchemaNote> notes;
-  const SchemaOptions options{.is_strict = tool.is_strict,
-                              .name = cat(schema_name(tool), place)};
+  const SchemaOptions options{.is_strict = tool.is_strict, .name = cat(schema_name(tool), place)};
   const NodeId node = add_json_schema(out.grammar, schema, options, notes, out.budget);
   for (SchemaNote& note : notes) {
     out.notes.push_back({cat(schema_name(tool), place, note.pointer), std::move(note.reason)});
@@ -52,10 +51,12 @@ NodeId add_schema(CallGrammar& out, const Tool& tool, const Json& schema, std::s
 /// The language of a custom tool's input; nothing if it is not regular.
 std::optional<TextDfa> custom_language(CallGrammar& out, const Tool& tool) {
   switch (tool.grammar_kind) {
-    case Tool::Grammar::kText: return TextDfa::all(out.budget);
+    case Tool::Grammar::kText:
+      return TextDfa::all(out.budget);
     case Tool::Grammar::kRegex:
       return compile_pattern(tool.grammar, Anchoring::kWhole, out.budget);
-    case Tool::Grammar::kGbnf: break;
+    case Tool::Grammar::kGbnf:
+      break;
   }
   Grammar scratch;
   const NodeId root = add_gbnf(scratch, tool.grammar, out.budget);
@@ -87,9 +88,8 @@ NodeId add_custom_json(CallGrammar& out, const Tool& tool) {
       text.language = out.grammar.add_language(std::move(*language));
     }
     const NodeId string = out.grammar.add(text);
-    return out.grammar.sequence(
-        {out.grammar.literal(cat("{\"", kCustomInput, "\": "), out.budget), string,
-         out.grammar.literal("}", out.budget)});
+    return out.grammar.sequence({out.grammar.literal(cat("{\"", kCustomInput, "\": "), out.budget),
+                                 string, out.grammar.literal("}", out.budget)});
   });
 }
 
@@ -122,8 +122,8 @@ class SingleArguments {
   /// Reads declared and required properties. What else the schema says is not enforced here.
   void collect() {
     if (const Json* declared = parameters_.find("properties")) {
-      for (const auto& [name, schema] : declared->as_object() ? *declared->as_object()
-                                                              : Json::Object()) {
+      for (const auto& [name, schema] :
+           declared->as_object() ? *declared->as_object() : Json::Object()) {
         properties_.push_back({name, schema});
       }
     }
@@ -131,8 +131,9 @@ class SingleArguments {
     for (const Json& name :
          required && required->as_array() ? *required->as_array() : Json::Array()) {
       if (name.as_string() == nullptr) continue;
-      const auto found = std::find_if(properties_.begin(), properties_.end(),
-                                      [&](const Property& p) { return p.name == *name.as_string(); });
+      const auto found =
+          std::find_if(properties_.begin(), properties_.end(),
+                       [&](const Property& p) { return p.name == *name.as_string(); });
       has_required_ = true;
       if (found != properties_.end()) {
         found->is_required = true;
@@ -141,8 +142,9 @@ class SingleArguments {
       }
     }
     constexpr std::array<std::string_view, 12> kEnforced = {
-        "type",  "properties", "required", "additionalProperties", "$schema",  "$defs",
-        "title", "description", "definitions", "$id", "examples", "default"};
+        "type",        "properties", "required", "additionalProperties",
+        "$schema",     "$defs",      "title",    "description",
+        "definitions", "$id",        "examples", "default"};
     for (const auto& [key, value] : *parameters_.as_object()) {
       if (std::find(kEnforced.begin(), kEnforced.end(), key) != kEnforced.end()) continue;
       refuse_or_note(cat("/", key), "cannot be enforced in this model's form of calls");
@@ -182,11 +184,12 @@ class SingleArguments {
 
   NodeId add_others() {
     const NodeId key = out_.pattern("[A-Za-z_][A-Za-z0-9_]{0,63}");
-    const NodeId unit = grammar().choice(argument_forms(key, Json(true), ArgumentKind::kEither, ""));
+    const NodeId unit =
+        grammar().choice(argument_forms(key, Json(true), ArgumentKind::kEither, ""));
     const NodeId separator =
         frames_.value_separator.empty() ? kNoNode : literal(frames_.value_separator);
-    const NodeId all = grammar().add(
-        grammar::Repeat{.part = unit, .count_min = 1, .separator = separator});
+    const NodeId all =
+        grammar().add(grammar::Repeat{.part = unit, .count_min = 1, .separator = separator});
     return grammar().sequence({out_.frame(frames_.middle), all});
   }
 
@@ -202,8 +205,8 @@ class SingleArguments {
                                    add_gbnf(grammar(), tool_.grammar, out_.budget),
                                    literal(cat(frames_.quote, frames_.value_end))});
       }
-      return grammar().sequence({out_.frame(frames_.middle),
-                                 add_key(key, frames_.string_key_end), text});
+      return grammar().sequence(
+          {out_.frame(frames_.middle), add_key(key, frames_.string_key_end), text});
     });
   }
 
@@ -247,8 +250,8 @@ class SingleArguments {
             out_.budget);
       }
       if (language && !language->is_empty()) {
-        forms.push_back(grammar().sequence(
-            {add_key(key, frames_.string_key_end), add_text(*language)}));
+        forms.push_back(
+            grammar().sequence({add_key(key, frames_.string_key_end), add_text(*language)}));
       }
     }
     if (kind != ArgumentKind::kString || (is_literal() && frames_.quote.size() == 1)) {
@@ -336,8 +339,9 @@ class SingleArguments {
     if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
     TextDfa texts = TextDfa::without(marks, out_.budget).intersected(language, out_.budget);
     if (texts.is_empty()) {
-      throw Error(ErrorCode::kInvalid,
-                  cat(schema_name(tool_), ": an argument has no text in this model's form of calls"));
+      throw Error(
+          ErrorCode::kInvalid,
+          cat(schema_name(tool_), ": an argument has no text in this model's form of calls"));
     }
     const TextDfa whole = texts.followed_by(TextDfa::literal(end, out_.budget), out_.budget);
     const NodeId text = grammar().terminal(whole);
@@ -371,9 +375,9 @@ NodeId CallGrammar::frame(std::string_view text, std::string_view name) {
       plain += name;
     } else if (c == kIdHole || c == kNumberHole) {
       end_plain();
-      parts.push_back(pattern(c == kNumberHole  ? "[0-9]{1,4}"
-                              : has_short_ids ? "[a-zA-Z0-9]{9}"
-                                              : "[a-zA-Z0-9_-]{1,40}"));
+      parts.push_back(pattern(c == kNumberHole ? "[0-9]{1,4}"
+                              : has_short_ids  ? "[a-zA-Z0-9]{9}"
+                                               : "[a-zA-Z0-9_-]{1,40}"));
     } else {
       plain += c;
     }

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace ingot {
 
 namespace {
@@ -23,25 +25,6 @@ std::uint32_t hex_digit(char c) {
 
 }  // namespace
 
-void append_utf8(std::string& out, std::uint32_t c) {
-  const auto byte = [&](std::uint32_t value) { out += static_cast<char>(value); };
-  if (c < 0x80) {
-    byte(c);
-  } else if (c < 0x800) {
-    byte(0xC0 | (c >> 6));
-    byte(0x80 | (c & 63));
-  } else if (c < 0x10000) {
-    byte(0xE0 | (c >> 12));
-    byte(0x80 | ((c >> 6) & 63));
-    byte(0x80 | (c & 63));
-  } else {
-    byte(0xF0 | (c >> 18));
-    byte(0x80 | ((c >> 12) & 63));
-    byte(0x80 | ((c >> 6) & 63));
-    byte(0x80 | (c & 63));
-  }
-}
-
 void ArgumentsOut::string_bytes(std::string_view bytes) {
   if (is_custom_) {
     if (is_input_) text_ += bytes;
@@ -49,11 +32,21 @@ void ArgumentsOut::string_bytes(std::string_view bytes) {
   }
   for (const char c : bytes) {
     switch (c) {
-      case '"': text_ += "\\\""; break;
-      case '\\': text_ += "\\\\"; break;
-      case '\n': text_ += "\\n"; break;
-      case '\r': text_ += "\\r"; break;
-      case '\t': text_ += "\\t"; break;
+      case '"':
+        text_ += "\\\"";
+        break;
+      case '\\':
+        text_ += "\\\\";
+        break;
+      case '\n':
+        text_ += "\\n";
+        break;
+      case '\r':
+        text_ += "\\r";
+        break;
+      case '\t':
+        text_ += "\\t";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
           append_escape(text_, static_cast<unsigned char>(c));

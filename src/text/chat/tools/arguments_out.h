@@ -48,13 +48,10 @@ class StringDecoder {
  private:
   void finish_unit(std::string& out);
 
-  bool is_escape_ = false;   ///< behind a backslash
-  int left_ = 0;             ///< digits of a number that are missing
-  std::uint32_t unit_ = 0;   ///< the number
-  std::uint32_t high_ = 0;   ///< the first unit of a pair
+  bool is_escape_ = false;  ///< behind a backslash
+  int left_ = 0;            ///< digits of a number that are missing
+  std::uint32_t unit_ = 0;  ///< the number
+  std::uint32_t high_ = 0;  ///< the first unit of a pair
 };
-
-/// Appends a code point as UTF-8.
-void append_utf8(std::string& out, std::uint32_t c);
 
 }  // namespace ingot

@@ -178,10 +178,14 @@ std::unique_ptr<CallReader> make_named_reader(const CallSyntax& syntax, const Kn
 
 std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax, const KnownTools& tools) {
   switch (syntax.body) {
-    case CallBody::kObject: return make_object_reader(syntax, tools);
-    case CallBody::kNamed: return make_named_reader(syntax, tools);
-    case CallBody::kTagged: return make_tagged_reader(syntax, tools);
-    case CallBody::kLiteral: break;
+    case CallBody::kObject:
+      return make_object_reader(syntax, tools);
+    case CallBody::kNamed:
+      return make_named_reader(syntax, tools);
+    case CallBody::kTagged:
+      return make_tagged_reader(syntax, tools);
+    case CallBody::kLiteral:
+      break;
   }
   return make_literal_reader(syntax, tools);
 }

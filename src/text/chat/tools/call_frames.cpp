@@ -76,8 +76,8 @@ bool learn_arguments(CallFrames& frames, const CallText& calls, const CallText& 
   // Without arguments, a shorter text may stand in the place of `middle`.
   frames.empty = Learner(empty).slice(none.name_end, none.end);
   const bool has_close = frames.empty.ends_with(frames.close);
-  frames.empty = has_close ? frames.empty.substr(0, frames.empty.size() - frames.close.size())
-                           : frames.middle;
+  frames.empty =
+      has_close ? frames.empty.substr(0, frames.empty.size() - frames.close.size()) : frames.middle;
   if (frames.syntax->body == CallBody::kLiteral) {
     const std::string value = learner.slice(text.value_begin, text.value_end);
     const bool is_own = !frames.syntax->quote.empty() && value.starts_with(frames.syntax->quote);
@@ -175,8 +175,7 @@ std::string write_calls(const CallFrames& frames, const std::vector<CallToWrite>
       if (!is_first) out += frames.value_separator;
       is_first = false;
       const bool is_string = value.as_string() != nullptr;
-      out += cat(frames.key_begin, key,
-                 is_string ? frames.string_key_end : frames.other_key_end);
+      out += cat(frames.key_begin, key, is_string ? frames.string_key_end : frames.other_key_end);
       out += frames.syntax->body == CallBody::kLiteral ? literal(frames, value) : json_text(value);
       out += frames.value_end;
     }

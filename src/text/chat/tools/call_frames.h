@@ -17,10 +17,10 @@ inline constexpr char kNumberHole = '\x02';
 /// Stands for the name of the tool.
 inline constexpr char kNameHole = '\x03';
 
-/// The text around calls. A reply's calls: open, call, (between, call)*, close. A call of kObject and
-/// kNamed: name, middle, arguments as JSON. A call of kTagged and kLiteral: name, `middle` (`empty` if
-/// there are no arguments), arguments with `value_separator` between. An argument: key_begin, key,
-/// key_end, value, value_end.
+/// The text around calls. A reply's calls: open, call, (between, call)*, close. A call of kObject
+/// and kNamed: name, middle, arguments as JSON. A call of kTagged and kLiteral: name, `middle`
+/// (`empty` if there are no arguments), arguments with `value_separator` between. An argument:
+/// key_begin, key, key_end, value, value_end.
 struct CallFrames {
   const CallSyntax* syntax = nullptr;
   std::string lead{};  ///< before `open`, in a reply that is a call: white space, a header

@@ -16,12 +16,12 @@ enum class CallBody {
 };
 
 /// The parts of a call's text, in order. Between the parts of a call, any white space may stand,
-/// and each space in a part stands for any white space. "%d" in a part is a number, "%i" an id, "%h"
-/// any text without '<' and newlines.
+/// and each space in a part stands for any white space. "%d" in a part is a number, "%i" an id,
+/// "%h" any text without '<' and newlines.
 ///
-/// A reply: section_begin, calls with `separator` between, section_end. A call: call_begin, the name,
-/// arguments_begin, the arguments, arguments_end, call_end. kObject: the whole object stands for the
-/// parts from the name to arguments_end.
+/// A reply: section_begin, calls with `separator` between, section_end. A call: call_begin, the
+/// name, arguments_begin, the arguments, arguments_end, call_end. kObject: the whole object stands
+/// for the parts from the name to arguments_end.
 struct CallSyntax {
   CallBody body = CallBody::kObject;
   std::string_view section_begin{};
@@ -54,12 +54,12 @@ struct ReasoningSyntax {
 
 /// A family's replies.
 struct ReplySyntax {
-  std::string_view name{};               ///< "hermes"
-  std::array<CallSyntax, 2> calls{};     ///< a call of either form; the second may be absent
-  std::size_t forms = 1;                 ///< number of `calls`
-  ReasoningSyntax reasoning{};           ///< empty: the template decides
-  std::string_view content_begin{};      ///< stands before content
-  std::string_view content_end{};        ///< stands behind content
+  std::string_view name{};                   ///< "hermes"
+  std::array<CallSyntax, 2> calls{};         ///< a call of either form; the second may be absent
+  std::size_t forms = 1;                     ///< number of `calls`
+  ReasoningSyntax reasoning{};               ///< empty: the template decides
+  std::string_view content_begin{};          ///< stands before content
+  std::string_view content_end{};            ///< stands behind content
   std::array<std::string_view, 6> frames{};  ///< texts that are neither content nor calls
   /// A text of prompts with tools, by which a family is known whose template writes no calls.
   std::string_view hint{};

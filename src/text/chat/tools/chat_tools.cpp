@@ -177,10 +177,10 @@ class Rewriter {
         arguments = json_object({{kCustomInput, call.arguments}});
       }
       if (facts_.has_nested_text) arguments = with_nested_text(arguments);
-      list.push(json_object({{"id", id_for_template(call.id)},
-                             {"type", "function"},
-                             {"function", json_object({{"name", call.name},
-                                                       {"arguments", std::move(arguments)}})}}));
+      list.push(json_object(
+          {{"id", id_for_template(call.id)},
+           {"type", "function"},
+           {"function", json_object({{"name", call.name}, {"arguments", std::move(arguments)}})}}));
     }
     return list;
   }
@@ -230,7 +230,8 @@ std::string tools_text(std::span<const Tool> tools, const CallFrames& frames) {
       "# Tools\n\nThese functions are at your disposal. Each line between <tools> and </tools> "
       "describes one, as JSON:\n<tools>\n";
   for (const Tool& tool : tools) text += cat(tool_json(tool).dump(), "\n");
-  text += "</tools>\n\nTo call a function, answer with its name and arguments in exactly this form:\n";
+  text +=
+      "</tools>\n\nTo call a function, answer with its name and arguments in exactly this form:\n";
   const Json example = json_object({{"argument", "value"}});
   text += write_calls(frames, {{.name = "function_name", .arguments = example}});
   return text;
@@ -284,7 +285,8 @@ Json tool_json(const Tool& tool) {
 }
 
 void add_chat_tools(ChatInput& input, std::span<const Tool> tools, const DialectFacts& facts) {
-  if (input.messages.as_array() != nullptr) input.messages = Rewriter(facts).rewrite(input.messages);
+  if (input.messages.as_array() != nullptr)
+    input.messages = Rewriter(facts).rewrite(input.messages);
   if (tools.empty()) return;
   if (facts.writes_tools) {
     input.tools = Json::array();

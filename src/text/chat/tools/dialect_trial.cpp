@@ -96,10 +96,10 @@ Json trial_message(const TrialReply& reply) {
   Json calls = Json::array();
   for (std::size_t i = 0; i < reply.calls; ++i) {
     const std::string_view id = i == 0 && !reply.id.empty() ? reply.id : kIds[i];
-    calls.push(json_object({{"id", id},
-                            {"type", "function"},
-                            {"function", json_object({{"name", kNames[i]},
-                                                      {"arguments", trial_arguments(reply)}})}}));
+    calls.push(json_object(
+        {{"id", id},
+         {"type", "function"},
+         {"function", json_object({{"name", kNames[i]}, {"arguments", trial_arguments(reply)}})}}));
   }
   message.set("tool_calls", std::move(calls));
   return message;
@@ -222,14 +222,12 @@ std::optional<CallText> parse_trial(const ReplySyntax& syntax, const ReasoningSy
   }
   const std::size_t begin = before.find_first_not_of(" \t\r\n");
   const std::size_t end = before.find_last_not_of(" \t\r\n");
-  const std::string_view rest =
-      begin == std::string::npos
-          ? std::string_view()
-          : std::string_view(before).substr(begin, end + 1 - begin);
+  const std::string_view rest = begin == std::string::npos
+                                    ? std::string_view()
+                                    : std::string_view(before).substr(begin, end + 1 - begin);
   if (rest != reply.content && !rest.empty()) return std::nullopt;
-  return CallText{.text = text,
-                  .spans = parser.spans(),
-                  .ids = {std::string(kIds[0]), std::string(kIds[1])}};
+  return CallText{
+      .text = text, .spans = parser.spans(), .ids = {std::string(kIds[0]), std::string(kIds[1])}};
 }
 
 std::optional<CallFrames> frames_of_sample(const ReplySyntax& syntax) {
@@ -375,11 +373,12 @@ bool tells_results(const Trials& trials) {
 }
 
 /// Finds a family whose template tells the tools but writes no calls.
-bool find_by_hint(const Trials& trials, std::string_view source, const std::string& prompt, DialectFacts& facts) {
+bool find_by_hint(const Trials& trials, std::string_view source, const std::string& prompt,
+                  DialectFacts& facts) {
   for (const ReplySyntax& syntax : reply_syntaxes()) {
-    const bool is_hinted = !syntax.hint.empty() &&
-                           (source.find(syntax.hint) != std::string_view::npos ||
-                            prompt.find(syntax.hint) != std::string::npos);
+    const bool is_hinted =
+        !syntax.hint.empty() && (source.find(syntax.hint) != std::string_view::npos ||
+                                 prompt.find(syntax.hint) != std::string::npos);
     if (!is_hinted) continue;
     auto frames = frames_of_sample(syntax);
     if (!frames) continue;

@@ -78,7 +78,8 @@ JsonObjectReader::Step JsonObjectReader::read(char c) {
       if (step == JsonValueReader::Step::kLast) return Step::kLast;
       break;
     }
-    case State::kComma: break;
+    case State::kComma:
+      break;
   }
   if (is_space(c)) return Step::kNone;
   if (c == '}') return Step::kEnd;

@@ -33,11 +33,11 @@ class JsonObjectReader {
  public:
   enum class Step {
     kNone,
-    kFirst,   ///< the first byte of a value
-    kValue,   ///< a later byte of a value
-    kLast,    ///< the last byte of a value
-    kEnd,     ///< the object's closing brace
-    kBad,     ///< no JSON
+    kFirst,  ///< the first byte of a value
+    kValue,  ///< a later byte of a value
+    kLast,   ///< the last byte of a value
+    kEnd,    ///< the object's closing brace
+    kBad,    ///< no JSON
   };
   Step read(char c);
   /// The last key that was read, decoded.
@@ -51,8 +51,8 @@ class JsonObjectReader {
   JsonValueReader value_{};
 };
 
-/// Reads a call's arguments: a JSON value that goes to `out` as it is; a string's contents, decoded;
-/// for custom tools, the member "input".
+/// Reads a call's arguments: a JSON value that goes to `out` as it is; a string's contents,
+/// decoded; for custom tools, the member "input".
 class JsonArgumentsReader {
  public:
   using Step = JsonValueReader::Step;

@@ -16,13 +16,20 @@ class LiteralReader : public CallReader {
 
   Step read(char c, std::size_t offset) override {
     switch (state_) {
-      case State::kName: return read_name(c, offset);
-      case State::kKey: return read_key(c, offset);
-      case State::kValue: return read_value(c, offset);
-      case State::kString: return read_string(c, offset);
-      case State::kWord: return read_word(c, offset);
-      case State::kBehindKey: return read_colon(c);
-      case State::kBehind: break;
+      case State::kName:
+        return read_name(c, offset);
+      case State::kKey:
+        return read_key(c, offset);
+      case State::kValue:
+        return read_value(c, offset);
+      case State::kString:
+        return read_string(c, offset);
+      case State::kWord:
+        return read_word(c, offset);
+      case State::kBehindKey:
+        return read_colon(c);
+      case State::kBehind:
+        break;
     }
     return read_behind(c, offset);
   }
@@ -236,9 +243,9 @@ class LiteralReader : public CallReader {
   State state_ = State::kName;
   const Tool* tool_ = nullptr;
   bool is_call_ = false;
-  std::string key_;     // an argument's name
-  std::string stack_;   // open brackets in a value
-  std::string held_;    // a word, or the end of a string that may be a quote
+  std::string key_;      // an argument's name
+  std::string stack_;    // open brackets in a value
+  std::string held_;     // a word, or the end of a string that may be a quote
   bool is_key_ = false;  // the next string or word is an object's key
   bool needs_comma_ = false;
   char quote_ = 0;  // of the string; '<': the syntax's own

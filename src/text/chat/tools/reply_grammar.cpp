@@ -63,9 +63,9 @@ class ReplyBuilder {
 
   void collect(std::span<const Tool> tools, const ToolChoice& choice) {
     for (const Tool& tool : tools) {
-      const bool is_allowed =
-          choice.allowed.empty() || std::find(choice.allowed.begin(), choice.allowed.end(),
-                                              tool.name) != choice.allowed.end();
+      const bool is_allowed = choice.allowed.empty() ||
+                              std::find(choice.allowed.begin(), choice.allowed.end(), tool.name) !=
+                                  choice.allowed.end();
       if (is_allowed) tools_.push_back(&tool);
     }
   }
@@ -80,10 +80,10 @@ class ReplyBuilder {
       return grammar().terminal(TextDfa::without(triggers, out_.budget));
     }
     const bool is_object = facts_.frames.front().syntax->body == CallBody::kObject;
-    const TextDfa calls = compile_pattern(
-        is_object ? "^[ \\t\\r\\n]*\\{[ \\t\\r\\n]*\"(name|parameters|arguments)\""
-                  : "^[ \\t\\r\\n]*\\[[ \\t\\r\\n]*[A-Za-z_]",
-        Anchoring::kSearch, out_.budget);
+    const TextDfa calls =
+        compile_pattern(is_object ? "^[ \\t\\r\\n]*\\{[ \\t\\r\\n]*\"(name|parameters|arguments)\""
+                                  : "^[ \\t\\r\\n]*\\[[ \\t\\r\\n]*[A-Za-z_]",
+                        Anchoring::kSearch, out_.budget);
     return grammar().terminal(calls.complement(out_.budget));
   }
 
@@ -101,8 +101,8 @@ class ReplyBuilder {
   NodeId calls_behind_open(const CallFrames& frames, bool parallel) {
     NodeId calls = any_call(frames);
     if (parallel && frames.between) {
-      calls = grammar().add(grammar::Repeat{
-          .part = calls, .count_min = 1, .separator = out_.frame(*frames.between)});
+      calls = grammar().add(
+          grammar::Repeat{.part = calls, .count_min = 1, .separator = out_.frame(*frames.between)});
     }
     if (frames.close.empty()) return calls;
     return grammar().sequence({calls, out_.frame(frames.close)});
@@ -113,8 +113,8 @@ class ReplyBuilder {
     const CallFrames& first = facts_.frames.front();
     const NodeId text = free_text();
     if (is_bare()) {
-      const NodeId calls = grammar().sequence(
-          {out_.frame(first.open), calls_behind_open(first, choice.parallel)});
+      const NodeId calls =
+          grammar().sequence({out_.frame(first.open), calls_behind_open(first, choice.parallel)});
       return grammar().choice({text, calls});
     }
     const std::string_view begin = trigger();
@@ -127,8 +127,8 @@ class ReplyBuilder {
       forms.push_back(rest.empty() ? calls : grammar().sequence({out_.frame(rest), calls}));
     }
     const NodeId calls = forms.size() == 1 ? forms.front() : grammar().choice(std::move(forms));
-    const NodeId unit = grammar().sequence(
-        {grammar().terminal(TextDfa::until(begin, out_.budget)), calls});
+    const NodeId unit =
+        grammar().sequence({grammar().terminal(TextDfa::until(begin, out_.budget)), calls});
     if (!choice.parallel) return grammar().choice({text, unit});
     return grammar().sequence({grammar().add(grammar::Repeat{.part = unit}), text});
   }
@@ -138,10 +138,10 @@ class ReplyBuilder {
     std::vector<NodeId> forms;
     for (const CallFrames& frames : facts_.frames) {
       std::string_view lead = frames.lead;
-      const std::size_t close = facts_.reasoning.close.empty()
-                                    ? std::string_view::npos
-                                    : lead.rfind(facts_.reasoning.close);
-      if (close != std::string_view::npos) lead.remove_prefix(close + facts_.reasoning.close.size());
+      const std::size_t close = facts_.reasoning.close.empty() ? std::string_view::npos
+                                                               : lead.rfind(facts_.reasoning.close);
+      if (close != std::string_view::npos)
+        lead.remove_prefix(close + facts_.reasoning.close.size());
       lead.remove_prefix(std::min(lead.find_first_not_of(" \t\r\n"), lead.size()));
       if (lead.find(kNameHole) == std::string_view::npos) {
         forms.push_back(grammar().sequence({space(), out_.frame(cat(lead, frames.open)),

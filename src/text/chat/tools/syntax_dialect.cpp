@@ -36,9 +36,9 @@ class SyntaxDialect : public ToolDialect {
   explicit SyntaxDialect(DialectFacts facts) : facts_(std::move(facts)) {
     std::set<std::string> markers;
     for (const CallFrames& frames : facts_.frames) {
-      for (const std::string* text : {&frames.lead, &frames.open, &frames.middle, &frames.close,
-                                      &frames.key_begin, &frames.string_key_end, &frames.value_end,
-                                      &frames.quote}) {
+      for (const std::string* text :
+           {&frames.lead, &frames.open, &frames.middle, &frames.close, &frames.key_begin,
+            &frames.string_key_end, &frames.value_end, &frames.quote}) {
         add_markers(*text, markers);
       }
       if (frames.between) add_markers(*frames.between, markers);

@@ -12,9 +12,7 @@ namespace {
 
 constexpr std::size_t kSpaceMax = 256;
 
-bool is_all_space(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), is_space);
-}
+bool is_all_space(std::string_view text) { return std::all_of(text.begin(), text.end(), is_space); }
 
 /// Returns the size of the longest proper beginning of `mark` with which `text` ends.
 std::size_t begun(std::string_view text, std::string_view mark) {
@@ -46,14 +44,19 @@ void SyntaxParser::add(std::string_view piece, std::vector<ReplyEvent>& events) 
 void SyntaxParser::finish(std::vector<ReplyEvent>& events) {
   events_ = &events;
   switch (state_) {
-    case State::kReasoning: emit_text(ReplyEvent::Kind::kReasoning, held()); break;
+    case State::kReasoning:
+      emit_text(ReplyEvent::Kind::kReasoning, held());
+      break;
     case State::kContent:
-    case State::kCallBegin: emit_text(ReplyEvent::Kind::kContent, held()); break;
+    case State::kCallBegin:
+      emit_text(ReplyEvent::Kind::kContent, held());
+      break;
     case State::kCall:
       if (!call_->is_call()) emit_text(ReplyEvent::Kind::kContent, held());
       break;
     case State::kCallEnd:
-    case State::kBetween: break;  // a frame that was cut
+    case State::kBetween:
+      break;  // a frame that was cut
   }
   drop_held();
 }
@@ -84,12 +87,18 @@ void SyntaxParser::emit_text(ReplyEvent::Kind kind, std::string_view text) {
 
 void SyntaxParser::step(char c) {
   switch (state_) {
-    case State::kContent: return step_content();
-    case State::kReasoning: return step_reasoning();
-    case State::kCallBegin: return step_call_begin();
-    case State::kCall: return step_call(c);
-    case State::kCallEnd: return step_call_end();
-    case State::kBetween: return step_between();
+    case State::kContent:
+      return step_content();
+    case State::kReasoning:
+      return step_reasoning();
+    case State::kCallBegin:
+      return step_call_begin();
+    case State::kCall:
+      return step_call(c);
+    case State::kCallEnd:
+      return step_call_end();
+    case State::kBetween:
+      return step_between();
   }
 }
 
@@ -151,8 +160,7 @@ bool SyntaxParser::try_calls(bool& is_begun) {
     if (fits != Fit::kWhole) continue;
     form_ = &form;
     const std::string_view text = held();
-    call_begin_ = taken_ + begin_ +
-                  std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    call_begin_ = taken_ + begin_ + std::min(text.find_first_not_of(" \t\r\n"), text.size());
     in_section_ = !form.section_begin.empty();
     if (in_section_ && !form.call_begin.empty()) {
       state_ = State::kCallBegin;
@@ -173,12 +181,15 @@ void SyntaxParser::step_content() {
   fail();
 }
 
-/// Takes the first held byte for content, and reads the others again.
+/// Takes the first held byte for content, or all white space there, and reads the others again.
 void SyntaxParser::fail() {
   state_ = State::kContent;
   call_.reset();
-  emit_text(ReplyEvent::Kind::kContent, std::string_view(text_).substr(begin_, 1));
-  ++begin_;
+  const std::string_view text = held();
+  const std::size_t spaces = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::size_t taken = std::max<std::size_t>(spaces, 1);
+  emit_text(ReplyEvent::Kind::kContent, text.substr(0, taken));
+  begin_ += taken;
   cursor_ = begin_;
 }
 
@@ -262,8 +273,8 @@ void SyntaxParser::step_between() {
   const bool names = form_->body != CallBody::kObject;
   const std::string begin(has_begin ? form_->call_begin : names ? std::string_view() : "{");
   if (in_section_ || !form_->separator.empty()) {
-    const bool begins = (form_->separator.empty() || form_->body == CallBody::kObject) &&
-                        fits_whole(begin);
+    const bool begins =
+        (form_->separator.empty() || form_->body == CallBody::kObject) && fits_whole(begin);
     if (begins || fits_whole(cat(form_->separator, " ", begin))) {
       call_begin_ = taken_ + begin_;
       begin_call(cursor_, !has_begin && !names);

@@ -45,9 +45,7 @@ class SyntaxParser : public ReplyParser {
     kBetween,  // behind a call, in its section
   };
 
-  std::string_view held() const {
-    return std::string_view(text_).substr(begin_, cursor_ - begin_);
-  }
+  std::string_view held() const { return std::string_view(text_).substr(begin_, cursor_ - begin_); }
   std::size_t offset() const { return taken_ + cursor_ - 1; }
   void step(char c);
   void step_content();
@@ -76,14 +74,14 @@ class SyntaxParser : public ReplyParser {
   std::size_t taken_ = 0;   // bytes before `text_`
 
   State state_ = State::kContent;
-  bool at_start_ = true;      // no content and no call yet
-  bool may_reason_ = true;    // no reasoning and no content yet
-  bool trims_ = false;        // white space is dropped
+  bool at_start_ = true;    // no content and no call yet
+  bool may_reason_ = true;  // no reasoning and no content yet
+  bool trims_ = false;      // white space is dropped
   bool in_section_ = false;
   const CallSyntax* form_ = nullptr;
   std::unique_ptr<CallReader> call_{};
-  std::size_t call_begin_ = 0;   // in the text, of the section or the call
-  std::size_t stage_ = 0;        // index in `text_` where the current part begins
+  std::size_t call_begin_ = 0;  // in the text, of the section or the call
+  std::size_t stage_ = 0;       // index in `text_` where the current part begins
   std::size_t calls_ = 0;
   std::vector<CallSpan> spans_{};
 };

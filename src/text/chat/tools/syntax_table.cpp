@@ -55,7 +55,6 @@ constexpr CallSyntax dsml(std::string_view begin, std::string_view end) {
           .value_end = "</｜DSML｜parameter>"};
 }
 
-
 // The first family that fits is taken: those whose beginning another family shares come first.
 constexpr ReplySyntax kSyntaxes[] = {
     {.name = "harmony",
@@ -113,10 +112,8 @@ constexpr ReplySyntax kSyntaxes[] = {
                           .arguments_begin = "<|tool_call:args|>",
                           .call_end = "<|tool_call:end|>",
                           .section_end = "<|calls|>"}},
-     .reasoning = {.open = "<|think|>",
-                   .close = "<|end|>",
-                   .next = "<|begin|>assistant",
-                   .anywhere = true},
+     .reasoning =
+         {.open = "<|think|>", .close = "<|end|>", .next = "<|begin|>assistant", .anywhere = true},
      .content_begin = "<|content|>",
      .frames = {"<|begin|>assistant", "<|content|>", "<|end|>"}},
     {.name = "functionary-v3.2",
@@ -182,9 +179,8 @@ constexpr ReplySyntax kSyntaxes[] = {
                           .separator = ",",
                           .section_end = "]<|tools_suffix|>"}}},
     {.name = "mistral",
-     .calls = {CallSyntax{.body = CallBody::kNamed,
-                          .call_begin = "[TOOL_CALLS]",
-                          .arguments_begin = "[ARGS]"}}},
+     .calls = {CallSyntax{
+         .body = CallBody::kNamed, .call_begin = "[TOOL_CALLS]", .arguments_begin = "[ARGS]"}}},
     {.name = "mistral-ids",
      .calls = {CallSyntax{.body = CallBody::kNamed,
                           .call_begin = "[TOOL_CALLS]",
@@ -197,8 +193,8 @@ constexpr ReplySyntax kSyntaxes[] = {
                           .call_begin = "<function=",
                           .arguments_begin = ">",
                           .call_end = "</function>"}}},
-    {.name = "seed", .calls = {tagged_function("<seed:tool_call> <function=",
-                                               "</seed:tool_call>", false)}},
+    {.name = "seed",
+     .calls = {tagged_function("<seed:tool_call> <function=", "</seed:tool_call>", false)}},
     {.name = "qwen3-coder",
      .calls = {tagged_function("<tool_call> <function=", "</tool_call>", true)}},
     {.name = "minimax-m2",
@@ -237,15 +233,13 @@ constexpr ReplySyntax kSyntaxes[] = {
                           .key_end = "</arg_key> <arg_value>",
                           .value_end = "</arg_value>"}}},
     {.name = "apriel",
-     .calls = {CallSyntax{.section_begin = "<tool_calls> [",
-                          .separator = ",",
-                          .section_end = "] </tool_calls>"}}},
+     .calls = {CallSyntax{
+         .section_begin = "<tool_calls> [", .separator = ",", .section_end = "] </tool_calls>"}}},
     {.name = "minimax-m1",
      .calls = {CallSyntax{.section_begin = "<tool_calls>", .section_end = "</tool_calls>"}}},
     {.name = "nemotron-v2",
-     .calls = {CallSyntax{.section_begin = "<TOOLCALL> [",
-                          .separator = ",",
-                          .section_end = "] </TOOLCALL>"}}},
+     .calls = {CallSyntax{
+         .section_begin = "<TOOLCALL> [", .separator = ",", .section_end = "] </TOOLCALL>"}}},
     {.name = "command-r7b",
      .calls = {kCommandCall},
      .content_begin = "<|START_RESPONSE|>",
@@ -268,12 +262,13 @@ constexpr ReplySyntax kSyntaxes[] = {
      .calls = {CallSyntax{.call_begin = "<|message_sep|> function call<|role_sep|>"}}},
     {.name = "gigachat3.1", .calls = {CallSyntax{.call_begin = "<|function_call|>"}}},
     {.name = "granite3",
-     .calls = {CallSyntax{.section_begin = "<|tool_call|> [", .separator = ",",
-                          .section_end = "]"}},
+     .calls = {CallSyntax{
+         .section_begin = "<|tool_call|> [", .separator = ",", .section_end = "]"}},
      .hint = "<|tool_call|> followed by a JSON list",
-     .sample = "<|tool_call|>[{\"name\": \"qjlookup\", \"arguments\": {\"qjtext\": \"qj word\", "
-               "\"qjcount\": 17}}, {\"name\": \"qjwrite\", \"arguments\": {\"qjtext\": \"qj word\", "
-               "\"qjcount\": 17}}]"},
+     .sample =
+         "<|tool_call|>[{\"name\": \"qjlookup\", \"arguments\": {\"qjtext\": \"qj word\", "
+         "\"qjcount\": 17}}, {\"name\": \"qjwrite\", \"arguments\": {\"qjtext\": \"qj word\", "
+         "\"qjcount\": 17}}]"},
     {.name = "firefunction",
      .calls = {CallSyntax{.section_begin = "functools[", .separator = ",", .section_end = "]"}}},
     {.name = "llama3",

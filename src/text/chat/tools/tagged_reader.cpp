@@ -24,7 +24,8 @@ bool is_json_of_no_string(std::string_view text) {
   }
 }
 
-/// Whether `text` can go on to be JSON of another type than a string. For long texts, brackets only.
+/// Whether `text` can go on to be JSON of another type than a string. For long texts, brackets
+/// only.
 bool may_be_json(std::string_view text) {
   if (text.empty() || text.front() == '{' || text.front() == '[') return true;
   for (const std::string_view word : {"true", "false", "null"}) {
@@ -102,11 +103,16 @@ class TaggedReader : public CallReader {
 
   Step read(char c, std::size_t offset) override {
     switch (state_) {
-      case State::kName: return read_name(c, offset);
-      case State::kNext: return read_next(c, offset);
-      case State::kKey: return read_key(c, offset);
-      case State::kKeyEnd: return read_key_end(c, offset);
-      case State::kValue: break;
+      case State::kName:
+        return read_name(c, offset);
+      case State::kNext:
+        return read_next(c, offset);
+      case State::kKey:
+        return read_key(c, offset);
+      case State::kKeyEnd:
+        return read_key_end(c, offset);
+      case State::kValue:
+        break;
     }
     return read_value(c, offset);
   }
@@ -265,8 +271,9 @@ Types types_of(const Json& root, const Json& first) {
     } else if (const Json* type = schema.find("type")) {
       if (const auto* name = type->as_string()) add({*name == "string", *name != "string"});
       if (const auto* names = type->as_array()) {
-        for (const Json& n : *names) add({n.as_string() && *n.as_string() == "string",
-                                          !n.as_string() || *n.as_string() != "string"});
+        for (const Json& n : *names)
+          add({n.as_string() && *n.as_string() == "string",
+               !n.as_string() || *n.as_string() != "string"});
       }
     } else if (const Json* constant = schema.find("const")) {
       add(type_of(*constant));
