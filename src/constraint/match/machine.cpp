@@ -8,7 +8,6 @@
 namespace ingot::match {
 namespace {
 
-constexpr TextId kEmptyText = 1;
 /// Up to this many threads are compared in pairs.
 constexpr std::size_t kPairsMax = 24;
 /// Threads and names that a matcher keeps to save time: about a MiB.

@@ -8,7 +8,6 @@
 namespace ingot::match {
 namespace {
 
-constexpr TextId kEmptyText = 1;
 
 /// Returns the code point of `name` at byte `at`; -1 behind the end.
 std::int64_t char_at(std::string_view name, std::uint32_t at) {

@@ -14,6 +14,7 @@ namespace ingot::match {
 /// Ids in the arenas of a matcher. Id 0 is the empty stack, list, set or text.
 using FrameId = std::uint32_t;
 using TextId = std::uint32_t;
+inline constexpr TextId kEmptyText = 1;  ///< the text without characters
 using ListId = std::uint32_t;
 using BitsId = std::uint32_t;
 

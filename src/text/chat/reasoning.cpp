@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "text/chat/tools/mark_prefix.h"
+
 namespace ingot {
 
 namespace {
@@ -10,14 +12,6 @@ namespace {
 constexpr std::string_view kOpen = "<think>";
 constexpr std::string_view kClose = "</think>";
 constexpr std::string_view kSpace = " \t\r\n";
-
-/// The size of the longest proper prefix of `tag` with which `text` ends.
-std::size_t begun(std::string_view text, std::string_view tag) {
-  for (std::size_t n = std::min(text.size(), tag.size() - 1); n > 0; --n) {
-    if (text.ends_with(tag.substr(0, n))) return n;
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -51,7 +45,7 @@ ReasoningSplitter::Parts ReasoningSplitter::add(std::string_view text) {
     if (state_ == State::kInside) {
       const std::size_t end = held_.find(kClose);
       if (end == std::string::npos) {
-        const std::size_t kept = begun(held_, kClose);
+        const std::size_t kept = begun_mark(held_, kClose);
         release(held_.size() - kept, parts);
         return parts;
       }

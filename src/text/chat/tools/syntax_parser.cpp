@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "text/chat/tools/mark_prefix.h"
 
 namespace ingot {
 
@@ -13,14 +14,6 @@ namespace {
 constexpr std::size_t kSpaceMax = 256;
 
 bool is_all_space(std::string_view text) { return std::all_of(text.begin(), text.end(), is_space); }
-
-/// Returns the size of the longest proper beginning of `mark` with which `text` ends.
-std::size_t begun(std::string_view text, std::string_view mark) {
-  for (std::size_t n = std::min(text.size(), mark.size() - 1); n > 0; --n) {
-    if (text.ends_with(mark.substr(0, n))) return n;
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -113,7 +106,7 @@ void SyntaxParser::step_reasoning() {
     may_reason_ = setup_.reasoning.anywhere;
     return;
   }
-  const std::size_t kept = begun(text, close);
+  const std::size_t kept = begun_mark(text, close);
   emit_text(ReplyEvent::Kind::kReasoning, text.substr(0, text.size() - kept));
   begin_ = cursor_ - kept;
 }

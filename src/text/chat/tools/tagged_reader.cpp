@@ -3,18 +3,11 @@
 
 #include "base/error.h"
 #include "text/chat/tools/call_body.h"
+#include "text/chat/tools/mark_prefix.h"
 
 namespace ingot {
 
 namespace {
-
-/// Returns the size of the longest proper beginning of `mark` with which `text` ends.
-std::size_t begun(std::string_view text, std::string_view mark) {
-  for (std::size_t n = std::min(text.size(), mark.size() - 1); n > 0; --n) {
-    if (text.ends_with(mark.substr(0, n))) return n;
-  }
-  return 0;
-}
 
 bool is_json_of_no_string(std::string_view text) {
   try {
@@ -211,7 +204,7 @@ class TaggedReader : public CallReader {
       state_ = State::kNext;
       return Step::kMore;
     }
-    std::size_t kept = begun(held_, end);
+    std::size_t kept = begun_mark(held_, end);
     if (syntax_.has_value_lines && held_.size() > kept && held_[held_.size() - kept - 1] == '\n') {
       ++kept;
     }
