@@ -7,7 +7,7 @@
 namespace ingot {
 namespace {
 
-// Letters that are stable in host names, without those that only some contexts allow (RFC 5892).
+// Letters that are stable in host names, without letters that only some contexts allow (RFC 5892).
 constexpr std::string_view kGreek = "\\u03AC-\\u03CE";
 constexpr std::string_view kAlphabets =
     "\\u00DF-\\u00F6\\u00F8-\\u00FF\\u03AC-\\u03CE\\u0430-\\u045F\\u0F0B";
