@@ -35,7 +35,8 @@ std::string uri_template_pattern();
 TextDfa hostname_language(CompileBudget& budget);
 /// Adds labels of lower-case Latin, Greek, Cyrillic, Han, Kana and Hangul letters.
 TextDfa idn_hostname_language(CompileBudget& budget);
-/// Addresses with dot-atoms or quoted strings before the @, and host names or addresses behind it.
+/// Addresses of at most 254 characters (international: 318) with dot-atoms or quoted strings before
+/// the @, and host names or addresses in brackets behind it.
 ///
 /// Source:  RFC 5321, RFC 6531 (international).
 TextDfa email_language(bool is_international, CompileBudget& budget);
