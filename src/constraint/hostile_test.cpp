@@ -186,7 +186,8 @@ TEST(HostileConstraints, X08Properties) {
   const std::string odd =
       R"({"type":"object","additionalProperties":false,"properties":{
           "a\"b":{"const":1},"\u0000":{"const":2},"\ud83d\ude00":{"const":3},"\\":{"const":4},
-          "::= | [^]*":{"const":5}},"required":["a\"b","\u0000","\ud83d\ude00","\\","::= | [^]*"]})";
+          "::= | [^]*":{"const":5}},
+          "required":["a\"b","\u0000","\ud83d\ude00","\\","::= | [^]*"]})";
   expect_compiled(odd);
   const std::string text = some_text(schema_spec(odd), ",}\"");
   const Json document = testing::schema_of(text);
