@@ -52,7 +52,7 @@ class LeafMaskMaker {
     std::int32_t state = 0;
     CharState chars{};
     std::uint16_t length = 0;                                  // characters since the beginning
-    std::uint64_t shortest = 0, longest = TextDfa::kInfinite;  // of the rest of the string
+    std::uint64_t shortest = 0, longest = TextDfa::kInfinite;  // the rest's characters
   };
   struct Leaving {
     std::int32_t tag;
