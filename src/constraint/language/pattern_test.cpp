@@ -202,6 +202,24 @@ TEST(Pattern, CompilesManyAlternatives) {
   EXPECT_EQ(dfa.count(TextDfa::start()), 3'000U);
 }
 
+TEST(Pattern, SurvivesAnyText) {
+  static constexpr const char* kPieces[] = {
+      "(", ")", "[",  "]",   "{",  "}", "?", "*",    "+",  "|", "^", "$", ".", "\\", "a", "1",
+      ",", "-", "?=", "?<!", "?!", "b", "u", "p{L}", "?<", ">", "d", "é", "😀", ":",  "B"};
+  std::mt19937_64 random(5);
+  int compiled = 0;
+  for (int round = 0; round < 3'000; ++round) {
+    std::string pattern;
+    for (std::size_t i = below(random, 14); i > 0; --i) {
+      pattern += kPieces[below(random, std::size(kPieces))];
+    }
+    const std::string message = error_of(pattern, 100'000);
+    compiled += message.empty() ? 1 : 0;
+    EXPECT_TRUE(message.empty() || message.starts_with("is ")) << pattern << ": " << message;
+  }
+  EXPECT_GT(compiled, 100);
+}
+
 /// Writes a random pattern. `depth` bounds the nesting.
 std::string random_pattern(std::mt19937_64& random, int depth, bool in_look) {
   static constexpr const char* kAtoms[] = {"a", "b", "[ab]", ".",    R"(\b)", R"(\B)",
