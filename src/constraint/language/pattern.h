@@ -15,10 +15,12 @@ enum class Anchoring {
 
 /// Compiles a pattern: alternatives, groups (also named and non-capturing), classes, \d \w \s \b
 /// \p, quantifiers (greedy or lazy), anchors anywhere, lookaheads and lookbehinds of regular
-/// content, \u{...}, \uXXXX, \xXX, \cX. Lookarounds compile by intersection and complement.
+/// content, \u{...}, \uXXXX, \xXX, \cX. \p knows general categories, Any, ASCII and Assigned. A
+/// lookbehind may not hold $, \b or a lookahead, and may not be in a lookahead.
 ///
-/// Errors: Error{kInvalid} that names the byte and the reason: backreferences, malformed syntax,
-///         \p of unknown properties; the errors of TextDfa.
+/// Errors: Error{kInvalid}: "is malformed at byte 3: nothing to repeat", "is not supported at byte
+/// 3:
+///         a backreference"; the errors of TextDfa.
 TextDfa compile_pattern(std::string_view pattern, Anchoring anchoring, CompileBudget& budget);
 
 }  // namespace ingot

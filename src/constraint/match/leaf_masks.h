@@ -23,7 +23,7 @@ struct LeafMask {
   std::vector<std::int32_t> tokens;
 
   /// With lengths: the tokens inside by the least number of characters that a string needs for them
-  /// and its end. Those that need n characters are at [need_first[n], need_first[n + 1]).
+  /// and its end. Tokens that need n characters are at [need_first[n], need_first[n + 1]).
   std::vector<std::int32_t> by_need;
   std::vector<std::uint32_t> need_first;
   /// With lengths: tokens that can be too short for a lower bound; they are tried one by one.
@@ -31,7 +31,7 @@ struct LeafMask {
 
   /// Tokens that leave the leaf. The tree has their bytes behind the leaf.
   struct Exit {
-    std::int32_t tag = 0;                ///< of the accepted text, if asked for
+    std::int32_t tag = 0;  ///< the accepted text's tag, with tags
     ByteTree tree;
     std::vector<std::uint16_t> lengths;  ///< [tree.tokens] characters before the exit
   };
@@ -50,7 +50,7 @@ class LeafMasks {
     const TextDfa* language = nullptr;  ///< null: every text
     std::int32_t state = 0;
     match::CharState chars{};
-    std::uint32_t node = 0;  ///< of TokenTrie::texts: the tokens below it, behind its bytes
+    std::uint32_t node = 0;  ///< in TokenTrie::texts: the tokens below it, behind its bytes
     bool is_string = false;  ///< the inside of a JSON string; else raw text
     bool has_lengths = false;
     bool has_tags = false;
