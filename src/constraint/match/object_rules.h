@@ -38,7 +38,7 @@ struct ObjectChoices {
 class ObjectRules {
  public:
   struct Name {
-    std::string_view text;  ///< of the node's property
+    std::string_view text;  ///< the node's property has the bytes
     std::uint32_t property = 0;
   };
 

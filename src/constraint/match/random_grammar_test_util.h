@@ -240,9 +240,19 @@ class RandomGrammar {
     add({"a", "b", "ab"});
     add({"", "a"});
     add({"aa", "ab", "b", "1a"});
+    every_text_ = static_cast<std::uint32_t>(grammar.languages());
+    if (has_free_strings_) {
+      add_broad_languages(grammar, budget);
+    } else {
+      add_narrow_languages(grammar, budget);
+    }
+    languages_ = static_cast<int>(grammar.languages());
+  }
+
+  /// Languages over a, b and 1; the first has all of these texts.
+  static void add_narrow_languages(Grammar& grammar, CompileBudget& budget) {
     grammar.add_language(
         TextDfa({{.arcs = {{{U'a', U'b'}, 0}, {{U'1', U'1'}, 0}}, .accepts = true}}, budget));
-    every_text_ = static_cast<std::uint32_t>(grammar.languages()) - 1;
     // (a|b)*, a1* and 1*b?
     grammar.add_language(TextDfa({{.arcs = {{{U'a', U'b'}, 0}}, .accepts = true}}, budget));
     grammar.add_language(TextDfa(
@@ -250,7 +260,17 @@ class RandomGrammar {
     grammar.add_language(TextDfa({{.arcs = {{{U'1', U'1'}, 0}, {{U'b', U'b'}, 1}}, .accepts = true},
                                   {.arcs = {}, .accepts = true}},
                                  budget));
-    languages_ = static_cast<int>(grammar.languages());
+  }
+
+  /// Languages with characters of all kinds; the first has every text.
+  static void add_broad_languages(Grammar& grammar, CompileBudget& budget) {
+    const TextDfa all = TextDfa::all(budget);
+    grammar.add_language(all);
+    grammar.add_language(all.without_texts_of(
+        TextDfa::any_of(std::vector<std::string>{"", "a", "ab", "b\u00e9"}, budget), budget));
+    grammar.add_language(all.with_length(1, 3, budget));
+    grammar.add_language(TextDfa::without(std::vector<std::string>{"ab", "\"1", "}"}, budget));
+    grammar.add_language(TextDfa::until("1,", budget));
   }
 
   std::uint32_t some_language() { return static_cast<std::uint32_t>(below(languages_)); }

@@ -83,7 +83,7 @@ struct Thread {
   Leaf leaf = Leaf::kStart;
   CharState chars{};
   FrameId frame = 0;        ///< its frame behind the leaf; an array or object: its own frame
-  NodeId node = 0;          ///< of the leaf
+  NodeId node = 0;          ///< the leaf's node
   std::int32_t state = 0;   ///< a state in the leaf's language
   TextId text = 0;          ///< the decoded text so far, if it must be remembered; else 0
   std::uint32_t count = 0;  ///< String: decoded characters; kKey: bytes of the declared names
