@@ -111,8 +111,8 @@ struct Job {
     }
     return -1;
   }
-  /// Tokens in the reasoning that a text of `tokens` tokens ends in, with those that close it by
-  /// force; -1: it ends in none.
+  /// Tokens in the reasoning that a text of `tokens` tokens ends in, with the tokens that close it
+  /// by force; -1: it ends in none.
   std::int64_t reasoning_tokens(std::int64_t tokens) const {
     if (reasoning.tokens < 0) return -1;
     const std::int64_t first = opening(tokens);
