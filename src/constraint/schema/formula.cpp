@@ -100,6 +100,16 @@ FormulaId FormulaTable::both(FormulaId a, FormulaId b) {
 }
 FormulaId FormulaTable::any(const std::vector<FormulaId>& parts) { return join(Kind::kAny, parts); }
 
+FormulaId FormulaTable::any_observed(const std::vector<FormulaId>& parts) {
+  std::vector<FormulaId> kept;
+  for (const FormulaId part : parts) {
+    const bool is_new = std::find(kept.begin(), kept.end(), part) == kept.end();
+    if (part != kFalse && is_new) kept.push_back(part);
+  }
+  if (kept.empty()) return kFalse;
+  return kept.size() == 1 ? kept[0] : add({.kind = Kind::kAny, .parts = std::move(kept)});
+}
+
 FormulaId FormulaTable::one(const std::vector<FormulaId>& parts, SchemaId schema) {
   if (parts.empty()) return kFalse;
   if (parts.size() == 1) return parts[0];

@@ -61,6 +61,8 @@ class FormulaTable {
   FormulaId all(const std::vector<FormulaId>& parts);
   FormulaId both(FormulaId a, FormulaId b);
   FormulaId any(const std::vector<FormulaId>& parts);
+  /// As `any`, but keeps parts that others include: they may evaluate other properties.
+  FormulaId any_observed(const std::vector<FormulaId>& parts);
   FormulaId one(const std::vector<FormulaId>& parts, SchemaId schema);
   FormulaId unevaluated(FormulaId inner, SchemaId schema, int context);
   FormulaId negation(FormulaId id);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "constraint/schema/number_sets.h"
 #include "constraint/schema/schema_emitter.h"
 
 namespace ingot {
@@ -40,7 +41,8 @@ NodeId add_json_schema(Grammar& grammar, const Json& schema, const SchemaOptions
 NodeId add_any_json(Grammar& grammar, bool is_object, CompileBudget& budget) {
   const NodeId value = grammar.reserve();
   const std::vector<std::string> names = {"null", "true", "false"};
-  TextDfa scalars = TextDfa::any_of(names, budget).united(number_language({}, budget), budget);
+  TextDfa scalars =
+      TextDfa::any_of(names, budget).united(schema::language_of({}, false, budget), budget);
   grammar::Array array;
   array.rest.value = value;
   grammar::Object object;

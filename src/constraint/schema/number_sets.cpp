@@ -143,6 +143,14 @@ bool is_everything(const NumberSet& set) {
 }
 
 TextDfa language_of(const NumberSet& set, bool one_spelling, CompileBudget& budget) {
+  if (!one_spelling && is_everything(set)) {
+    // Almost every schema needs this language.
+    static const TextDfa any_number = [] {
+      CompileBudget own;
+      return number_language({}, own);
+    }();
+    return any_number;
+  }
   NumberBounds bounds = set.bounds;
   TextDfa result;
   if (set.allowed.has_value()) {

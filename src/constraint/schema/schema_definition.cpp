@@ -145,7 +145,7 @@ FormulaId SchemaReader::any_of(std::vector<FormulaId> parts, bool is_observed) {
       if (some.size() > 1) parts.push_back(parts_.formulas.all(some));
     }
   }
-  return parts_.formulas.any(parts);
+  return is_observed ? parts_.formulas.any_observed(parts) : parts_.formulas.any(parts);
 }
 
 FormulaId SchemaReader::condition(const Place& place, bool is_observed) {
@@ -157,8 +157,9 @@ FormulaId SchemaReader::condition(const Place& place, bool is_observed) {
   FormulaTable& formulas = parts_.formulas;
   const FormulaId condition = part("if"), then_part = part("then"), else_part = part("else");
   if (then_part == kTrue && else_part == kTrue && !is_observed) return kTrue;
-  return formulas.any({formulas.both(condition, then_part),
-                       formulas.both(formulas.negation(condition), else_part)});
+  const std::vector<FormulaId> parts = {formulas.both(condition, then_part),
+                                        formulas.both(formulas.negation(condition), else_part)};
+  return is_observed ? formulas.any_observed(parts) : formulas.any(parts);
 }
 
 FormulaId SchemaReader::enumeration(const Place& place, const Json& value) {

@@ -254,7 +254,10 @@ SchemaId SchemaDocument::find(SchemaId from, const std::string& reference) {
     const auto anchor = anchors.find(target.fragment);
     return anchor == anchors.end() ? kNoSchema : anchor->second;
   }
-  return find_pointer(resource->second, target.fragment);
+  const SchemaId found = find_pointer(resource->second, target.fragment);
+  // Many schemas have identifiers in subschemas by mistake, and mean the whole document.
+  const bool is_local = found == kNoSchema && reference[0] == '#';
+  return is_local ? find_pointer(0, target.fragment) : found;
 }
 
 SchemaId SchemaDocument::resolve(SchemaId from, std::string_view keyword,

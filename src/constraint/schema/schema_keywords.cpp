@@ -45,7 +45,7 @@ constexpr std::array kKeywords = {
     Keyword{"minProperties", kAssertion},
     Keyword{"maxProperties", kAssertion},
     Keyword{"dependentRequired", kAssertion, Draft::k2019},
-    Keyword{"dependencies", kApplicator, Draft::k4, Draft::k7},
+    Keyword{"dependencies", kApplicator},
     Keyword{"dependentSchemas", kApplicator, Draft::k2019},
     Keyword{"$ref", kApplicator},
     Keyword{"$dynamicRef", kApplicator, Draft::k2020},

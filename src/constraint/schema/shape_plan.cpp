@@ -56,7 +56,11 @@ TextDfa Planner::number_texts(const NumberSet& set, bool one_spelling) {
   }
 }
 
-TextDfa Planner::scalars(FormulaId formula, bool one_spelling) {
+const TextDfa& Planner::scalars(FormulaId formula, bool one_spelling) {
+  // Many parts of a schema allow the same numbers.
+  const auto key = std::make_pair(scalar_key(formula), one_spelling);
+  const auto known = scalars_.find(key);
+  if (known != scalars_.end()) return known->second;
   const Shape& shape = shapes_.shape(formula);
   std::vector<std::string> names;
   if (shape.has_null) names.emplace_back("null");
@@ -66,7 +70,7 @@ TextDfa Planner::scalars(FormulaId formula, bool one_spelling) {
   for (const NumberSet& set : shape.numbers) {
     texts = texts.united(number_texts(set, one_spelling), parts_.budget);
   }
-  return texts;
+  return scalars_.emplace(key, std::move(texts)).first->second;
 }
 
 std::string Planner::scalar_key(FormulaId formula) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "constraint/schema/shape_table.h"
@@ -66,7 +68,7 @@ class Planner {
   bool has_value(const PlannedArray& array) const;
   bool has_value(const PlannedObject& object) const;
   /// The JSON texts of the numbers, booleans and null of a formula.
-  TextDfa scalars(FormulaId formula, bool one_spelling);
+  const TextDfa& scalars(FormulaId formula, bool one_spelling);
   /// A text that is equal for formulas with equal `scalars`.
   std::string scalar_key(FormulaId formula);
 
@@ -95,6 +97,7 @@ class Planner {
   ShapeTable& shapes_;
   SchemaReport& report_;
   std::unordered_map<FormulaId, Plan> plans_;
+  std::map<std::pair<std::string, bool>, TextDfa> scalars_;
   std::vector<FormulaId> order_;  ///< formulas in the order in which `plan` reached them
   std::size_t planned_ = 0;       ///< that many of `order_` have a plan
 };

@@ -90,6 +90,24 @@ std::vector<FormulaId> ShapeTable::dependencies(FormulaId id) {
   }
 }
 
+namespace {
+
+/// What a value evaluates below `not`, or in another value, does not count.
+std::shared_ptr<const Shape> without_evaluated(const Shape& shape) {
+  Shape copy = shape;
+  for (ArraySet& set : copy.arrays) {
+    set.evaluated = 0;
+    set.evaluated_items.clear();
+  }
+  for (ObjectSet& set : copy.objects) {
+    set.evaluates_all = false;
+    set.evaluated.clear();
+  }
+  return std::make_shared<const Shape>(std::move(copy));
+}
+
+}  // namespace
+
 bool ShapeTable::finish(FormulaId id) {
   const Formula formula = parts_.formulas.get(id);
   const FormulaId rewritten = entry(id).rewritten;
@@ -101,6 +119,8 @@ bool ShapeTable::finish(FormulaId id) {
   }
   if (formula.kind == Kind::kSchema || formula.kind == Kind::kOne) {
     shape = entry(rewritten).shape;
+    const bool is_observed = formula.kind == Kind::kOne || formula.is_observed;
+    if (document_.has_unevaluated() && !is_observed) shape = without_evaluated(*shape);
   } else if (formula.kind == Kind::kAssertions && formula.is_negated) {
     shape = std::make_shared<const Shape>(
         algebra_.complement(*entry(parts_.formulas.negation(id)).shape));
