@@ -14,7 +14,8 @@ namespace ingot {
 
 namespace {
 
-// No template contains these texts.
+// No template contains these texts. The keys are in alphabetical order, because some templates
+// sort.
 constexpr std::string_view kQuestion = "qjquestion";
 constexpr std::string_view kContent = "qjcontent";
 constexpr std::string_view kThought = "qjthought";
@@ -22,9 +23,9 @@ constexpr std::string_view kResult = "qjresult";
 constexpr std::string_view kNames[] = {"qjlookup", "qjwrite"};
 constexpr std::string_view kIds[] = {"qjcallaa0", "qjcallbb1"};
 constexpr std::string_view kLongId = "call_qjabcdefghijklmnop";
-constexpr std::string_view kTextKey = "qjtext";
+constexpr std::string_view kTextKey = "qjfirst";
 constexpr std::string_view kTextValue = "qj word";
-constexpr std::string_view kNumberKey = "qjcount";
+constexpr std::string_view kNumberKey = "qjsecond";
 constexpr int kNumberValue = 17;
 constexpr std::string_view kListKey = "qjlist";
 

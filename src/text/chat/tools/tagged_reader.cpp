@@ -212,9 +212,12 @@ class TaggedReader : public CallReader {
     const std::string_view end = end_;
     if (held_.ends_with(end)) {
       held_.resize(held_.size() - end.size());
-      if (syntax_.has_value_lines && held_.ends_with('\n')) held_.pop_back();
       CallSpan::Argument& argument = span_.arguments.back();
       argument.value_end = offset + 1 - end.size();
+      if (syntax_.has_value_lines && held_.ends_with('\n')) {
+        held_.pop_back();
+        --argument.value_end;
+      }
       value_.add(held_, out_);
       value_.finish(out_);
       held_.clear();
