@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -186,6 +187,144 @@ TEST(Gbnf, RecursionThatMayMatchNothing) {
   expect_texts(list + "opt ::= list\nroot ::= opt? (opt | \"x\"*)+", {"", "()x()"}, {"y"});
 }
 
+/// A random grammar over a and b, and the texts of each rule by another method: sets of all texts
+/// with at most kLengthMax bytes, from the rules' definitions.
+class RandomGrammar {
+ public:
+  static constexpr std::size_t kLengthMax = 5;
+  using Texts = std::set<std::string>;
+
+  explicit RandomGrammar(unsigned seed) : random_(seed) {
+    for (std::size_t r = 0; r < kRules; ++r) {
+      rules_.push_back(make(3));
+      gbnf_ += cat(name(r), " ::= ", write(rules_.back()), "\n");
+    }
+  }
+
+  const std::string& gbnf() const { return gbnf_; }
+
+  /// Returns the texts of the first rule.
+  Texts texts() {
+    std::vector<Texts> texts(kRules);
+    for (bool has_grown = true; has_grown;) {
+      has_grown = false;
+      for (std::size_t r = 0; r < kRules; ++r) {
+        Texts found = texts_of(rules_[r], texts);
+        has_grown = has_grown || found.size() > texts[r].size();
+        texts[r] = std::move(found);
+      }
+    }
+    return texts[0];
+  }
+
+ private:
+  enum class Kind { kText, kRule, kSequence, kChoice, kRepeat };
+  static constexpr std::size_t kRules = 3;
+  struct Tree {
+    Kind kind = Kind::kText;
+    std::string text{};
+    std::size_t rule = 0;
+    std::vector<Tree> children{};
+    std::size_t low = 0, high = 0;
+  };
+
+  static std::string name(std::size_t rule) { return rule == 0 ? "root" : cat("r", rule); }
+  std::size_t pick(std::size_t count) { return random_() % count; }
+
+  Tree make(int depth) {
+    const std::size_t kind = pick(depth == 0 ? 3 : 6);
+    if (kind <= 1) {
+      constexpr const char* kTexts[] = {"a", "b", "ab", "ba", ""};
+      return {.kind = Kind::kText, .text = kTexts[pick(5)]};
+    }
+    if (kind == 2) return {.kind = Kind::kRule, .rule = pick(kRules)};
+    Tree tree{.kind = kind == 3 ? Kind::kSequence : kind == 4 ? Kind::kChoice : Kind::kRepeat};
+    const std::size_t children = kind == 5 ? 1 : 1 + pick(3);
+    for (std::size_t i = 0; i < children; ++i) tree.children.push_back(make(depth - 1));
+    tree.low = pick(3);
+    tree.high = pick(2) == 0 ? kLengthMax + 3 : tree.low + 1 + pick(2);
+    return tree;
+  }
+
+  static std::string write(const Tree& tree) {
+    if (tree.kind == Kind::kText) return cat("\"", tree.text, "\"");
+    if (tree.kind == Kind::kRule) return name(tree.rule);
+    std::string out = "(";
+    for (std::size_t i = 0; i < tree.children.size(); ++i) {
+      if (i > 0) out += tree.kind == Kind::kChoice ? " | " : " ";
+      out += write(tree.children[i]);
+    }
+    out += ")";
+    if (tree.kind != Kind::kRepeat) return out;
+    return tree.high > kLengthMax ? cat(out, "{", tree.low, ",}")
+                                  : cat(out, "{", tree.low, ",", tree.high, "}");
+  }
+
+  static Texts joined(const Texts& first, const Texts& second) {
+    Texts out;
+    for (const std::string& a : first) {
+      for (const std::string& b : second) {
+        if (a.size() + b.size() <= kLengthMax) out.insert(a + b);
+      }
+    }
+    return out;
+  }
+
+  static Texts texts_of(const Tree& tree, const std::vector<Texts>& rules) {
+    if (tree.kind == Kind::kText) return {tree.text};
+    if (tree.kind == Kind::kRule) return rules[tree.rule];
+    Texts out;
+    if (tree.kind == Kind::kChoice) {
+      for (const Tree& child : tree.children) out.merge(texts_of(child, rules));
+      return out;
+    }
+    Texts power = {""};
+    if (tree.kind == Kind::kSequence) {
+      for (const Tree& child : tree.children) power = joined(power, texts_of(child, rules));
+      return power;
+    }
+    const Texts part = texts_of(tree.children[0], rules);
+    for (std::size_t count = 0; count <= tree.high; ++count) {
+      if (count >= tree.low) out.insert(power.begin(), power.end());
+      power = joined(power, part);
+    }
+    return out;
+  }
+
+  std::mt19937 random_;
+  std::vector<Tree> rules_;
+  std::string gbnf_;
+};
+
+TEST(Gbnf, RandomGrammarsAllowTheTextsOfTheirDefinitions) {
+  int compiled_count = 0;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    RandomGrammar random(seed);
+    const RandomGrammar::Texts expected = random.texts();
+    Grammar grammar;
+    try {
+      grammar = compiled(random.gbnf());
+    } catch (const Error& error) {
+      const std::string& message = error.message();
+      EXPECT_TRUE(message.find("left recursive") != message.npos ||
+                  message.find("only the empty text") != message.npos)
+          << random.gbnf() << message;
+      continue;
+    }
+    ++compiled_count;
+    std::vector<std::string> texts = {""};
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(accepts(grammar, texts[i]), expected.count(texts[i]) > 0)
+          << random.gbnf() << texts[i];
+      if (texts[i].size() == RandomGrammar::kLengthMax) continue;
+      texts.push_back(texts[i] + "a");
+      texts.push_back(texts[i] + "b");
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(compiled_count, 500);
+}
+
 TEST(Gbnf, PartsWithoutRecursionAreLanguages) {
   const Grammar regular = compiled("root ::= a b*\na ::= \"x\" | [0-9]{1,4}\nb ::= \",\" a");
   EXPECT_EQ(regular.languages(), 1U);
@@ -310,6 +449,23 @@ TEST(Gbnf, CompilesEveryGrammarOfLlamaCpp) {
     if (path.extension() != ".gbnf") continue;
     SCOPED_TRACE(path.string());
     EXPECT_NO_THROW(compiled(File(path.string()).read_all(1 << 20)));
+    ++count;
+  }
+  EXPECT_GE(count, 1);
+}
+
+TEST(Gbnf, CompilesTheExamplesOfLlamaCppsGuide) {
+  const auto path = shared_folder("data/llama.cpp/grammars") / "README.md";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
+  const std::string guide = File(path.string()).read_all(1 << 20);
+  int count = 0;
+  const std::string fence = "\n```\n";
+  for (std::size_t at = guide.find(fence); at != guide.npos; at = guide.find(fence, at + 1)) {
+    const std::size_t begin = at + fence.size();
+    const std::string block = guide.substr(begin, guide.find("\n```", begin) - begin);
+    const bool is_whole = block.find("root ::=") != block.npos && block.find("...") == block.npos;
+    if (!is_whole || block.find("<think>") != block.npos) continue;
+    EXPECT_NO_THROW(compiled(block)) << block;
     ++count;
   }
   EXPECT_GE(count, 1);

@@ -55,7 +55,7 @@ struct ClassDfa {
 
   Alphabet alphabet;
   std::vector<std::uint32_t> first_edge{0};  ///< [states + 1] index in edges
-  std::vector<Edge> edges;                   ///< of a state: ascending classes
+  std::vector<Edge> edges;                   ///< sorted by state, then by class
   std::vector<std::int32_t> outputs;  ///< [states] kRejects, or the tag of an accepting state
 
   std::int32_t size() const { return static_cast<std::int32_t>(outputs.size()); }

@@ -1,4 +1,4 @@
-// Tests of CodePoints.
+// Tests of sets of code points: CodePoints.
 #include "constraint/language/code_points.h"
 
 #include <gtest/gtest.h>

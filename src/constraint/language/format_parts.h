@@ -14,16 +14,17 @@ inline TextDfa whole_pattern(std::string_view pattern, CompileBudget& budget) {
   return compile_pattern(pattern, Anchoring::kWhole, budget);
 }
 
-// Patterns of whole formats. Source: RFC 3339, RFC 3339 appendix A, RFC 2673, RFC 4291.
-std::string date_pattern();
-std::string time_pattern();
-std::string duration_pattern();
-std::string ipv4_pattern();
-std::string ipv6_pattern();
+std::string date_pattern();      ///< 2024-02-29 (RFC 3339)
+std::string time_pattern();      ///< 23:59:60.5+00:00 (RFC 3339)
+std::string duration_pattern();  ///< P1DT12H (RFC 3339, appendix A)
+std::string ipv4_pattern();      ///< 127.0.0.1 (RFC 2673)
+std::string ipv6_pattern();      ///< ::ffff:127.0.0.1 (RFC 4291)
 
-/// Source:  RFC 3986, RFC 3987 (international), RFC 6570.
+/// A URI with a scheme (RFC 3986). International: an IRI (RFC 3987).
 std::string uri_pattern(bool is_international);
+/// A URI or a relative reference.
 std::string uri_reference_pattern(bool is_international);
+/// Text with expressions in braces (RFC 6570).
 std::string uri_template_pattern();
 
 /// Host names of at most 253 characters with labels of at most 63. So that the automaton stays
@@ -34,7 +35,8 @@ std::string uri_template_pattern();
 TextDfa hostname_language(CompileBudget& budget);
 /// Adds labels of lower-case Latin, Greek, Cyrillic, Han, Kana and Hangul letters.
 TextDfa idn_hostname_language(CompileBudget& budget);
-/// Addresses with dot-atoms or quoted strings before the @, and host names or addresses behind it.
+/// Addresses of at most 254 characters (international: 318) with dot-atoms or quoted strings before
+/// the @, and host names or addresses in brackets behind it.
 ///
 /// Source:  RFC 5321, RFC 6531 (international).
 TextDfa email_language(bool is_international, CompileBudget& budget);

@@ -29,7 +29,8 @@ std::string quantifier_pattern() {
 
 std::string regex_pattern() {
   const std::string escape =
-      R"(\\(?:[dDwWsStnrvf\\^$.*+?()[\]{}|/]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|c[A-Za-z]|[pP]\{(?:L[ulmot]?|N[dlo]?|P|S|Z|M)\}))";
+      R"(\\(?:[dDwWsStnrvf\\^$.*+?()[\]{}|/]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|)"
+      R"(c[A-Za-z]|[pP]\{(?:L[ulmot]?|N[dlo]?|P|S|Z|M)\}))";
   const std::string quantifier = quantifier_pattern();
   const std::string atom =
       cat("(?:", escape, R"(|[^\\^$.*+?()[\]{}|]|\.|)", class_pattern(escape), ")");

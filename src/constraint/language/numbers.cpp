@@ -87,8 +87,8 @@ class Comparison {
  private:
   enum Order : std::size_t { kEqual, kLess, kGreater };
 
-  // The numbers of the states: so many digits of the whole part are read, with that order so far;
-  // more digits than the bound has; in the fraction.
+  // The numbers of the states: in the whole part after `digits` digits, with their order; in the
+  // whole part with more digits than the bound; in the fraction.
   std::size_t whole(std::size_t digits, Order order) const { return 3 * digits + order; }
   std::size_t longer() const { return 3 * (bound_.whole.size() + 1); }
   std::size_t less_fraction() const { return longer() + 1; }
@@ -308,14 +308,20 @@ TextDfa exponent_spellings(const Magnitudes& wanted, CompileBudget& budget) {
   return all.united(any.followed_by(exponents(low + 1, high - 1, budget), budget), budget);
 }
 
-/// Returns the unsigned spellings of the numbers within `magnitudes`, and within the other demands
-/// of `bounds`.
-TextDfa unsigned_language(const NumberBounds& bounds, const Magnitudes& magnitudes,
-                          CompileBudget& budget) {
-  TextDfa language = within(plain_spellings(bounds, budget), magnitudes, budget);
+/// Returns the unsigned spellings without exponent that the divisors allow, of any magnitude.
+TextDfa unbounded_language(const NumberBounds& bounds, CompileBudget& budget) {
+  TextDfa language = plain_spellings(bounds, budget);
   for (const Decimal& divisor : bounds.divisors) {
     language = language.intersected(multiples(divisor, budget), budget);
   }
+  return language;
+}
+
+/// Returns the unsigned spellings of the numbers within `magnitudes`. `unbounded` holds those
+/// without exponent.
+TextDfa unsigned_language(const NumberBounds& bounds, const TextDfa& unbounded,
+                          const Magnitudes& magnitudes, CompileBudget& budget) {
+  TextDfa language = within(unbounded, magnitudes, budget);
   if (bounds.is_integer || bounds.one_spelling || !bounds.divisors.empty()) return language;
   return language.united(exponent_spellings(magnitudes, budget), budget);
 }
@@ -413,18 +419,20 @@ int compare(const Decimal& a, const Decimal& b) {
 }
 
 TextDfa number_language(const NumberBounds& bounds, CompileBudget& budget) {
+  const TextDfa unbounded = unbounded_language(bounds, budget);
   const Magnitudes given{bounds.low, bounds.excludes_low, bounds.high, bounds.excludes_high};
-  TextDfa language;
-  if (const auto positive = magnitudes_from_zero(given)) {
-    language = unsigned_language(bounds, *positive, budget);
-  }
+  const auto positive = magnitudes_from_zero(given);
   auto negative = magnitudes_from_zero(mirrored(bounds));
-  if (!negative) return language;
-  if (bounds.one_spelling && (!negative->low || negative->low->is_zero())) {
-    negative->low = Decimal{};
+  if (negative && bounds.one_spelling && (!negative->low || negative->low->is_zero())) {
+    negative->low = Decimal{};  // no -0
     negative->excludes_low = true;
   }
-  const TextDfa unsigned_part = unsigned_language(bounds, *negative, budget);
+  TextDfa language;
+  if (positive) language = unsigned_language(bounds, unbounded, *positive, budget);
+  if (!negative) return language;
+  const bool is_symmetric = !bounds.low && !bounds.high && !bounds.one_spelling;
+  const TextDfa unsigned_part =
+      is_symmetric ? language : unsigned_language(bounds, unbounded, *negative, budget);
   return language.united(TextDfa::literal("-", budget).followed_by(unsigned_part, budget), budget);
 }
 

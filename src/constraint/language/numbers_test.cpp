@@ -67,7 +67,7 @@ void append_plain(std::vector<std::string>& texts, std::size_t whole, std::size_
   }
 }
 
-/// Returns a value times 10^6. The value has at most so many decimals.
+/// Returns a value times 10^6. The value has at most 6 decimals.
 Wide scaled(const Decimal& d) {
   Wide value = 0;
   for (const char c : d.digits) value = value * 10 + (c - '0');

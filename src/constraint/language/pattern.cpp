@@ -64,7 +64,7 @@ class PatternCompiler {
 
   PatternTree tree_;
   CompileBudget& budget_;
-  // Of the part below each node: whether it holds \b; ^; $, \b or a lookahead.
+  // [node] whether the part below it holds \b; ^; $, \b or a lookahead.
   std::vector<char> has_boundary_, has_start_, has_right_context_;
 };
 

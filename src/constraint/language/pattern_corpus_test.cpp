@@ -20,12 +20,12 @@ namespace {
 /// The patterns of the corpus, and texts from its documents.
 struct Corpus {
   std::set<std::string> patterns;
-  std::set<std::string> texts;
+  std::vector<std::string> texts;
 };
 
 void collect(const Json& json, bool is_schema, Corpus& corpus) {
   if (const std::string* text = json.as_string(); text && !is_schema && text->size() < 80) {
-    corpus.texts.insert(*text);
+    corpus.texts.push_back(*text);
   }
   if (const Json::Array* array = json.as_array()) {
     for (const Json& element : *array) collect(element, is_schema, corpus);
@@ -61,15 +61,11 @@ void compare(const TextDfa& dfa, const std::string& pattern, const Corpus& corpu
   const Pcre pcre(for_pcre(pattern));
   ASSERT_TRUE(pcre.is_valid()) << pattern;
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < 24 && !dfa.is_empty(); ++i) {
-    texts.push_back(random_text(dfa, i, random));
-    for (int k = 0; k < 3; ++k) texts.push_back(mutated(texts.back(), random));
+  for (std::size_t i = 0; i < 16 && !dfa.is_empty(); ++i) {
+    texts.push_back(random_text(dfa, 2 * i, random));
+    for (int k = 0; k < 2; ++k) texts.push_back(mutated(texts.back(), random));
   }
-  auto it = corpus.texts.begin();
-  std::advance(it, static_cast<std::ptrdiff_t>(below(random, 37)));
-  for (; it != corpus.texts.end() && texts.size() < 150; ++it) {
-    if (below(random, 60) == 0) texts.push_back(*it);
-  }
+  for (int i = 0; i < 40; ++i) texts.push_back(corpus.texts[below(random, corpus.texts.size())]);
   for (const std::string& text : texts) {
     const int expected = pcre.matches(text);
     if (expected < 0) continue;

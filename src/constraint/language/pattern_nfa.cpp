@@ -12,7 +12,7 @@ namespace {
 using Node = PatternNfa::Node;
 using TreeKind = PatternNode::Kind;
 
-/// Memory for so many nodes is about 20 MB.
+/// The value bounds memory to about 20 MB.
 constexpr std::size_t kNodesMax = 1'000'000;
 
 /// Returns whether each match of a part begins at the start of the text. May err towards false.

@@ -17,7 +17,7 @@ namespace {
 
 using Node = PatternNfa::Node;
 
-/// What comes behind the place where assertions are checked.
+/// The character behind the place where assertions are checked.
 enum class RightContext { kTextEnd, kWord, kOther, kAnyCharacter };
 
 /// A node that the automaton may be in, if the rest of the text meets obligations.

@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// What is before the place where a part of a pattern begins to match.
+/// The character before the place where a part of a pattern begins to match.
 enum class LeftContext : std::int32_t {
   kTextStart,
   kWord,   ///< a character of \w
@@ -24,9 +24,9 @@ struct PatternPart {
   /// Whether contexts inside of the part or of its lookaheads tell kWord from kOther.
   bool needs_words = false;
   LeftContext left = LeftContext::kTextStart;
-  /// The languages of the lookarounds. Of lookahead i in context c: the rests of texts at which it
-  /// holds, at [3 * i + c]. Of lookbehind i: the texts at whose end it holds (negated: does not),
-  /// at [3 * i].
+  /// [3 * lookarounds] For a lookahead i, language 3 * i + c holds the rests of texts at which it
+  /// holds in context c. For a lookbehind i, language 3 * i holds the texts at whose end its
+  /// content matches.
   std::vector<TextDfa> languages{};
 };
 

@@ -124,6 +124,7 @@ void TextDfa::make_ascii_table(const ClassDfa& dfa) {
       ascii_column_[c] = static_cast<std::uint8_t>(column);
     }
   }
+  if (to_size(dfa.size()) * ascii_columns_ > kAsciiEntriesMax) return;
   ascii_.assign(to_size(dfa.size()) * ascii_columns_, kDead);
   for (std::int32_t state = 0; state < dfa.size(); ++state) {
     for (const ClassDfa::Edge& edge : dfa.edges_of(state)) {
@@ -224,7 +225,7 @@ bool TextDfa::is_gapless_at(std::int32_t state) const {
 }
 
 std::int32_t TextDfa::step(std::int32_t state, char32_t c) const {
-  if (c < ascii_column_.size()) {
+  if (c < ascii_column_.size() && !ascii_.empty()) {
     const std::uint8_t column = ascii_column_[c];
     if (column == kNoColumn) return kDead;
     return ascii_[to_size(state) * ascii_columns_ + column];

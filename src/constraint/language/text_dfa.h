@@ -26,7 +26,7 @@ struct ClassDfa;
 class TextDfa {
  public:
   static constexpr std::int32_t kDead = -1;
-  static constexpr std::int32_t kStatesMax = 20'000;
+  static constexpr std::int32_t kStatesMax = 80'000;
   /// `count` and `longest` of a state from which infinitely many texts are accepted.
   static constexpr std::uint64_t kInfinite = std::numeric_limits<std::uint64_t>::max();
 
@@ -109,6 +109,8 @@ class TextDfa {
 
  private:
   static constexpr std::uint8_t kNoColumn = 255;
+  /// A larger table for ASCII would take more than 4 MB; then a step searches the arcs.
+  static constexpr std::size_t kAsciiEntriesMax = 1'000'000;
 
   void append_arcs(const ClassDfa& dfa, CompileBudget& budget);
   void make_ascii_table(const ClassDfa& dfa);
@@ -123,7 +125,7 @@ class TextDfa {
   /// [128] column of an ASCII character in ascii_; kNoColumn: no state has a step.
   std::array<std::uint8_t, 128> ascii_column_{};
   std::size_t ascii_columns_ = 0;
-  std::vector<std::int32_t> ascii_;  ///< [states][ascii_columns_] next state
+  std::vector<std::int32_t> ascii_;  ///< [states][ascii_columns_] next state; empty if too large
   std::vector<std::uint8_t> accepts_;
   std::vector<std::int32_t> tags_;
   std::vector<std::uint64_t> shortest_, longest_, counts_;

@@ -1,5 +1,6 @@
 // TextDfa: set operations, by products of automata.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -14,9 +15,12 @@ namespace {
 using Arc = TextDfa::Arc;
 using State = TextDfa::State;
 using Tuple = StateTuple;
+using Pair = std::array<std::int32_t, 2>;
 
 constexpr std::int32_t kDead = TextDfa::kDead;
-/// Numbers the states of a product in the order in which they are met.
+/// Numbers the states of a product in the order in which they are met. A state is a tuple of
+/// states.
+template <class Tuple>
 class ProductStates {
  public:
   explicit ProductStates(CompileBudget& budget) : budget_(budget) {}
@@ -76,9 +80,8 @@ class ArcReader {
 
 /// Calls visit(range, targets) for ranges that cover all code points, where targets[i] is the
 /// target of readers[i].
-template <class Visit>
-void sweep(std::vector<ArcReader>& readers, CompileBudget& budget, Visit visit) {
-  Tuple targets(readers.size());
+template <class Tuple, class Readers, class Visit>
+void sweep(Readers readers, Tuple targets, CompileBudget& budget, Visit visit) {
   for (char32_t first = 0; first <= CodePoints::kLast;) {
     char32_t last = CodePoints::kLast;
     for (std::size_t i = 0; i < readers.size(); ++i) {
@@ -110,8 +113,8 @@ bool is_hopeful(SetOperation operation, std::int32_t a, std::int32_t b) {
 }
 
 TextDfa product(SetOperation operation, const TextDfa& a, const TextDfa& b, CompileBudget& budget) {
-  ProductStates found(budget);
-  const Tuple start{start_of(a), start_of(b)};
+  ProductStates<Pair> found(budget);
+  const Pair start{start_of(a), start_of(b)};
   if (!is_hopeful(operation, start[0], start[1])) return {};
   found.number(start);
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -123,8 +126,8 @@ TextDfa product(SetOperation operation, const TextDfa& a, const TextDfa& b, Comp
                               : operation == SetOperation::kIntersection ? in_a && in_b
                                                                          : in_a && !in_b;
     found.states[i].tag = in_a ? a.tag(at_a) : in_b ? b.tag(at_b) : 0;
-    std::vector<ArcReader> readers{ArcReader(arcs_of(a, at_a)), ArcReader(arcs_of(b, at_b))};
-    sweep(readers, budget, [&](CodePointRange on, const Tuple& to) {
+    const std::array readers{ArcReader(arcs_of(a, at_a)), ArcReader(arcs_of(b, at_b))};
+    sweep(readers, Pair{}, budget, [&](CodePointRange on, const Pair& to) {
       if (is_hopeful(operation, to[0], to[1])) found.add_arc(i, on, to);
     });
   }
@@ -246,7 +249,7 @@ TextDfa TextDfa::with_length(std::uint64_t low, std::uint64_t high, CompileBudge
   if (counted >= kRawStatesMax) {
     throw Error(ErrorCode::kInvalid, "is too complex: use smaller bounds of the length");
   }
-  ProductStates found(budget);
+  ProductStates<Pair> found(budget);
   found.number({start(), 0});
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::int32_t state = found.tuple(i)[0];
@@ -265,12 +268,12 @@ TextDfa TextDfa::with_length(std::uint64_t low, std::uint64_t high, CompileBudge
 TextDfa TextDfa::followed_by(const TextDfa& other, CompileBudget& budget) const {
   if (is_empty() || other.is_empty()) return {};
   const Concatenation both(*this, other);
-  ProductStates found(budget);
+  ProductStates<Tuple> found(budget);
   found.number(both.normalised({start()}));
   for (std::size_t i = 0; i < found.size(); ++i) {
     found.states[i].accepts = both.is_accepting(found.tuple(i));
-    std::vector<ArcReader> readers = both.readers(found.tuple(i));
-    sweep(readers, budget, [&](CodePointRange on, const Tuple& to) {
+    const std::vector<ArcReader> readers = both.readers(found.tuple(i));
+    sweep(readers, Tuple(readers.size()), budget, [&](CodePointRange on, const Tuple& to) {
       const Tuple next = both.normalised(to);
       if (next.size() > 1 || next[0] != kDead) found.add_arc(i, on, next);
     });
@@ -282,7 +285,7 @@ TextDfa TextDfa::tagged_by_membership(std::span<const TextDfa> languages, bool k
                                       std::vector<std::vector<std::int32_t>>& sets,
                                       CompileBudget& budget) {
   MembershipSets memberships;
-  ProductStates found(budget);
+  ProductStates<Tuple> found(budget);
   Tuple start_states;
   for (const TextDfa& language : languages) start_states.push_back(start_of(language));
   found.number(start_states);
@@ -296,7 +299,7 @@ TextDfa TextDfa::tagged_by_membership(std::span<const TextDfa> languages, bool k
     }
     found.states[i].accepts = keep_rest || !members.empty();
     if (found.states[i].accepts) found.states[i].tag = memberships.index_of(members);
-    sweep(readers, budget, [&](CodePointRange on, const Tuple& to) {
+    sweep(readers, Tuple(readers.size()), budget, [&](CodePointRange on, const Tuple& to) {
       const bool is_dead =
           std::all_of(to.begin(), to.end(), [](std::int32_t state) { return state == kDead; });
       if (keep_rest || !is_dead) found.add_arc(i, on, to);
@@ -319,9 +322,9 @@ bool TextDfa::is_equal_to(const TextDfa& other) const {
     const auto [a, b] = open.back();
     open.pop_back();
     if (accepts(a) != other.accepts(b)) return false;
-    std::vector<ArcReader> readers{ArcReader(arcs(a)), ArcReader(other.arcs(b))};
+    const std::array readers{ArcReader(arcs(a)), ArcReader(other.arcs(b))};
     bool is_equal = true;
-    sweep(readers, unlimited, [&](CodePointRange, const Tuple& to) {
+    sweep(readers, Pair{}, unlimited, [&](CodePointRange, const Pair& to) {
       is_equal = is_equal && (to[0] == kDead) == (to[1] == kDead);
       if (is_equal && to[0] != kDead && is_new(to[0], to[1])) open.emplace_back(to[0], to[1]);
     });

@@ -187,6 +187,24 @@ TEST(TextDfa, ListsTexts) {
   EXPECT_TRUE(TextDfa::literal("", budget).contains(""));
 }
 
+TEST(TextDfa, ListsTextsWithoutTable) {
+  std::mt19937 random(9);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 2'000; ++i) {
+    texts.emplace_back();
+    for (int k = 0; k < 16; ++k) texts.back() += static_cast<char>('!' + random() % 90);
+  }
+  CompileBudget budget;
+  const TextDfa dfa = TextDfa::any_of(texts, budget);
+  EXPECT_GT(dfa.size() * 90, 1'000'000);  // so that steps search arcs
+  EXPECT_EQ(dfa.count(TextDfa::start()), 2'000U);
+  for (std::string& text : texts) {
+    EXPECT_TRUE(dfa.contains(text));
+    text[7] = '~';
+    EXPECT_FALSE(dfa.contains(text));
+  }
+}
+
 TEST(TextDfa, FindsMarkers) {
   std::mt19937 random(6);
   const std::vector<std::string> texts = short_texts(3);
@@ -256,9 +274,12 @@ TEST(TextDfa, RefusesWhatIsTooLarge) {
   CompileBudget budget(1000);
   EXPECT_THROW((void)TextDfa::literal(std::string(5000, 'a'), budget), Error);
   CompileBudget enough;
-  EXPECT_THROW((void)TextDfa::literal(std::string(30'000, 'a'), enough), Error);
+  EXPECT_THROW((void)TextDfa::literal(std::string(90'000, 'a'), enough), Error);
   EXPECT_THROW((void)TextDfa::all(enough).with_length(0, std::uint64_t{1} << 40, enough), Error);
-  EXPECT_EQ(TextDfa::literal(std::string(15'000, 'a'), enough).size(), 15'001);
+  const TextDfa large = TextDfa::literal(std::string(15'000, 'a'), enough);
+  EXPECT_EQ(large.size(), 15'001);
+  EXPECT_TRUE(large.contains(std::string(15'000, 'a')));
+  EXPECT_FALSE(large.contains(std::string(14'999, 'a') + "b"));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ class LeafMaskMaker {
   struct Place {
     std::int32_t state = 0;
     CharState chars{};
-    std::uint16_t length = 0;  // characters since the beginning
+    std::uint16_t length = 0;                                  // characters since the beginning
     std::uint64_t shortest = 0, longest = TextDfa::kInfinite;  // of the rest of the string
   };
   struct Leaving {
@@ -143,7 +143,8 @@ class LeafMaskMaker {
     }
   }
 
-  /// Adds the tokens below a byte that raw text cannot take, for each place before where it may end.
+  /// Adds the tokens below a byte that raw text cannot take, for each place before where it may
+  /// end.
   void leave_raw(std::uint32_t node) {
     for (std::size_t depth = 1; depth < path_.size(); ++depth) {
       const Place& place = path_[depth];
@@ -233,8 +234,8 @@ std::size_t LeafMasks::Hash::operator()(const Key& key) const {
   h = match::mixed(h, std::uint64_t{static_cast<std::uint32_t>(key.state)} << 32 | key.node);
   h = match::mixed(h, static_cast<std::uint64_t>(key.chars.phase) << 48 |
                           std::uint64_t{key.chars.left} << 40 | key.chars.bits);
-  h = match::mixed(h, (key.is_string ? 1u : 0u) | (key.has_lengths ? 2u : 0u) |
-                          (key.has_tags ? 4u : 0u));
+  h = match::mixed(
+      h, (key.is_string ? 1u : 0u) | (key.has_lengths ? 2u : 0u) | (key.has_tags ? 4u : 0u));
   for (const std::uint64_t word : key.follow) h = match::mixed(h, word);
   return static_cast<std::size_t>(h);
 }

@@ -31,7 +31,7 @@ struct LeafMask {
 
   /// Tokens that leave the leaf. The tree has their bytes behind the leaf.
   struct Exit {
-    std::int32_t tag = 0;                ///< of the accepted text, if asked for
+    std::int32_t tag = 0;  ///< of the accepted text, if asked for
     ByteTree tree;
     std::vector<std::uint16_t> lengths;  ///< [tree.tokens] characters before the exit
   };

@@ -47,8 +47,10 @@ class Machine {
   /// Whether a key's or String's quote may follow a thread between characters. Appends the threads
   /// behind it.
   void close_quote(const Thread& thread, std::vector<Thread>& out);
-  /// The thread behind the quote of a key of `other_keys` with this tag, whatever its text.
-  Thread behind_other_key(const Thread& thread, std::int32_t tag);
+  /// The thread behind the quote of the key `text` of `other_keys`, which has this tag.
+  Thread behind_other_key(const Thread& thread, TextId text, std::int32_t tag);
+  /// A text that begins like the thread's and differs from all others.
+  TextId unknown_text(const Thread& thread);
   /// The frame of a String or Terminal whose text has ended.
   FrameId frame_behind(const Thread& thread, TextId text);
 

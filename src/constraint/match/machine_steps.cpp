@@ -195,13 +195,17 @@ void Machine::close_quote(const Thread& thread, std::vector<Thread>& out) {
   }
   if (dfa == nullptr || !dfa->accepts(thread.state)) return;
   if (is_used(frames_[thread.frame].used, thread.text)) return;
-  out.push_back(behind_other_key(thread, dfa->tag(thread.state)));
+  out.push_back(behind_other_key(thread, thread.text, dfa->tag(thread.state)));
 }
 
-Thread Machine::behind_other_key(const Thread& thread, std::int32_t tag) {
+TextId Machine::unknown_text(const Thread& thread) {
+  return append(thread.text, CodePoints::kLast + 1);
+}
+
+Thread Machine::behind_other_key(const Thread& thread, TextId text, std::int32_t tag) {
   const auto& object = std::get<grammar::Object>(grammar_->grammar().node(thread.node));
   return {.leaf = Leaf::kColon,
-          .frame = with_other(thread.frame, thread.text),
+          .frame = with_other(thread.frame, text),
           .node = at(object.other_values, tag)};
 }
 

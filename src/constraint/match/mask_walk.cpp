@@ -47,8 +47,8 @@ class MaskWalk {
     for (const std::int32_t id : tokens) allow(id);
   }
 
-  /// Walks a tree with threads at its root. Calls `found(tree, node)` for the nodes, except the root,
-  /// that a thread reaches.
+  /// Walks a tree with threads at its root. Calls `found(tree, node)` for the nodes, except the
+  /// root, that a thread reaches.
   template <class Found>
   void walk(const ByteTree& tree, std::span<const Thread> threads, Takers takers, bool is_texts,
             const Found& found) {
@@ -111,8 +111,7 @@ class MaskWalk {
 
   bool use_string_mask(const Thread& thread, std::uint32_t node) {
     const TextDfa* language = machine_.language(thread);
-    const auto& string =
-        std::get<grammar::String>(machine_.grammar().grammar().node(thread.node));
+    const auto& string = std::get<grammar::String>(machine_.grammar().grammar().node(thread.node));
     if (!is_broad(language, thread.state)) return false;
     if (language != nullptr && !is_free(thread, string.language)) return false;
     if (!machine_.grammar().has_escapes() || !machine_.grammar().has_wide_chars()) return false;
@@ -123,12 +122,12 @@ class MaskWalk {
                              .node = node,
                              .is_string = true,
                              .has_lengths = has_lengths};
-    LeafMasks& masks =
-        language == nullptr ? trie_.string_masks() : machine_.grammar().masks();
+    LeafMasks& masks = language == nullptr ? trie_.string_masks() : machine_.grammar().masks();
     const auto mask = masks.find(trie_, key);
     Lengths lengths;
     if (has_lengths) {
-      lengths.missing = string.length_min - std::min<std::uint64_t>(string.length_min, thread.count);
+      lengths.missing =
+          string.length_min - std::min<std::uint64_t>(string.length_min, thread.count);
       if (string.length_max != kUnlimited) lengths.left = string.length_max - thread.count;
       allow_inside(*mask, lengths);
       for (const std::int32_t id : mask->uncertain) try_token(thread, node, id);
@@ -136,7 +135,8 @@ class MaskWalk {
       allow_inside(*mask);
     }
     for (const LeafMask::Exit& exit : mask->exits) {
-      const Thread then{.frame = machine_.frame_behind(thread, thread.text), .node = kReturn};
+      const FrameId behind = machine_.frame_behind(thread, machine_.unknown_text(thread));
+      const Thread then{.frame = behind, .node = kReturn};
       leave(thread, node, then, exit, lengths);
     }
     return true;
@@ -144,8 +144,7 @@ class MaskWalk {
 
   bool use_key_mask(Thread& thread, std::uint32_t node) {
     if (thread.state == TextDfa::kDead) return false;
-    const auto& object =
-        std::get<grammar::Object>(machine_.grammar().grammar().node(thread.node));
+    const auto& object = std::get<grammar::Object>(machine_.grammar().grammar().node(thread.node));
     const TextDfa* language = machine_.language(thread);
     if (!is_broad(language, thread.state) || !is_free(thread, object.other_keys)) return false;
     if (!machine_.grammar().has_escapes() || !machine_.grammar().has_wide_chars()) return false;
@@ -157,7 +156,8 @@ class MaskWalk {
                                                               .has_tags = true});
     allow_inside(*mask);
     for (const LeafMask::Exit& exit : mask->exits) {
-      leave(thread, node, machine_.behind_other_key(thread, exit.tag), exit, {});
+      const TextId key = machine_.unknown_text(thread);
+      leave(thread, node, machine_.behind_other_key(thread, key, exit.tag), exit, {});
     }
     if (thread.low >= thread.high) return true;
     thread.state = TextDfa::kDead;
@@ -168,12 +168,11 @@ class MaskWalk {
   bool use_terminal_mask(Thread& thread, std::uint32_t node) {
     const TextDfa* language = machine_.language(thread);
     if (thread.text != 0 || !is_broad(language, thread.state)) return false;
-    const auto mask =
-        machine_.grammar().masks().find(trie_, {.language = language,
-                                                .state = thread.state,
-                                                .chars = thread.chars,
-                                                .node = node,
-                                                .follow = first_bytes(thread.frame)});
+    const auto mask = machine_.grammar().masks().find(trie_, {.language = language,
+                                                              .state = thread.state,
+                                                              .chars = thread.chars,
+                                                              .node = node,
+                                                              .follow = first_bytes(thread.frame)});
     allow_inside(*mask);
     const Thread then{.frame = thread.frame, .node = kReturn};
     for (const LeafMask::Exit& exit : mask->exits) leave(thread, node, then, exit, {});
@@ -245,7 +244,8 @@ class MaskWalk {
     walk(exit.tree, {&then, 1}, Takers::kAll, false, allow_at);
   }
 
-  /// Whether the path to a node can have a whole string or key, which must differ from the one before.
+  /// Whether the path to a node can have a whole string or key, which must differ from the one
+  /// before.
   static bool has_text_behind(const ByteTree& tree, std::uint32_t node) {
     return tree.nodes[node].depth > 2;
   }

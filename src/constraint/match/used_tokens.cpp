@@ -39,10 +39,9 @@ std::vector<std::u32string> used_rests(const Machine& machine, const Thread& thr
   machine.rests(machine.frame(thread.frame).used, thread.text, rests);
   if (thread.leaf == Leaf::kString) {
     // Strings are remembered with their quotes.
-    rests.erase(std::remove_if(rests.begin(), rests.end(),
-                               [](const std::u32string& rest) {
-                                 return rest.empty() || rest.back() != U'"';
-                               }),
+    rests.erase(std::remove_if(
+                    rests.begin(), rests.end(),
+                    [](const std::u32string& rest) { return rest.empty() || rest.back() != U'"'; }),
                 rests.end());
     for (std::u32string& rest : rests) rest.pop_back();
   }

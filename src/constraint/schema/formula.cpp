@@ -19,7 +19,11 @@ FormulaTable::FormulaTable(CompileBudget& budget) : budget_(budget) {
 FormulaId FormulaTable::add(Formula formula) {
   std::vector<std::int32_t> key = {static_cast<std::int32_t>(formula.kind) * 4 +
                                        (formula.is_negated ? 2 : 0) + (formula.is_observed ? 1 : 0),
-                                   formula.schema, formula.context, formula.name};
+                                   formula.schema,
+                                   formula.context,
+                                   formula.name,
+                                   formula.before,
+                                   formula.after};
   if (formula.value != nullptr) key.push_back(value_id(*formula.value));
   key.insert(key.end(), formula.parts.begin(), formula.parts.end());
   budget_.spend(key.size());
@@ -116,6 +120,14 @@ FormulaId FormulaTable::one(const std::vector<FormulaId>& parts, SchemaId schema
   return add({.kind = Kind::kOne, .schema = schema, .parts = parts});
 }
 
+FormulaId FormulaTable::one_within(FormulaId before, FormulaId one, FormulaId after) {
+  Formula formula = get(one);
+  if (formula.kind != Kind::kOne || formula.is_negated) return all({before, one, after});
+  formula.before = before;
+  formula.after = after;
+  return add(std::move(formula));
+}
+
 FormulaId FormulaTable::unevaluated(FormulaId inner, SchemaId schema, int context) {
   return add({.kind = Kind::kUnevaluated, .schema = schema, .context = context, .parts = {inner}});
 }
@@ -140,6 +152,13 @@ FormulaId FormulaTable::negation(FormulaId id) {
       result = formula.kind == Kind::kAll ? any(parts) : all(parts);
       break;
     }
+    case Kind::kOne:
+      if (formula.before != kTrue || formula.after != kTrue) {
+        const FormulaId alone = one(formula.parts, formula.schema);
+        result = any({negation(formula.before), negation(alone), negation(formula.after)});
+        break;
+      }
+      [[fallthrough]];
     default: {
       Formula other = formula;
       other.is_negated = !other.is_negated;

@@ -41,6 +41,9 @@ struct Formula {
   int context = 0;
   const Json* value = nullptr;
   std::int32_t name = -1;
+  // kOne: the value satisfies these too. They often tell apart parts that overlap alone.
+  FormulaId before = kTrue;  ///< declares its properties before those of the part
+  FormulaId after = kTrue;
   std::vector<FormulaId> parts{};
 };
 
@@ -64,6 +67,8 @@ class FormulaTable {
   /// As `any`, but keeps parts that others include: they may evaluate other properties.
   FormulaId any_observed(const std::vector<FormulaId>& parts);
   FormulaId one(const std::vector<FormulaId>& parts, SchemaId schema);
+  /// `one` (if it is of kind kOne) together with the formulas `before` and `after`.
+  FormulaId one_within(FormulaId before, FormulaId one, FormulaId after);
   FormulaId unevaluated(FormulaId inner, SchemaId schema, int context);
   FormulaId negation(FormulaId id);
 

@@ -63,7 +63,10 @@ void filter_allowed(NumberSet& set, CompileBudget& budget) {
     for (const Decimal& d : set.non_divisors) is_kept = is_kept && !divides(d, value, budget);
     if (is_kept) kept.push_back(value);
   }
-  set = {.allowed = std::move(kept), .source = set.source};
+  // An integer of draft 4 has no fraction, also none of zeros.
+  set = {.bounds = {.is_integer = set.bounds.is_integer},
+         .allowed = std::move(kept),
+         .source = set.source};
 }
 
 bool is_empty(const NumberSet& set) {
@@ -155,7 +158,10 @@ TextDfa language_of(const NumberSet& set, bool one_spelling, CompileBudget& budg
   TextDfa result;
   if (set.allowed.has_value()) {
     for (const Decimal& value : *set.allowed) {
-      const NumberBounds one = {.low = value, .high = value, .one_spelling = one_spelling};
+      const NumberBounds one = {.low = value,
+                                .high = value,
+                                .is_integer = set.bounds.is_integer,
+                                .one_spelling = one_spelling};
       result = result.united(number_language(one, budget), budget);
     }
     return result;

@@ -13,6 +13,8 @@ struct SchemaReader::Definition {
   bool is_observed = false;
   bool has_assertions = false;
   bool has_condition = false;
+  std::size_t one_at = kNone;  ///< index in `parts` of the formula of oneOf
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 };
 
 SchemaReader::Place SchemaReader::place(SchemaId schema, int context) const {
@@ -81,7 +83,14 @@ FormulaId SchemaReader::definition(SchemaId schema, int context, bool is_observe
       define_keyword(place, keyword, value, definition);
     }
   }
-  const FormulaId all = parts_.formulas.all(definition.parts);
+  FormulaId all = kTrue;
+  if (definition.one_at == Definition::kNone) {
+    all = parts_.formulas.all(definition.parts);
+  } else {
+    const auto one = definition.parts.begin() + static_cast<std::ptrdiff_t>(definition.one_at);
+    all = parts_.formulas.one_within(parts_.formulas.all({definition.parts.begin(), one}), *one,
+                                     parts_.formulas.all({one + 1, definition.parts.end()}));
+  }
   const bool is_plain = properties == nullptr && items == nullptr;
   return is_plain ? all : parts_.formulas.unevaluated(all, schema, context);
 }
@@ -106,6 +115,7 @@ void SchemaReader::define_keyword(const Place& place, const std::string& keyword
     parts.push_back(
         any_of(list(place, keyword, value, definition.is_observed), definition.is_observed));
   } else if (keyword == "oneOf") {
+    definition.one_at = parts.size();
     parts.push_back(
         parts_.formulas.one(list(place, keyword, value, definition.is_observed), place.schema));
   } else if (keyword == "not") {

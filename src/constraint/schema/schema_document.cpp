@@ -76,6 +76,10 @@ void for_each_subschema(const Json& schema, const Visit& visit) {
 SchemaDocument::SchemaDocument(const Json& root, SchemaReport& report, CompileBudget& budget)
     : report_(report), budget_(budget) {
   measure(root);
+  const std::string* draft = root.find_string("$schema");
+  if (draft != nullptr && draft->find("json-schema.org/draft-03") != std::string::npos) {
+    report_.fail("/$schema", "draft 3 is not supported: use draft 4 or a newer one");
+  }
   scopes_.emplace_back();
   by_scope_[scopes_[0]] = 0;
   resources_.push_back({.uri = "", .root = kRoot, .draft = draft_of(root, Draft::kAny)});

@@ -64,7 +64,7 @@ struct ArraySet {
   bool is_repeating = false;  ///< two items are equal
   Source unique_source{};
   // What a keyword unevaluatedItems does not look at.
-  std::uint64_t evaluated = 0;  ///< that many first items; kNoLimit: all
+  std::uint64_t evaluated = 0;  ///< number of first items; kNoLimit: all items
   std::vector<FormulaId> evaluated_items{};
   friend bool operator==(const ArraySet&, const ArraySet&) = default;
 };

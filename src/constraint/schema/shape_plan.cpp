@@ -133,7 +133,7 @@ bool Planner::is_scalar(FormulaId formula) {
 void Planner::check_unique(const ArraySet& set, PlannedArray& array) {
   if (set.is_repeating) {
     report_.cannot_enforce(document_.pointer(std::max(0, set.unique_source.schema), "uniqueItems"),
-                           "that two items are equal cannot be enforced");
+                           "equality of two items cannot be enforced");
   }
   if (!set.is_unique || array.count_max < 2) return;
   bool is_possible = is_scalar(array.rest.value) && is_scalar(array.rest.counted);

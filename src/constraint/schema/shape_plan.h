@@ -44,7 +44,7 @@ struct PlannedObject {
   std::vector<std::pair<std::int32_t, std::int32_t>> dependencies{};
 };
 
-/// What is written for one formula.
+/// The alternatives of one formula, ready to be written.
 struct Plan {
   bool has_scalars = false;  ///< null, booleans, numbers
   std::vector<StringSet> strings{};
@@ -99,7 +99,7 @@ class Planner {
   std::unordered_map<FormulaId, Plan> plans_;
   std::map<std::pair<std::string, bool>, TextDfa> scalars_;
   std::vector<FormulaId> order_;  ///< formulas in the order in which `plan` reached them
-  std::size_t planned_ = 0;       ///< that many of `order_` have a plan
+  std::size_t planned_ = 0;       ///< number of formulas in `order_` with a plan
 };
 
 }  // namespace ingot::schema

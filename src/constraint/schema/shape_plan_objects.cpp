@@ -1,4 +1,4 @@
-// ShapePlan: objects.
+// ShapePlan: objects, their undeclared keys and dependencies.
 #include <algorithm>
 
 #include "base/error.h"
@@ -38,9 +38,8 @@ std::vector<ObjectSet> Planner::without_some(const ObjectSet& set) {
       done.push_back(std::move(next));
     } else if (open.size() + done.size() > kPartsMax || !split_some(next, open)) {
       const Source source = next.some.back().source;
-      report_.cannot_enforce(
-          document_.pointer(std::max(0, source.schema), source.keyword),
-          "that some property breaks the rule for other properties cannot be enforced");
+      report_.cannot_enforce(document_.pointer(std::max(0, source.schema), source.keyword),
+                             "a rule that some property must break cannot be enforced");
       next.some.pop_back();
       open.push_back(std::move(next));
     }

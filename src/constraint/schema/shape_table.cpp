@@ -84,7 +84,7 @@ std::vector<FormulaId> ShapeTable::dependencies(FormulaId id) {
       return formula.parts;
     case Kind::kOne:
       if (entry(id).rewritten != kNoFormula) return {entry(id).rewritten};
-      return formula.parts;
+      return placed_parts(formula);
     default:
       return {};
   }
@@ -222,16 +222,25 @@ Shape ShapeTable::all(const Formula& formula) {
   return shape;
 }
 
+std::vector<FormulaId> ShapeTable::placed_parts(const Formula& formula) {
+  std::vector<FormulaId> placed;
+  for (const FormulaId part : formula.parts) {
+    placed.push_back(parts_.formulas.all({formula.before, part, formula.after}));
+  }
+  return placed;
+}
+
 FormulaId ShapeTable::one(const Formula& formula) {
   FormulaTable& formulas = parts_.formulas;
   const auto may_share = [this](FormulaId a, FormulaId b) { return may_share_value(a, b); };
   const std::size_t size = formula.parts.size();
+  const std::vector<FormulaId> placed = placed_parts(formula);
   std::vector<std::vector<std::size_t>> overlaps(size);
   std::vector<FormulaId> pairs;
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = i + 1; j < size; ++j) {
       parts_.budget.spend();
-      const auto a = entry(formula.parts[i]).shape, b = entry(formula.parts[j]).shape;
+      const auto a = entry(placed[i]).shape, b = entry(placed[j]).shape;
       if (algebra_.are_disjoint(*a, *b, may_share)) continue;
       overlaps[i].push_back(j);
       overlaps[j].push_back(i);
@@ -246,7 +255,7 @@ FormulaId ShapeTable::one(const Formula& formula) {
     return formulas.any(pairs);
   }
   for (std::size_t i = 0; i < size; ++i) {
-    std::vector<FormulaId> parts = {formula.parts[i]};
+    std::vector<FormulaId> parts = {placed[i]};
     for (const std::size_t j : overlaps[i]) parts.push_back(formulas.negation(formula.parts[j]));
     alternatives.push_back(formulas.all(parts));
   }

@@ -35,7 +35,7 @@ class ShapeTable {
   enum class State : std::uint8_t { kNew, kOpen, kDone };
   struct Entry {
     State state = State::kNew;
-    int level = 0;  ///< of the computation that opened it
+    int level = 0;  ///< nesting of the computation that opened it
     FormulaId rewritten = kNoFormula;
     std::shared_ptr<const Shape> shape;
   };
@@ -50,6 +50,8 @@ class ShapeTable {
   Shape assertions(const Formula& formula, FormulaId names);
   Shape all(const Formula& formula);
   FormulaId one(const Formula& formula);
+  /// The parts of a kOne, each with what stands beside them.
+  std::vector<FormulaId> placed_parts(const Formula& formula);
   SchemaId schema_of(FormulaId formula) const;
 
   AlgebraParts parts_;
