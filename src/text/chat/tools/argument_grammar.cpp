@@ -337,6 +337,7 @@ class SingleArguments {
     std::vector<std::string> marks = {
         std::string(frames_.quote.empty() ? frames_.syntax->value_end : frames_.quote)};
     if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
+    if (!frames_.syntax->raw_begin.empty()) marks.emplace_back(frames_.syntax->raw_begin);
     TextDfa texts = TextDfa::without(marks, out_.budget).intersected(language, out_.budget);
     if (texts.is_empty()) {
       throw Error(

@@ -40,8 +40,11 @@ struct CallSyntax {
   std::string_view key_end{};
   std::string_view value_end{};
   bool has_value_lines = false;  ///< a value stands on lines of its own
-  std::string_view quote{};      ///< kLiteral: a quote without escapes
-  bool is_bare = false;          ///< only at the beginning of a reply, and only known names
+  /// kTagged: a value may stand between these, as in XML's CDATA.
+  std::string_view raw_begin{};
+  std::string_view raw_end{};
+  std::string_view quote{};  ///< kLiteral: a quote without escapes
+  bool is_bare = false;      ///< only at the beginning of a reply, and only known names
 };
 
 /// How a model writes reasoning.

@@ -1,7 +1,7 @@
 // Rewrites messages with calls and results for a chat template.
 #include "text/chat/tools/chat_tools.h"
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -23,6 +23,15 @@ struct PastCall {
   std::string name;
   Json arguments;  ///< an object, or a text that is no JSON object
 };
+
+/// A copy of an object in which a member has another value.
+Json with_member(const Json& object, std::string_view name, Json value) {
+  Json out = Json::object();
+  for (const auto& [key, member] : *object.as_object()) {
+    out.set(key, key == name ? std::move(value) : member);
+  }
+  return out;
+}
 
 Json object_or_text(const Json* arguments) {
   if (arguments == nullptr || arguments->is_null()) return Json::object();
@@ -263,6 +272,30 @@ Json with_system_text(const Json& messages, const std::string& text) {
   return out;
 }
 
+/// A tool whose properties all have what some templates read without asking whether it is there.
+Json described(const Json& tool) {
+  const Json* function = tool.find("function");
+  const Json* parameters = function->find("parameters");
+  const Json* properties = parameters->find("properties");
+  if (properties == nullptr || properties->as_object() == nullptr) return tool;
+  Json filled = Json::object();
+  for (const auto& [name, schema] : *properties->as_object()) {
+    Json property = schema.as_object() == nullptr ? Json::object() : schema;
+    if (property.find("description") == nullptr) property.set("description", "");
+    const std::string* type = property.find_string("type");
+    if (type != nullptr && *type == "array" && property.find("items") == nullptr) {
+      property.set("items", Json::object());
+    }
+    if (type != nullptr && *type == "object" && property.find("additionalProperties") == nullptr) {
+      property.set("additionalProperties", Json::object());
+    }
+    filled.set(name, std::move(property));
+  }
+  return with_member(tool, "function",
+                     with_member(*function, "parameters",
+                                 with_member(*parameters, "properties", std::move(filled))));
+}
+
 }  // namespace
 
 Json tool_json(const Tool& tool) {
@@ -290,7 +323,10 @@ void add_chat_tools(ChatInput& input, std::span<const Tool> tools, const Dialect
   if (tools.empty()) return;
   if (facts.writes_tools) {
     input.tools = Json::array();
-    for (const Tool& tool : tools) input.tools.push(tool_json(tool));
+    for (const Tool& tool : tools) {
+      const Json json = tool_json(tool);
+      input.tools.push(facts.needs_descriptions ? described(json) : json);
+    }
   } else if (!facts.frames.empty() && input.messages.as_array() != nullptr) {
     input.messages = with_system_text(input.messages, tools_text(tools, facts.frames.front()));
   }

@@ -14,7 +14,8 @@ namespace ingot {
 
 namespace {
 
-// No template contains these texts.
+// No template contains these texts. The keys are in alphabetical order, because some templates
+// sort.
 constexpr std::string_view kQuestion = "qjquestion";
 constexpr std::string_view kContent = "qjcontent";
 constexpr std::string_view kThought = "qjthought";
@@ -22,9 +23,9 @@ constexpr std::string_view kResult = "qjresult";
 constexpr std::string_view kNames[] = {"qjlookup", "qjwrite"};
 constexpr std::string_view kIds[] = {"qjcallaa0", "qjcallbb1"};
 constexpr std::string_view kLongId = "call_qjabcdefghijklmnop";
-constexpr std::string_view kTextKey = "qjtext";
+constexpr std::string_view kTextKey = "qjfirst";
 constexpr std::string_view kTextValue = "qj word";
-constexpr std::string_view kNumberKey = "qjcount";
+constexpr std::string_view kNumberKey = "qjsecond";
 constexpr int kNumberValue = 17;
 constexpr std::string_view kListKey = "qjlist";
 
@@ -34,9 +35,11 @@ Json list_of(std::initializer_list<Json> elements) {
   return list;
 }
 
-Json trial_parameters() {
-  const auto property = [](std::string_view type) {
-    return json_object({{"type", type}, {"description", "a value"}});
+Json trial_parameters(bool is_described) {
+  const auto property = [&](std::string_view type) {
+    Json schema = json_object({{"type", type}});
+    if (is_described) schema.set("description", "a value");
+    return schema;
   };
   return json_object({{"type", "object"},
                       {"properties", json_object({{kTextKey, property("string")},
@@ -49,18 +52,19 @@ std::vector<Tool> trial_tools() {
   for (const std::string_view name : kNames) {
     tools.push_back({.name = std::string(name),
                      .description = "does something",
-                     .parameters = trial_parameters()});
+                     .parameters = trial_parameters(true)});
   }
   return tools;
 }
 
-Json trial_tools_json() {
+Json trial_tools_json(bool is_described) {
   Json tools = Json::array();
   for (const std::string_view name : kNames) {
-    tools.push(json_object({{"type", "function"},
-                            {"function", json_object({{"name", name},
-                                                      {"description", "does something"},
-                                                      {"parameters", trial_parameters()}})}}));
+    tools.push(
+        json_object({{"type", "function"},
+                     {"function", json_object({{"name", name},
+                                               {"description", "does something"},
+                                               {"parameters", trial_parameters(is_described)}})}}));
   }
   return tools;
 }
@@ -107,8 +111,8 @@ Json trial_message(const TrialReply& reply) {
 
 class Trials {
  public:
-  Trials(const ChatTemplate& chat_template, bool writes_tools)
-      : template_(chat_template), writes_tools_(writes_tools) {
+  Trials(const ChatTemplate& chat_template, bool writes_tools, bool is_described = true)
+      : template_(chat_template), writes_tools_(writes_tools), is_described_(is_described) {
     header_ = behind_question(render(Json::array(), true).value_or(""));
   }
 
@@ -119,7 +123,7 @@ class Trials {
     input.now.tm_mday = 1;
     input.messages.push(json_object({{"role", "user"}, {"content", kQuestion}}));
     for (const Json& message : *messages.as_array()) input.messages.push(message);
-    if (writes_tools_) input.tools = trial_tools_json();
+    if (writes_tools_) input.tools = trial_tools_json(is_described_);
     try {
       return template_.render(input).bytes;
     } catch (const Error&) {
@@ -168,7 +172,7 @@ class Trials {
   }
 
   const ChatTemplate& template_;
-  bool writes_tools_;
+  bool writes_tools_, is_described_;
   std::string header_{};
 };
 
@@ -397,6 +401,8 @@ DialectFacts find_dialect_facts(const ChatTemplate& chat_template, std::string_v
   DialectFacts facts;
   const auto prompt = Trials(chat_template, true).render(Json::array(), true);
   facts.writes_tools = prompt && prompt->find(kNames[0]) != std::string::npos;
+  facts.needs_descriptions =
+      facts.writes_tools && !Trials(chat_template, true, false).render(Json::array(), true);
   const Trials trials(chat_template, facts.writes_tools);
   if (find_native(trials, source, facts)) {
     find_details(trials, facts);

@@ -31,6 +31,7 @@ struct DialectFacts {
   bool has_short_ids = false;     ///< ids are nine letters and digits
   bool has_nested_text = false;   ///< arrays and objects among arguments are given as JSON text
   bool joins_thoughts = true;     ///< content and reasoning may stand beside calls
+  bool needs_descriptions = false;  ///< each property of a tool must have a description
   std::string reasoning_key{};    ///< the member that the template writes as reasoning
 };
 

@@ -27,8 +27,8 @@ std::vector<Tool> tools() {
 
 /// Parses in pieces of each size. The events must not depend on it.
 ParsedReply parse(std::string_view syntax, std::string_view text, bool in_reasoning = false) {
-  const ParsedReply whole = parse_reply(syntax_named(syntax), tools(), text, text.size(),
-                                        in_reasoning);
+  const ParsedReply whole =
+      parse_reply(syntax_named(syntax), tools(), text, text.size(), in_reasoning);
   for (std::size_t piece = 1; piece < 8; ++piece) {
     const ParsedReply cut = parse_reply(syntax_named(syntax), tools(), text, piece, in_reasoning);
     EXPECT_EQ(cut.log, whole.log) << text << " in pieces of " << piece;
@@ -37,23 +37,27 @@ ParsedReply parse(std::string_view syntax, std::string_view text, bool in_reason
 }
 
 TEST(SyntaxParser, CallsContentAndReasoning) {
-  const ParsedReply reply = parse("hermes",
-                                  "<think>\nso\n</think>\n\nLet me see.\n<tool_call>\n{\"name\": "
-                                  "\"weather\", \"arguments\": {\"city\": \"Köln\"}}\n</tool_call>\n"
-                                  "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\nDone.");
+  const ParsedReply reply =
+      parse("hermes",
+            "<think>\nso\n</think>\n\nLet me see.\n<tool_call>\n{\"name\": "
+            "\"weather\", \"arguments\": {\"city\": \"Köln\"}}\n</tool_call>\n"
+            "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\nDone.");
   EXPECT_EQ(reply.log,
             "R(so\n)C(Let me see.)B(weather)A({\"city\": \"Köln\"})EB(now)A({})EC(Done.)");
 }
 
 TEST(SyntaxParser, ArgumentsPassByteForByte) {
-  EXPECT_EQ(parse("hermes", "<tool_call>{ \"name\" : \"now\",\"arguments\":{\"a\" :[1, {\"b\":\"}\\\"\"}]} }"
-                            "</tool_call>").log,
+  EXPECT_EQ(parse("hermes",
+                  "<tool_call>{ \"name\" : \"now\",\"arguments\":{\"a\" :[1, {\"b\":\"}\\\"\"}]} }"
+                  "</tool_call>")
+                .log,
             "B(now)A({\"a\" :[1, {\"b\":\"}\\\"\"}]})E");
 }
 
 TEST(SyntaxParser, ArgumentsMayComeBeforeTheName) {
-  EXPECT_EQ(parse("hermes", "<tool_call>{\"arguments\": {\"a\": 1}, \"name\": \"now\"}</tool_call>").log,
-            "B(now)A({\"a\": 1})E");
+  EXPECT_EQ(
+      parse("hermes", "<tool_call>{\"arguments\": {\"a\": 1}, \"name\": \"now\"}</tool_call>").log,
+      "B(now)A({\"a\": 1})E");
 }
 
 TEST(SyntaxParser, WhatIsNoCallIsContent) {
@@ -67,8 +71,9 @@ TEST(SyntaxParser, WhatIsNoCallIsContent) {
 }
 
 TEST(SyntaxParser, ACutCallHasNoEnd) {
-  EXPECT_EQ(parse("hermes", "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"K").log,
-            "B(weather)A({\"city\": \"K)");
+  EXPECT_EQ(
+      parse("hermes", "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"K").log,
+      "B(weather)A({\"city\": \"K)");
   EXPECT_EQ(parse("qwen3-coder", "<tool_call>\n<function=weather>\n<parameter=city>\nKö").log,
             "B(weather)A({\"city\": \"Kö)");
 }
@@ -79,20 +84,24 @@ TEST(SyntaxParser, ListsOfObjects) {
                   "\"abcdefghi\"}, {\"name\": \"now\", \"arguments\": {}}]")
                 .log,
             "C(Hm.)B(weather)A({\"days\": 2})EB(now)A({})E");
-  EXPECT_EQ(parse("command-r7b",
-                  "<|START_THINKING|>I plan.<|END_THINKING|><|START_ACTION|>[\n    {\"tool_call_id\": "
-                  "\"0\", \"tool_name\": \"now\", \"parameters\": {}}\n]<|END_ACTION|>")
-                .log,
-            "C(<|START_THINKING|>I plan.<|END_THINKING|>)B(now)A({})E");
+  EXPECT_EQ(
+      parse("command-r7b",
+            "<|START_THINKING|>I plan.<|END_THINKING|><|START_ACTION|>[\n    {\"tool_call_id\": "
+            "\"0\", \"tool_name\": \"now\", \"parameters\": {}}\n]<|END_ACTION|>")
+          .log,
+      "C(<|START_THINKING|>I plan.<|END_THINKING|>)B(now)A({})E");
 }
 
 TEST(SyntaxParser, BareObjectsAreCallsOfKnownToolsOnly) {
   EXPECT_EQ(parse("llama3", "{\"name\": \"now\", \"parameters\": {}}").log, "B(now)A({})E");
-  EXPECT_EQ(parse("llama3", "{\"name\": \"now\", \"parameters\": {}}; {\"name\": \"now\", \"parameters\": {\"a\": 1}}").log,
+  EXPECT_EQ(parse("llama3",
+                  "{\"name\": \"now\", \"parameters\": {}}; {\"name\": \"now\", \"parameters\": "
+                  "{\"a\": 1}}")
+                .log,
             "B(now)A({})EB(now)A({\"a\": 1})E");
-  for (const char* text : {"{\"name\": \"Ann\", \"parameters\": {}}", "{\"name\": \"now\"}",
-                           "Look: {\"name\": \"now\", \"parameters\": {}}",
-                           "{\"name\": \"now\", \"age\": 3}"}) {
+  for (const char* text :
+       {"{\"name\": \"Ann\", \"parameters\": {}}", "{\"name\": \"now\"}",
+        "Look: {\"name\": \"now\", \"parameters\": {}}", "{\"name\": \"now\", \"age\": 3}"}) {
     EXPECT_EQ(parse("llama3", text).log, std::string("C(") + text + ")");
   }
 }
@@ -100,64 +109,76 @@ TEST(SyntaxParser, BareObjectsAreCallsOfKnownToolsOnly) {
 TEST(SyntaxParser, NamesBeforeJson) {
   EXPECT_EQ(parse("mistral", "[TOOL_CALLS]weather[ARGS]{\"days\": 1}[TOOL_CALLS]now[ARGS]{}").log,
             "B(weather)A({\"days\": 1})EB(now)A({})E");
-  EXPECT_EQ(parse("kimi-k2",
-                  "Yes.<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0"
-                  "<|tool_call_argument_begin|>{\"days\": 1}<|tool_call_end|><|tool_calls_section_end|>")
+  EXPECT_EQ(
+      parse("kimi-k2",
+            "Yes.<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0"
+            "<|tool_call_argument_begin|>{\"days\": 1}<|tool_call_end|><|tool_calls_section_end|>")
+          .log,
+      "C(Yes.)B(weather)A({\"days\": 1})E");
+  EXPECT_EQ(
+      parse("deepseek-v3",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```"
+            "<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{\"a\": "
+            "1}\n```"
+            "<｜tool▁call▁end｜><｜tool▁calls▁end｜>")
+          .log,
+      "B(now)A({})EB(now)A({\"a\": 1})E");
+  EXPECT_EQ(parse("apertus",
+                  "<|tools_prefix|>[{\"now\": {}}, {\"weather\": {\"days\": 1}}]<|tools_suffix|>")
                 .log,
-            "C(Yes.)B(weather)A({\"days\": 1})E");
-  EXPECT_EQ(parse("deepseek-v3",
-                  "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```"
-                  "<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{\"a\": 1}\n```"
-                  "<｜tool▁call▁end｜><｜tool▁calls▁end｜>")
-                .log,
-            "B(now)A({})EB(now)A({\"a\": 1})E");
-  EXPECT_EQ(parse("apertus", "<|tools_prefix|>[{\"now\": {}}, {\"weather\": {\"days\": 1}}]<|tools_suffix|>").log,
             "B(now)A({})EB(weather)A({\"days\": 1})E");
 }
 
 TEST(SyntaxParser, ValuesBetweenTagsFollowTheSchema) {
-  EXPECT_EQ(parse("qwen3-coder",
-                  "<tool_call>\n<function=weather>\n<parameter=city>\n\n\"17\" </b>\n\n</parameter>\n"
-                  "<parameter=days>\n17\n</parameter>\n<parameter=note>\nnull\n</parameter>\n"
-                  "<parameter=other>\ntrue story\n</parameter>\n</function>\n</tool_call>")
-                .log,
-            "B(weather)A({\"city\": \"\\n\\\"17\\\" </b>\\n\", \"days\": 17, \"note\": null, "
-            "\"other\": \"true story\"})E");
-  EXPECT_EQ(parse("glm", "<tool_call>weather<arg_key>city</arg_key><arg_value>a</arg_value>"
-                         "<arg_key>tags</arg_key><arg_value>[\"x\"]</arg_value></tool_call>")
+  EXPECT_EQ(
+      parse("qwen3-coder",
+            "<tool_call>\n<function=weather>\n<parameter=city>\n\n\"17\" </b>\n\n</parameter>\n"
+            "<parameter=days>\n17\n</parameter>\n<parameter=note>\nnull\n</parameter>\n"
+            "<parameter=other>\ntrue story\n</parameter>\n</function>\n</tool_call>")
+          .log,
+      "B(weather)A({\"city\": \"\\n\\\"17\\\" </b>\\n\", \"days\": 17, \"note\": null, "
+      "\"other\": \"true story\"})E");
+  EXPECT_EQ(parse("glm",
+                  "<tool_call>weather<arg_key>city</arg_key><arg_value>a</arg_value>"
+                  "<arg_key>tags</arg_key><arg_value>[\"x\"]</arg_value></tool_call>")
                 .log,
             "B(weather)A({\"city\": \"a\", \"tags\": [\"x\"]})E");
   EXPECT_EQ(parse("glm", "<tool_call>now</tool_call>").log, "B(now)A({})E");
-  EXPECT_EQ(parse("deepseek-v4",
-                  "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"now\">\n<｜DSML｜parameter name=\"a\" "
-                  "string=\"true\">17</｜DSML｜parameter>\n<｜DSML｜parameter name=\"b\" "
-                  "string=\"false\">17</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>")
-                .log,
-            "B(now)A({\"a\": \"17\", \"b\": 17})E");
+  EXPECT_EQ(
+      parse("deepseek-v4",
+            "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"now\">\n<｜DSML｜parameter name=\"a\" "
+            "string=\"true\">17</｜DSML｜parameter>\n<｜DSML｜parameter name=\"b\" "
+            "string=\"false\">17</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>")
+          .log,
+      "B(now)A({\"a\": \"17\", \"b\": 17})E");
 }
 
 TEST(SyntaxParser, Literals) {
-  EXPECT_EQ(parse("lfm2",
-                  "<|tool_call_start|>[weather(city='a\\'\"b\\n', days=-2, tags=[True, None, 'x', {'k': "
-                  "(1, 2.5)}]), now()]<|tool_call_end|>So.")
-                .log,
-            "B(weather)A({\"city\": \"a'\\\"b\\n\", \"days\": -2, \"tags\": [true, null, \"x\", "
-            "{\"k\": [1, 2.5]}]})EB(now)A({})EC(So.)");
-  EXPECT_EQ(parse("gemma4",
-                  "<|tool_call>call:weather{city:<|\"|>a<|\"b<|\"|>,tags:[1,{k:<|\"|><|\"|>}]}<tool_call|>")
-                .log,
-            "B(weather)A({\"city\": \"a<|\\\"b\", \"tags\": [1, {\"k\": \"\"}]})E");
+  EXPECT_EQ(
+      parse("lfm2",
+            "<|tool_call_start|>[weather(city='a\\'\"b\\n', days=-2, tags=[True, None, 'x', {'k': "
+            "(1, 2.5)}]), now()]<|tool_call_end|>So.")
+          .log,
+      "B(weather)A({\"city\": \"a'\\\"b\\n\", \"days\": -2, \"tags\": [true, null, \"x\", "
+      "{\"k\": [1, 2.5]}]})EB(now)A({})EC(So.)");
+  EXPECT_EQ(
+      parse(
+          "gemma4",
+          "<|tool_call>call:weather{city:<|\"|>a<|\"b<|\"|>,tags:[1,{k:<|\"|><|\"|>}]}<tool_call|>")
+          .log,
+      "B(weather)A({\"city\": \"a<|\\\"b\", \"tags\": [1, {\"k\": \"\"}]})E");
   EXPECT_EQ(parse("pythonic", "[now()]").log, "B(now)A({})E");
   EXPECT_EQ(parse("pythonic", "[never()]").log, "C([never()])");
 }
 
 TEST(SyntaxParser, HarmonyHasChannels) {
-  EXPECT_EQ(parse("harmony",
-                  "<|channel|>analysis<|message|>I think.<|end|><|start|>assistant<|channel|>commentary"
-                  "<|message|>Let me look.<|end|><|start|>assistant<|channel|>commentary "
-                  "to=functions.weather <|constrain|>json<|message|>{\"days\": 1}<|call|>")
-                .log,
-            "R(I think.)C(Let me look.)B(weather)A({\"days\": 1})E");
+  EXPECT_EQ(
+      parse("harmony",
+            "<|channel|>analysis<|message|>I think.<|end|><|start|>assistant<|channel|>commentary"
+            "<|message|>Let me look.<|end|><|start|>assistant<|channel|>commentary "
+            "to=functions.weather <|constrain|>json<|message|>{\"days\": 1}<|call|>")
+          .log,
+      "R(I think.)C(Let me look.)B(weather)A({\"days\": 1})E");
   EXPECT_EQ(parse("harmony", " to=functions.now<|channel|>commentary json<|message|>{}").log,
             "B(now)A({})E");
   EXPECT_EQ(parse("harmony", "<|channel|>final<|message|>Done.<|return|>").log, "C(Done.)");
@@ -165,15 +186,20 @@ TEST(SyntaxParser, HarmonyHasChannels) {
 
 TEST(SyntaxParser, ParsesOtherFramesOfMessages) {
   EXPECT_EQ(parse("kimi-k3",
-                  "I think.<|close|>think<|sep|><|open|>response<|sep|>Hm.<|close|>response<|sep|><|open|>tools"
+                  "I "
+                  "think.<|close|>think<|sep|><|open|>response<|sep|>Hm.<|close|>response<|sep|><|"
+                  "open|>tools"
                   "<|sep|><|open|>call tool=\"now\" index=\"1\"<|sep|><|open|>argument key=\"a\" "
-                  "type=\"number\"<|sep|>1<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+                  "type=\"number\"<|sep|>1<|close|>argument<|sep|><|close|>call<|sep|><|close|>"
+                  "tools<|sep|>",
                   true)
                 .log,
             "R(I think.)C(Hm.)B(now)A({\"a\": 1})E");
   EXPECT_EQ(parse("muse",
-                  " to=self<|message|>I think.<|eom|><|start|>assistant to=now<|message|><atem:function_calls>\n"
-                  "<atem:invoke name=\"now\">\n</atem:invoke>\n</atem:function_calls><|eom|><|start|>assistant "
+                  " to=self<|message|>I think.<|eom|><|start|>assistant "
+                  "to=now<|message|><atem:function_calls>\n"
+                  "<atem:invoke "
+                  "name=\"now\">\n</atem:invoke>\n</atem:function_calls><|eom|><|start|>assistant "
                   "to=user<|message|>Done.<|eot|>")
                 .log,
             "R(I think.)B(now)A({})EC(Done.)");
@@ -181,15 +207,18 @@ TEST(SyntaxParser, ParsesOtherFramesOfMessages) {
 
 TEST(SyntaxParser, CustomToolsHaveText) {
   EXPECT_EQ(parse("hermes",
-                  "<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"input\": \"ls \\u00e9\\n\\\"\\ud83d\\ude00\"}}"
+                  "<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"input\": \"ls "
+                  "\\u00e9\\n\\\"\\ud83d\\ude00\"}}"
                   "\n</tool_call>")
                 .log,
             "B(shell)A(ls é\n\"😀)E");
-  EXPECT_EQ(parse("qwen3-coder",
-                  "<tool_call>\n<function=shell>\n<parameter=input>\n{\"a\"\n}\n</parameter>\n</function>\n"
-                  "</tool_call>")
-                .log,
-            "B(shell)A({\"a\"\n})E");
+  EXPECT_EQ(
+      parse(
+          "qwen3-coder",
+          "<tool_call>\n<function=shell>\n<parameter=input>\n{\"a\"\n}\n</parameter>\n</function>\n"
+          "</tool_call>")
+          .log,
+      "B(shell)A({\"a\"\n})E");
 }
 
 TEST(SyntaxParser, TellsWhereItIs) {

@@ -19,9 +19,9 @@ constexpr ReasoningSyntax kReasonings[] = {
 };
 
 constexpr std::string_view kHermesSample =
-    "<tool_call>\n{\"name\": \"qjlookup\", \"arguments\": {\"qjtext\": \"qj word\", \"qjcount\": "
-    "17}}\n</tool_call>\n<tool_call>\n{\"name\": \"qjwrite\", \"arguments\": {\"qjtext\": \"qj "
-    "word\", \"qjcount\": 17}}\n</tool_call>";
+    "<tool_call>\n{\"name\": \"qjlookup\", \"arguments\": {\"qjfirst\": \"qj word\", \"qjsecond\": "
+    "17}}\n</tool_call>\n<tool_call>\n{\"name\": \"qjwrite\", \"arguments\": {\"qjfirst\": \"qj "
+    "word\", \"qjsecond\": 17}}\n</tool_call>";
 
 constexpr CallSyntax kHermesCall = {.call_begin = "<tool_call>", .call_end = "</tool_call>"};
 
@@ -73,7 +73,7 @@ constexpr ReplySyntax kSyntaxes[] = {
      .frames = {"<|start|>assistant", "<|channel|>final<|message|>",
                 "<|channel|>commentary<|message|>", "<|end|>", "<|return|>", "<|call|>"},
      .sample = "<|channel|>commentary to=functions.qjlookup <|constrain|>json<|message|>"
-               "{\"qjtext\": \"qj word\", \"qjcount\": 17}"},
+               "{\"qjfirst\": \"qj word\", \"qjsecond\": 17}"},
     {.name = "muse",
      .calls = {CallSyntax{.body = CallBody::kTagged,
                           .section_begin = "<atem:function_calls>",
@@ -137,8 +137,8 @@ constexpr ReplySyntax kSyntaxes[] = {
                           .section_end = "]<|tool_call_end|>",
                           .key_end = "="}},
      .hint = "List of tools: ",
-     .sample = "<|tool_call_start|>[qjlookup(qjtext='qj word', qjcount=17), "
-               "qjwrite(qjtext='qj word', qjcount=17)]<|tool_call_end|>",
+     .sample = "<|tool_call_start|>[qjlookup(qjfirst='qj word', qjsecond=17), "
+               "qjwrite(qjfirst='qj word', qjsecond=17)]<|tool_call_end|>",
      .empty_sample = "<|tool_call_start|>[qjwrite()]<|tool_call_end|>"},
     {.name = "kimi-k2",
      .calls = {CallSyntax{.body = CallBody::kNamed,
@@ -149,9 +149,9 @@ constexpr ReplySyntax kSyntaxes[] = {
                           .section_end = "<|tool_calls_section_end|>"}},
      .hint = "<|tool_call_argument_begin|>",
      .sample = "<|tool_calls_section_begin|><|tool_call_begin|>functions.qjlookup:0"
-               "<|tool_call_argument_begin|>{\"qjtext\": \"qj word\", \"qjcount\": 17}"
+               "<|tool_call_argument_begin|>{\"qjfirst\": \"qj word\", \"qjsecond\": 17}"
                "<|tool_call_end|><|tool_call_begin|>functions.qjwrite:1"
-               "<|tool_call_argument_begin|>{\"qjtext\": \"qj word\", \"qjcount\": 17}"
+               "<|tool_call_argument_begin|>{\"qjfirst\": \"qj word\", \"qjsecond\": 17}"
                "<|tool_call_end|><|tool_calls_section_end|>"},
     {.name = "deepseek-v3",
      .calls = {CallSyntax{.body = CallBody::kNamed,
@@ -214,7 +214,9 @@ constexpr ReplySyntax kSyntaxes[] = {
                           .arguments_end = "</function>",
                           .key_begin = "<param name=\"",
                           .key_end = "\">",
-                          .value_end = "</param>"}}},
+                          .value_end = "</param>",
+                          .raw_begin = "<![CDATA[",
+                          .raw_end = "]]>"}}},
     {.name = "hunyuan3",
      .calls = {CallSyntax{.body = CallBody::kTagged,
                           .section_begin = "<tool_calls:opensource>",
@@ -266,9 +268,9 @@ constexpr ReplySyntax kSyntaxes[] = {
          .section_begin = "<|tool_call|> [", .separator = ",", .section_end = "]"}},
      .hint = "<|tool_call|> followed by a JSON list",
      .sample =
-         "<|tool_call|>[{\"name\": \"qjlookup\", \"arguments\": {\"qjtext\": \"qj word\", "
-         "\"qjcount\": 17}}, {\"name\": \"qjwrite\", \"arguments\": {\"qjtext\": \"qj word\", "
-         "\"qjcount\": 17}}]"},
+         "<|tool_call|>[{\"name\": \"qjlookup\", \"arguments\": {\"qjfirst\": \"qj word\", "
+         "\"qjsecond\": 17}}, {\"name\": \"qjwrite\", \"arguments\": {\"qjfirst\": \"qj word\", "
+         "\"qjsecond\": 17}}]"},
     {.name = "firefunction",
      .calls = {CallSyntax{.section_begin = "functools[", .separator = ",", .section_end = "]"}}},
     {.name = "llama3",

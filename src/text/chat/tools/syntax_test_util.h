@@ -75,8 +75,8 @@ inline ParsedReply parse_reply(const ReplySyntax& syntax, std::span<const Tool> 
   const bool is_own = !syntax.reasoning.open.empty();
   SyntaxParser parser(
       {.syntax = &syntax,
-       .reasoning = is_own ? syntax.reasoning
-                           : ReasoningSyntax{.open = "<think>", .close = "</think>"},
+       .reasoning =
+           is_own ? syntax.reasoning : ReasoningSyntax{.open = "<think>", .close = "</think>"},
        .in_reasoning = in_reasoning},
       tools);
   return parse_with(parser, text, piece);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "text/chat/tools/call_body.h"
 #include "text/chat/tools/mark_prefix.h"
 
@@ -168,6 +169,8 @@ class TaggedReader : public CallReader {
     held_.clear();
     state_ = State::kValue;
     is_value_begin_ = true;
+    may_be_raw_ = !syntax_.raw_begin.empty();
+    end_ = syntax_.value_end;
     span_.arguments.back().value_begin = offset + 1;
     return Step::kMore;
   }
@@ -191,12 +194,23 @@ class TaggedReader : public CallReader {
       return Step::kMore;
     }
     held_ += c;
-    const std::string_view end = syntax_.value_end;
+    if (may_be_raw_) {
+      if (held_ == syntax_.raw_begin) {
+        end_ = cat(syntax_.raw_end, syntax_.value_end);
+        held_.clear();
+      }
+      may_be_raw_ = !held_.empty() && syntax_.raw_begin.starts_with(held_);
+      if (held_.empty() || may_be_raw_) return Step::kMore;
+    }
+    const std::string_view end = end_;
     if (held_.ends_with(end)) {
       held_.resize(held_.size() - end.size());
-      if (syntax_.has_value_lines && held_.ends_with('\n')) held_.pop_back();
       CallSpan::Argument& argument = span_.arguments.back();
       argument.value_end = offset + 1 - end.size();
+      if (syntax_.has_value_lines && held_.ends_with('\n')) {
+        held_.pop_back();
+        --argument.value_end;
+      }
       value_.add(held_, out_);
       value_.finish(out_);
       held_.clear();
@@ -218,6 +232,8 @@ class TaggedReader : public CallReader {
   NameReader frame_;
   State state_ = State::kName;
   bool is_call_ = false, is_value_begin_ = false;
+  bool may_be_raw_ = false;  // the value may begin with `raw_begin`
+  std::string end_{};        // of the value
   const Tool* tool_ = nullptr;
   std::string held_, key_;
   ValueWriter value_;
