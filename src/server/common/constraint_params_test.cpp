@@ -10,10 +10,10 @@
 namespace ingot {
 namespace {
 
-Json json(const std::string& text) { return parse_json(text, "test", "json"); }
+Json body_of_text(const std::string& text) { return parse_json(text, "test", "json"); }
 
-std::optional<ConstraintSpec> read(const std::string& members, std::string* warned = nullptr) {
-  const Json body = json(cat("{", members, "}"));
+std::optional<ConstraintSpec> spec_of(const std::string& members, std::string* warned = nullptr) {
+  const Json body = body_of_text(cat("{", members, "}"));
   Params params(body);
   auto spec = read_constraint(params);
   params.finish();
@@ -21,9 +21,9 @@ std::optional<ConstraintSpec> read(const std::string& members, std::string* warn
   return spec;
 }
 
-std::string refused(const std::string& members) {
+std::string refused_spec(const std::string& members) {
   try {
-    read(members);
+    spec_of(members);
   } catch (const ApiError& error) {
     EXPECT_EQ(error.status, 400);
     EXPECT_NE(error.message.find(error.param), std::string::npos) << error.message;
@@ -33,7 +33,7 @@ std::string refused(const std::string& members) {
 }
 
 /// Writes a constraint as "name kind contents".
-std::string shown(const std::optional<ConstraintSpec>& spec) {
+std::string shown_spec(const std::optional<ConstraintSpec>& spec) {
   struct Writer {
     std::string operator()(const ConstraintSpec::AnyJson& form) const {
       return form.is_object ? "object" : "json";
@@ -65,82 +65,89 @@ std::string shown(const std::optional<ConstraintSpec>& spec) {
   return spec ? cat(spec->name, " ", std::visit(Writer{}, spec->form)) : "nothing";
 }
 
-std::string format(std::string_view members) {
+std::string format_of(std::string_view members) {
   return cat("\"response_format\":{\"type\":", members, "}");
 }
 
 TEST(ConstraintParams, FormatsOfText) {
-  EXPECT_EQ(shown(read("")), "nothing");
-  EXPECT_EQ(shown(read(R"("response_format":null)")), "nothing");
-  EXPECT_EQ(shown(read(format("\"text\""))), "nothing");
+  EXPECT_EQ(shown_spec(spec_of("")), "nothing");
+  EXPECT_EQ(shown_spec(spec_of(R"("response_format":null)")), "nothing");
+  EXPECT_EQ(shown_spec(spec_of(format_of("\"text\""))), "nothing");
 }
 
 TEST(ConstraintParams, FormatsOfJson) {
-  EXPECT_EQ(shown(read(format("\"json_object\""))), "response_format object");
-  EXPECT_EQ(shown(read(format(R"("json_object","schema":{"type":"object"})"))),
+  EXPECT_EQ(shown_spec(spec_of(format_of("\"json_object\""))), "response_format object");
+  EXPECT_EQ(shown_spec(spec_of(format_of(R"("json_object","schema":{"type":"object"})"))),
             R"(response_format.schema schema {"type":"object"})");
   const std::string schema = R"("schema":{"type":"object"})";
-  EXPECT_EQ(shown(read(format(cat(R"("json_schema","json_schema":{"name":"n",)", schema, "}")))),
+  EXPECT_EQ(shown_spec(spec_of(
+                format_of(cat(R"("json_schema","json_schema":{"name":"n",)", schema, "}")))),
             R"(response_format.json_schema.schema schema {"type":"object"})");
-  EXPECT_EQ(shown(read(format(cat(R"("json_schema","json_schema":{"strict":true,)", schema, "}")))),
+  EXPECT_EQ(shown_spec(spec_of(
+                format_of(cat(R"("json_schema","json_schema":{"strict":true,)", schema, "}")))),
             R"(response_format.json_schema.schema schema {"type":"object"} strict)");
-  EXPECT_EQ(shown(read(format(cat(R"("json_schema","name":"n",)", schema)))),
+  EXPECT_EQ(shown_spec(spec_of(format_of(cat(R"("json_schema","name":"n",)", schema)))),
             R"(response_format.schema schema {"type":"object"})");
-  EXPECT_EQ(shown(read(format(R"("json_schema","schema":true)"))),
+  EXPECT_EQ(shown_spec(spec_of(format_of(R"("json_schema","schema":true)"))),
             "response_format.schema schema true");
 }
 
 TEST(ConstraintParams, OtherFormats) {
-  EXPECT_EQ(shown(read(format(R"("regex","pattern":"a+")"))), "response_format.pattern regex a+");
-  EXPECT_EQ(shown(read(format(R"("grammar","grammar":"root ::= x")"))),
+  EXPECT_EQ(shown_spec(spec_of(format_of(R"("regex","pattern":"a+")"))),
+            "response_format.pattern regex a+");
+  EXPECT_EQ(shown_spec(spec_of(format_of(R"("grammar","grammar":"root ::= x")"))),
             "response_format.grammar gbnf root ::= x");
 }
 
 TEST(ConstraintParams, RefusesBadFormats) {
-  EXPECT_EQ(refused(R"("response_format":"json")"), "response_format");
-  EXPECT_EQ(refused(R"("response_format":{})"), "response_format.type");
-  EXPECT_EQ(refused(format("\"x\"")), "response_format.type");
-  EXPECT_EQ(refused(format("5")), "response_format.type");
-  EXPECT_EQ(refused(format("\"json_schema\"")), "response_format.schema");
-  EXPECT_EQ(refused(format(R"("json_schema","json_schema":{})")),
+  EXPECT_EQ(refused_spec(R"("response_format":"json")"), "response_format");
+  EXPECT_EQ(refused_spec(R"("response_format":{})"), "response_format.type");
+  EXPECT_EQ(refused_spec(format_of("\"x\"")), "response_format.type");
+  EXPECT_EQ(refused_spec(format_of("5")), "response_format.type");
+  EXPECT_EQ(refused_spec(format_of("\"json_schema\"")), "response_format.schema");
+  EXPECT_EQ(refused_spec(format_of(R"("json_schema","json_schema":{})")),
             "response_format.json_schema.schema");
   for (const char* schema : {"[]", "5", "\"x\"", "\"[]\""}) {
-    EXPECT_EQ(refused(format(cat(R"("json_schema","schema":)", schema))), "response_format.schema");
+    EXPECT_EQ(refused_spec(format_of(cat(R"("json_schema","schema":)", schema))),
+              "response_format.schema");
   }
-  EXPECT_EQ(refused(format(R"("json_schema","schema":{},"strict":1)")), "response_format.strict");
-  EXPECT_EQ(refused(format("\"regex\"")), "response_format.pattern");
+  EXPECT_EQ(refused_spec(format_of(R"("json_schema","schema":{},"strict":1)")),
+            "response_format.strict");
+  EXPECT_EQ(refused_spec(format_of("\"regex\"")), "response_format.pattern");
 }
 
 TEST(ConstraintParams, GuidedMembers) {
-  EXPECT_EQ(shown(read(R"("guided_json":{"type":"string"})")),
+  EXPECT_EQ(shown_spec(spec_of(R"("guided_json":{"type":"string"})")),
             R"(guided_json schema {"type":"string"})");
-  EXPECT_EQ(shown(read(R"("guided_json":"{\"type\":\"string\"}")")),
+  EXPECT_EQ(shown_spec(spec_of(R"("guided_json":"{\"type\":\"string\"}")")),
             R"(guided_json schema {"type":"string"})");
-  EXPECT_EQ(shown(read(R"("guided_regex":"a")")), "guided_regex regex a");
-  EXPECT_EQ(shown(read(R"("guided_choice":["a","b"])")), "guided_choice choice a b");
-  EXPECT_EQ(shown(read(R"("guided_grammar":"g")")), "guided_grammar gbnf g");
-  EXPECT_EQ(shown(read(R"("grammar":"g")")), "grammar gbnf g");
-  EXPECT_EQ(shown(read(R"("grammar":"")")), "nothing");
-  EXPECT_EQ(shown(read(R"("json_schema":{})")), "json_schema schema {}");
-  EXPECT_EQ(refused(R"("guided_choice":[])"), "guided_choice");
-  EXPECT_EQ(refused(R"("guided_choice":"a")"), "guided_choice");
-  EXPECT_EQ(refused(R"("guided_choice":["a",1])"), "guided_choice[1]");
-  EXPECT_EQ(refused(R"("guided_json":"x")"), "guided_json");
+  EXPECT_EQ(shown_spec(spec_of(R"("guided_regex":"a")")), "guided_regex regex a");
+  EXPECT_EQ(shown_spec(spec_of(R"("guided_choice":["a","b"])")), "guided_choice choice a b");
+  EXPECT_EQ(shown_spec(spec_of(R"("guided_grammar":"g")")), "guided_grammar gbnf g");
+  EXPECT_EQ(shown_spec(spec_of(R"("grammar":"g")")), "grammar gbnf g");
+  EXPECT_EQ(shown_spec(spec_of(R"("grammar":"")")), "nothing");
+  EXPECT_EQ(shown_spec(spec_of(R"("json_schema":{})")), "json_schema schema {}");
+  EXPECT_EQ(refused_spec(R"("guided_choice":[])"), "guided_choice");
+  EXPECT_EQ(refused_spec(R"("guided_choice":"a")"), "guided_choice");
+  EXPECT_EQ(refused_spec(R"("guided_choice":["a",1])"), "guided_choice[1]");
+  EXPECT_EQ(refused_spec(R"("guided_json":"x")"), "guided_json");
 }
 
 TEST(ConstraintParams, StructuredOutputs) {
   const auto outputs = [](std::string_view members) {
     return cat("\"structured_outputs\":{", members, "}");
   };
-  EXPECT_EQ(shown(read(outputs(R"("json":{"type":"string"})"))),
+  EXPECT_EQ(shown_spec(spec_of(outputs(R"("json":{"type":"string"})"))),
             R"(structured_outputs.json schema {"type":"string"})");
-  EXPECT_EQ(shown(read(outputs(R"("regex":"a")"))), "structured_outputs.regex regex a");
-  EXPECT_EQ(shown(read(outputs(R"("choice":["a"])"))), "structured_outputs.choice choice a");
-  EXPECT_EQ(shown(read(outputs(R"("grammar":"g")"))), "structured_outputs.grammar gbnf g");
-  EXPECT_EQ(shown(read(outputs(R"("json_object":true)"))), "structured_outputs.json_object object");
-  EXPECT_EQ(shown(read(outputs(R"("json_object":false)"))), "nothing");
-  EXPECT_EQ(refused(outputs(R"("regex":"a","choice":["a"])")), "structured_outputs.choice");
-  EXPECT_EQ(refused(outputs(R"("disable_additional_properties":true)")),
+  EXPECT_EQ(shown_spec(spec_of(outputs(R"("regex":"a")"))), "structured_outputs.regex regex a");
+  EXPECT_EQ(shown_spec(spec_of(outputs(R"("choice":["a"])"))),
+            "structured_outputs.choice choice a");
+  EXPECT_EQ(shown_spec(spec_of(outputs(R"("grammar":"g")"))), "structured_outputs.grammar gbnf g");
+  EXPECT_EQ(shown_spec(spec_of(outputs(R"("json_object":true)"))),
+            "structured_outputs.json_object object");
+  EXPECT_EQ(shown_spec(spec_of(outputs(R"("json_object":false)"))), "nothing");
+  EXPECT_EQ(refused_spec(outputs(R"("regex":"a","choice":["a"])")), "structured_outputs.choice");
+  EXPECT_EQ(refused_spec(outputs(R"("disable_additional_properties":true)")),
             "structured_outputs.disable_additional_properties");
 }
 
@@ -148,21 +155,21 @@ TEST(ConstraintParams, StructuralTags) {
   const std::string tags =
       R"("structures":[{"begin":"<f>","schema":{},"end":"</f>"}],"triggers":["<"])";
   const std::string shown_tags = "tags <f>|{}|</f> <";
-  EXPECT_EQ(shown(read(format(cat("\"structural_tag\",", tags)))),
+  EXPECT_EQ(shown_spec(spec_of(format_of(cat("\"structural_tag\",", tags)))),
             cat("response_format ", shown_tags));
   const std::string newer =
       R"("format":{"type":"triggered_tags","triggers":["<"],"tags":[{"begin":"<f>","content":)"
       R"({"type":"json_schema","json_schema":{}},"end":"</f>"}]})";
-  EXPECT_EQ(shown(read(format(cat("\"structural_tag\",", newer)))),
+  EXPECT_EQ(shown_spec(spec_of(format_of(cat("\"structural_tag\",", newer)))),
             cat("response_format ", shown_tags));
   const std::string text = Json(cat("{\"type\":\"structural_tag\",", tags, "}")).dump();
-  EXPECT_EQ(shown(read(cat("\"structured_outputs\":{\"structural_tag\":", text, "}"))),
+  EXPECT_EQ(shown_spec(spec_of(cat("\"structured_outputs\":{\"structural_tag\":", text, "}"))),
             cat("structured_outputs.structural_tag ", shown_tags));
 }
 
 TEST(ConstraintParams, RefusesBadStructuralTags) {
   const auto tags = [](std::string_view members) {
-    return refused(format(cat("\"structural_tag\",", members)));
+    return refused_spec(format_of(cat("\"structural_tag\",", members)));
   };
   EXPECT_EQ(tags(R"("structures":[])"), "response_format.structures");
   EXPECT_EQ(tags(R"("structures":[1])"), "response_format.structures[0]");
@@ -175,31 +182,35 @@ TEST(ConstraintParams, RefusesBadStructuralTags) {
 }
 
 TEST(ConstraintParams, SeveralExcludeEachOther) {
-  EXPECT_EQ(refused(cat(format("\"json_object\""), R"(,"guided_regex":"a")")), "guided_regex");
-  EXPECT_EQ(refused(R"("grammar":"g","json_schema":{})"), "json_schema");
-  EXPECT_EQ(shown(read(cat(format("\"text\""), R"(,"guided_regex":"a")"))), "guided_regex regex a");
+  EXPECT_EQ(refused_spec(cat(format_of("\"json_object\""), R"(,"guided_regex":"a")")),
+            "guided_regex");
+  EXPECT_EQ(refused_spec(R"("grammar":"g","json_schema":{})"), "json_schema");
+  EXPECT_EQ(shown_spec(spec_of(cat(format_of("\"text\""), R"(,"guided_regex":"a")"))),
+            "guided_regex regex a");
 }
 
 TEST(ConstraintParams, AnyOrderOfProperties) {
-  EXPECT_EQ(shown(read(R"("json_schema":{},"property_order":"any")")), "json_schema schema {} any");
-  EXPECT_EQ(shown(read(R"("json_schema":{},"property_order":"schema")")), "json_schema schema {}");
+  EXPECT_EQ(shown_spec(spec_of(R"("json_schema":{},"property_order":"any")")),
+            "json_schema schema {} any");
+  EXPECT_EQ(shown_spec(spec_of(R"("json_schema":{},"property_order":"schema")")),
+            "json_schema schema {}");
   std::string warned;
-  read(R"("property_order":"any")", &warned);
+  spec_of(R"("property_order":"any")", &warned);
   EXPECT_NE(warned.find("property_order"), warned.npos);
-  EXPECT_EQ(refused(R"("property_order":"x")"), "property_order");
+  EXPECT_EQ(refused_spec(R"("property_order":"x")"), "property_order");
 }
 
 TEST(ConstraintParams, WarnsAboutUnknownMembers) {
   std::string warned;
-  read(format(R"("json_schema","schema":{},"colour":1)"), &warned);
+  spec_of(format_of(R"("json_schema","schema":{},"colour":1)"), &warned);
   EXPECT_NE(warned.find(R"("param":"response_format.colour","code":"unknown")"), warned.npos)
       << warned;
 }
 
 TEST(ConstraintParams, FormatsOfOtherMembers) {
-  const Json body = json(R"({"format":{"type":"json_schema","schema":{}}})");
+  const Json body = body_of_text(R"({"format":{"type":"json_schema","schema":{}}})");
   Params params(body, "output_config.");
-  EXPECT_EQ(shown(read_output_format(params, "format", true)),
+  EXPECT_EQ(shown_spec(read_output_format(params, "format", true)),
             "output_config.format.schema schema {} strict");
 }
 
