@@ -54,7 +54,7 @@ struct ConstraintCache::Entries {
     const std::lock_guard lock(mutex);
     entry->is_done = true;
     done.notify_all();
-    if (entry->constraint == nullptr) {
+    if (entry->constraint == nullptr || bytes_of(*entry) > kBytesMax) {
       by_key.erase(entry->key);
       return;
     }

@@ -38,22 +38,23 @@ class Matcher {
 
   /// Appends a token. Returns false, and changes nothing, if the token is not allowed.
   [[nodiscard]] bool accept(std::int32_t id);
-  /// Appends raw bytes as one token, for tests and for texts that begin in a prompt. Returns false,
-  /// and changes nothing, if they are not allowed.
+  /// Appends raw bytes as one token, for tests and for texts that begin in a prompt. Returns
+  /// false, and changes nothing, if they are not allowed.
   [[nodiscard]] bool accept_bytes(std::string_view bytes);
   /// Removes the last `tokens` accepted tokens.
   void truncate(std::int64_t tokens);
   /// Number of accepted tokens.
   std::int64_t tokens() const;
 
-  /// Returns the tokens that may come next, one bit for each id: word i / 32, bit i % 32. End tokens
-  /// are the caller's: see `is_complete`. Valid until the next call of a function that is not const.
+  /// Returns the tokens that may come next, one bit for each id: word i / 32, bit i % 32. End
+  /// tokens are the caller's: see `is_complete`. Valid until the next call of a function that is
+  /// not const.
   ///
   /// Shapes: [TokenTrie::mask_words()].
   std::span<const std::uint32_t> mask();
   /// Returns whether the text may end here.
   bool is_complete() const;
-  /// Returns whether the text may go on. If not, it is complete.
+  /// Returns whether the text may continue. If not, it is complete.
   bool may_continue() const;
 
  private:

@@ -29,9 +29,11 @@ std::int32_t ReasoningWatch::forced() const {
 void ReasoningWatch::add(std::int32_t id, std::string_view text) {
   if (state_ == State::kOutside) return;
   if (state_ == State::kStart) return begin(text);
-  // A continued text may have other tokens here, because its budget was another one.
-  closed_ = id == forced() ? closed_ + 1 : 0;
-  if (closed_ == budget_->close.size()) return stop();
+  if (id == forced()) {
+    if (++closed_ == budget_->close.size()) stop();
+    return;
+  }
+  closed_ = 0;  // a continued text may have other tokens here, because its budget was another one
   ++tokens_;
   look_for_end(text);
 }

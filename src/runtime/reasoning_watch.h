@@ -20,14 +20,18 @@ class ReasoningWatch {
   void add(std::int32_t id, std::string_view text);
   /// Returns the token that must follow now; -1: any.
   std::int32_t forced() const;
-  /// Ends the watch: `forced` returns -1 from now on.
-  void stop();
+  /// Tells the watch that the token of `forced` may not follow here. It waits with the first token
+  /// of `close`, but omits the rest of a `close` that has begun.
+  void refuse_forced() {
+    if (closed_ > 0) stop();
+  }
   /// Returns whether `forced` may still return a token.
   bool may_force() const { return state_ != State::kOutside; }
 
  private:
   enum class State { kStart, kInside, kOutside };
 
+  void stop();
   void begin(std::string_view text);
   void look_for_end(std::string_view text);
 

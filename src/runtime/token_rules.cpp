@@ -57,7 +57,8 @@ TokenRules::TokenRules(const Request& request, const std::optional<Matcher>& mat
   if (request.reasoning.tokens >= 0) watch_.emplace(request.reasoning);
 }
 
-/// The tokens that close the reasoning come first, as far as the constraint allows them.
+/// The tokens that close the reasoning come first, where the constraint allows them. It allows none
+/// inside a character.
 void TokenRules::choose(std::uint64_t index) {
   if (!must_choose()) return;
   mask_ = {};
@@ -65,7 +66,7 @@ void TokenRules::choose(std::uint64_t index) {
   if (matcher_) {
     mask_ = matcher_->mask();
     if (forced_ >= 0 && !has(mask_, forced_)) {
-      watch_->stop();
+      watch_->refuse_forced();
       forced_ = -1;
     }
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "constraint/language/state_tuple.h"
 #include "constraint/language/text_dfa.h"
 
 namespace ingot {
@@ -12,24 +13,9 @@ namespace {
 
 using Arc = TextDfa::Arc;
 using State = TextDfa::State;
-/// One state of each factor of a product.
-using Tuple = std::vector<std::int32_t>;
+using Tuple = StateTuple;
 
 constexpr std::int32_t kDead = TextDfa::kDead;
-/// A product may have more states before it is minimal; 16 times the limit takes some 100 MB.
-constexpr std::size_t kRawStatesMax = 16 * std::size_t{TextDfa::kStatesMax};
-
-struct TupleHash {
-  std::size_t operator()(const Tuple& tuple) const {
-    std::uint64_t hash = tuple.size();
-    for (const std::int32_t value : tuple) {
-      hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x9E3779B97F4A7C15U;
-      hash ^= hash >> 29;
-    }
-    return hash;
-  }
-};
-
 /// Numbers the states of a product in the order in which they are met.
 class ProductStates {
  public:
@@ -64,7 +50,7 @@ class ProductStates {
 
  private:
   CompileBudget& budget_;
-  std::unordered_map<Tuple, std::int32_t, TupleHash> numbers_;
+  std::unordered_map<Tuple, std::int32_t, StateTupleHash> numbers_;
   std::vector<const Tuple*> tuples_;  // keys of `numbers_`, which do not move
 };
 

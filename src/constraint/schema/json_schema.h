@@ -28,7 +28,8 @@ struct SchemaOptions {
 /// Adds the valid JSON texts of `schema` to `grammar`. Drafts 4, 6, 7, 2019-09 and 2020-12 are
 /// recognised by $schema; without it, keywords keep the meaning of the newest draft that has them.
 ///
-/// Errors: Error{kInvalid}: "<name><pointer>: <reason>" for a malformed schema, an unsatisfiable one,
+/// Errors: Error{kInvalid}: "<name><pointer>: <reason>" for a malformed schema, an unsatisfiable
+/// one,
 ///         a $ref that is not found or not in the schema, and, if strict, whatever cannot be
 ///         enforced; those of CompileBudget.
 NodeId add_json_schema(Grammar& grammar, const Json& schema, const SchemaOptions& options,

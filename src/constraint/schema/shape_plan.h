@@ -1,0 +1,102 @@
+// ShapePlan: the shapes of a schema in the terms of a Grammar, before nodes are written.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "constraint/schema/shape_table.h"
+
+namespace ingot::schema {
+
+/// An item of an array: what counts as contained, and what does not.
+struct PlannedItem {
+  FormulaId value = kFalse;
+  FormulaId counted = kFalse;
+};
+
+/// An array with at most one bound on contained items.
+struct PlannedArray {
+  std::vector<PlannedItem> first{};
+  PlannedItem rest{};
+  std::uint64_t count_min = 0;
+  std::uint64_t count_max = kNoLimit;
+  std::uint64_t contained_min = 0;
+  std::uint64_t contained_max = kNoLimit;
+  bool is_unique = false;
+};
+
+/// Keys of undeclared properties with a common value.
+struct PlannedKeys {
+  TextSetId names = TextSets::kNone;
+  FormulaId value = kTrue;
+};
+
+/// An object whose other keys are split by the value that they need.
+struct PlannedObject {
+  std::vector<Property> properties{};
+  std::vector<PlannedKeys> others{};  ///< disjoint
+  std::uint64_t count_min = 0;
+  std::uint64_t count_max = kNoLimit;
+  std::vector<std::pair<std::int32_t, std::int32_t>> dependencies{};
+};
+
+/// What is written for one formula.
+struct Plan {
+  bool has_scalars = false;  ///< null, booleans, numbers
+  std::vector<StringSet> strings{};
+  std::vector<PlannedArray> arrays{};
+  std::vector<PlannedObject> objects{};
+  bool has_value = false;  ///< whether a finite JSON value satisfies the formula
+};
+
+/// Plans every formula that can be reached from a root.
+class Planner {
+ public:
+  Planner(const AlgebraParts& parts, SchemaDocument& document, ShapeTable& shapes,
+          SchemaReport& report)
+      : parts_(parts), algebra_(parts), document_(document), shapes_(shapes), report_(report) {}
+
+  /// Plans `root` and all that it needs, and finds out which formulas have values.
+  void plan(FormulaId root);
+  /// The plan of a formula that `plan` reached.
+  const Plan& get(FormulaId formula) const { return plans_.at(formula); }
+  bool has_value(FormulaId formula) const;
+  bool has_value(const PlannedArray& array) const;
+  bool has_value(const PlannedObject& object) const;
+  /// The JSON texts of the numbers, booleans and null of a formula.
+  TextDfa scalars(FormulaId formula, bool one_spelling);
+  /// A text that is equal for formulas with equal `scalars`.
+  std::string scalar_key(FormulaId formula);
+
+ private:
+  void plan_one(FormulaId formula);
+  void reach(FormulaId formula);
+  void add_string(Plan& plan, StringSet set);
+  void add_array(Plan& plan, ArraySet set);
+  bool split_contained(ArraySet& set, PlannedArray& array);
+  void check_unique(const ArraySet& set, PlannedArray& array);
+  bool is_scalar(FormulaId formula);
+  void add_object(Plan& plan, const ObjectSet& set);
+  std::vector<ObjectSet> without_some(const ObjectSet& set);
+  bool split_some(const ObjectSet& set, std::vector<ObjectSet>& open);
+  void declare_dependencies(ObjectSet& set);
+  std::vector<PlannedKeys> other_keys(const ObjectSet& set);
+  bool is_empty(FormulaId formula);
+  TextDfa number_texts(const NumberSet& set, bool one_spelling);
+
+  void find_values();
+  bool find_value(const Plan& plan) const;
+
+  AlgebraParts parts_;
+  ShapeAlgebra algebra_;
+  SchemaDocument& document_;
+  ShapeTable& shapes_;
+  SchemaReport& report_;
+  std::unordered_map<FormulaId, Plan> plans_;
+  std::vector<FormulaId> order_;  ///< formulas in the order in which `plan` reached them
+  std::size_t planned_ = 0;       ///< that many of `order_` have a plan
+};
+
+}  // namespace ingot::schema

@@ -1,0 +1,192 @@
+// Grammars of replies: free text up to a call, calls, and what stands around them.
+#include "text/chat/tools/reply_grammar.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "constraint/language/pattern.h"
+#include "text/chat/tools/argument_grammar.h"
+
+namespace ingot {
+
+namespace {
+
+/// Returns the beginning of `open` from which a text is a call: its first part, up to a list or a
+/// further tag.
+std::string_view trigger_of(const CallFrames& frames) {
+  const CallSyntax& syntax = *frames.syntax;
+  std::string_view part = syntax.section_begin.empty() ? syntax.call_begin : syntax.section_begin;
+  for (const std::string_view next : {" [", " <function"}) {
+    part = part.substr(0, part.find(next));
+  }
+  const std::string_view open = frames.open;
+  if (part.empty()) return open;
+  for (std::size_t n = 1; n <= open.size(); ++n) {
+    if (fit(part, open.substr(0, n)) == Fit::kWhole) return open.substr(0, n);
+  }
+  return open;
+}
+
+class ReplyBuilder {
+ public:
+  ReplyBuilder(CallGrammar& out, const DialectFacts& facts, const ReplyBegin& begin)
+      : out_(out), facts_(facts), begin_(begin) {}
+
+  /// Adds reasoning before `body`. `is_free`: the body begins with any text.
+  NodeId with_reasoning(NodeId body, bool is_free) {
+    const ReasoningSyntax& reasoning = facts_.reasoning;
+    if (reasoning.close.empty() || !begin_.can_reason) return body;
+    std::vector<NodeId> parts;
+    if (!begin_.in_reasoning) parts.push_back(literal(reasoning.open));
+    parts.push_back(grammar().terminal(TextDfa::until(reasoning.close, out_.budget)));
+    if (!is_free && !reasoning.next.empty()) parts.push_back(literal(reasoning.next));
+    parts.push_back(body);
+    const NodeId reasoned = grammar().sequence(std::move(parts));
+    return begin_.in_reasoning ? reasoned : grammar().choice({body, reasoned});
+  }
+
+  NodeId add(std::span<const Tool> tools, const ToolChoice& choice) {
+    collect(tools, choice);
+    const bool calls = choice.use != ToolChoice::Use::kNone && !tools_.empty();
+    if (choice.use == ToolChoice::Use::kRequired && calls) {
+      return with_reasoning(required(choice), false);
+    }
+    return with_reasoning(calls ? automatic(choice) : free_text(), true);
+  }
+
+  NodeId space() { return out_.pattern("[ \\n]{0,2}"); }
+  NodeId literal(std::string_view text) { return grammar().literal(text, out_.budget); }
+
+ private:
+  Grammar& grammar() { return out_.grammar; }
+
+  void collect(std::span<const Tool> tools, const ToolChoice& choice) {
+    for (const Tool& tool : tools) {
+      const bool is_allowed =
+          choice.allowed.empty() || std::find(choice.allowed.begin(), choice.allowed.end(),
+                                              tool.name) != choice.allowed.end();
+      if (is_allowed) tools_.push_back(&tool);
+    }
+  }
+
+  std::string_view trigger() const { return trigger_of(facts_.frames.front()); }
+  bool is_bare() const { return facts_.frames.front().syntax->is_bare; }
+
+  /// Text in which no call begins.
+  NodeId free_text() {
+    if (!is_bare()) {
+      const std::vector<std::string> triggers = {std::string(trigger())};
+      return grammar().terminal(TextDfa::without(triggers, out_.budget));
+    }
+    const bool is_object = facts_.frames.front().syntax->body == CallBody::kObject;
+    const TextDfa calls = compile_pattern(
+        is_object ? "^[ \\t\\r\\n]*\\{[ \\t\\r\\n]*\"(name|parameters|arguments)\""
+                  : "^[ \\t\\r\\n]*\\[[ \\t\\r\\n]*[A-Za-z_]",
+        Anchoring::kSearch, out_.budget);
+    return grammar().terminal(calls.complement(out_.budget));
+  }
+
+  /// A call from its name to the end of its arguments, of any of the tools.
+  NodeId any_call(const CallFrames& frames) {
+    std::vector<NodeId> calls;
+    for (const Tool* tool : tools_) calls.push_back(call(frames, *tool));
+    return calls.size() == 1 ? calls.front() : grammar().choice(std::move(calls));
+  }
+  NodeId call(const CallFrames& frames, const Tool& tool) {
+    return grammar().sequence({literal(tool.name), add_arguments(out_, frames, tool)});
+  }
+
+  /// Calls behind `open`, to the end of their section.
+  NodeId calls_behind_open(const CallFrames& frames, bool parallel) {
+    NodeId calls = any_call(frames);
+    if (parallel && frames.between) {
+      calls = grammar().add(grammar::Repeat{
+          .part = calls, .count_min = 1, .separator = out_.frame(*frames.between)});
+    }
+    if (frames.close.empty()) return calls;
+    return grammar().sequence({calls, out_.frame(frames.close)});
+  }
+
+  /// Free text until a call opens; its rest; and so on.
+  NodeId automatic(const ToolChoice& choice) {
+    const CallFrames& first = facts_.frames.front();
+    const NodeId text = free_text();
+    if (is_bare()) {
+      const NodeId calls = grammar().sequence(
+          {out_.frame(first.open), calls_behind_open(first, choice.parallel)});
+      return grammar().choice({text, calls});
+    }
+    const std::string_view begin = trigger();
+    std::vector<NodeId> forms;
+    for (const CallFrames& frames : facts_.frames) {
+      const std::string_view own = trigger_of(frames);
+      if (!own.ends_with(begin)) continue;
+      const std::string_view rest = std::string_view(frames.open).substr(own.size());
+      const NodeId calls = calls_behind_open(frames, choice.parallel);
+      forms.push_back(rest.empty() ? calls : grammar().sequence({out_.frame(rest), calls}));
+    }
+    const NodeId calls = forms.size() == 1 ? forms.front() : grammar().choice(std::move(forms));
+    const NodeId unit = grammar().sequence(
+        {grammar().terminal(TextDfa::until(begin, out_.budget)), calls});
+    if (!choice.parallel) return grammar().choice({text, unit});
+    return grammar().sequence({grammar().add(grammar::Repeat{.part = unit}), text});
+  }
+
+  /// Calls alone.
+  NodeId required(const ToolChoice& choice) {
+    std::vector<NodeId> forms;
+    for (const CallFrames& frames : facts_.frames) {
+      std::string_view lead = frames.lead;
+      const std::size_t close = facts_.reasoning.close.empty()
+                                    ? std::string_view::npos
+                                    : lead.rfind(facts_.reasoning.close);
+      if (close != std::string_view::npos) lead.remove_prefix(close + facts_.reasoning.close.size());
+      lead.remove_prefix(std::min(lead.find_first_not_of(" \t\r\n"), lead.size()));
+      if (lead.find(kNameHole) == std::string_view::npos) {
+        forms.push_back(grammar().sequence({space(), out_.frame(cat(lead, frames.open)),
+                                            calls_behind_open(frames, choice.parallel)}));
+        continue;
+      }
+      for (const Tool* tool : tools_) {
+        forms.push_back(grammar().sequence({space(), out_.frame(cat(lead, frames.open), tool->name),
+                                            call(frames, *tool), out_.frame(frames.close)}));
+      }
+    }
+    return forms.size() == 1 ? forms.front() : grammar().choice(std::move(forms));
+  }
+
+  CallGrammar& out_;
+  const DialectFacts& facts_;
+  const ReplyBegin& begin_;
+  std::vector<const Tool*> tools_{};
+};
+
+}  // namespace
+
+NodeId add_reply_grammar(Grammar& grammar, const DialectFacts& facts, const ReplyBegin& begin,
+                         std::span<const Tool> tools, const ToolChoice& choice,
+                         std::vector<SchemaNote>& notes, CompileBudget& budget) {
+  CallGrammar out{grammar, notes, budget, facts.has_short_ids};
+  return ReplyBuilder(out, facts, begin).add(tools, choice);
+}
+
+NodeId add_content_grammar(Grammar& grammar, const DialectFacts& facts, const ReplyBegin& begin,
+                           NodeId content, CompileBudget& budget) {
+  std::vector<SchemaNote> notes;
+  CallGrammar out{grammar, notes, budget, facts.has_short_ids};
+  ReplyBuilder builder(out, facts, begin);
+  std::vector<NodeId> parts;
+  if (!facts.syntax->content_begin.empty()) {
+    parts.push_back(builder.literal(facts.syntax->content_begin));
+  } else if (begin.can_reason) {
+    parts.push_back(builder.space());
+  }
+  parts.push_back(content);
+  if (!facts.syntax->content_end.empty()) {
+    parts.push_back(builder.literal(facts.syntax->content_end));
+  }
+  return builder.with_reasoning(grammar.sequence(std::move(parts)), false);
+}
+
+}  // namespace ingot
