@@ -481,7 +481,8 @@ class Calls(MessagesTest):
             self.assertIn(json.loads(block["text"]), ("a", "b"))
         never = {"type": "json_schema",
                  "schema": {"type": "object", "properties": {"a": {"pattern": "(a)\\1"}}}}
-        self.refused(PATH, {**ASK, "output_config": {"format": never}}, "output_config.format.schema")
+        self.refused(PATH, {**ASK, "output_config": {"format": never}},
+                     "output_config.format.schema")
 
     def test_a_coding_agent(self):
         """A long list of tools, hints, and a file edit of several turns."""
