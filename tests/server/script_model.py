@@ -9,6 +9,7 @@ import model_files  # noqa: E402  (found through the line above)
 from model_files import ARRAY, INT32, STRING, tiny  # noqa: E402
 
 EOS = 2
+USER_DEFINED = 4  # GGUF's type of a token
 WEIGHT = 10.0  # the wanted logit, where all others are 0
 
 TEMPLATE = ("{% for message in messages %}{{ message.role[0] }}:"
@@ -24,9 +25,10 @@ def floats(rows):
     return values.tobytes()
 
 
-def script_model(script, template=TEMPLATE, control=()):
+def script_model(script, template=TEMPLATE, control=(), defined=()):
     """The file of a model that says `script`, a list of different pieces. Its last tokens are the
-    control tokens `control`."""
+    control tokens `control`. Pieces in `defined` are user-defined tokens: texts that contain such a
+    piece are encoded with its token."""
     assert len(script) < tiny.HIDDEN and len(set(script)) == len(script)
     model = model_files.tiny_gguf().set("tokenizer.chat_template", STRING, template)
     pieces = list(model.get("tokenizer.ggml.tokens"))
@@ -40,6 +42,9 @@ def script_model(script, template=TEMPLATE, control=()):
     types = list(model.get("tokenizer.ggml.token_type"))
     for i, name in enumerate(control, len(pieces) - len(control)):
         pieces[i], types[i] = name, tiny.CONTROL
+    for i, piece in zip(ids, script):
+        if piece in defined:
+            types[i] = USER_DEFINED
     model.set("tokenizer.ggml.token_type", (ARRAY, INT32), types)
     model.set("tokenizer.ggml.tokens", (ARRAY, STRING), pieces)
     for entry in model.tensors:
