@@ -13,7 +13,7 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-std::string refusal(std::string_view text) {
+std::string tools_refusal(std::string_view text) {
   try {
     parse_chat_tools(text, "f.json");
     return "taken";
@@ -48,29 +48,31 @@ std::string one_tool(std::string_view function, std::string_view command) {
 
 TEST(ChatTools, SaysWhatIsWrong) {
   const std::string_view good = R"({"name": "f"})";
-  EXPECT_EQ(refusal(one_tool(good, R"(["x"])")), "taken");
-  EXPECT_EQ(refusal("{}"), "tools: is an object, expected an array");
-  EXPECT_EQ(refusal("[]"), "tools: has 0 entries, possible are 1 to 128");
-  EXPECT_EQ(refusal("[1]"), "tools[0]: is an integer, expected an object");
-  EXPECT_EQ(refusal("[{}]"), "tools[0].type: is missing");
-  EXPECT_EQ(refusal(R"([{"type": "custom"}])"), R"(tools[0].type: is not "function")");
-  EXPECT_EQ(refusal(R"([{"type": "function", "x": 1}])"), "tools[0]: has an unknown member x");
-  EXPECT_EQ(refusal(one_tool("{}", "[]")), "tools[0].function.name: is missing");
-  EXPECT_EQ(refusal(one_tool(R"({"name": "a b"})", R"(["x"])")),
+  EXPECT_EQ(tools_refusal(one_tool(good, R"(["x"])")), "taken");
+  EXPECT_EQ(tools_refusal("{}"), "tools: is an object, expected an array");
+  EXPECT_EQ(tools_refusal("[]"), "tools: has 0 entries, possible are 1 to 128");
+  EXPECT_EQ(tools_refusal("[1]"), "tools[0]: is an integer, expected an object");
+  EXPECT_EQ(tools_refusal("[{}]"), "tools[0].type: is missing");
+  EXPECT_EQ(tools_refusal(R"([{"type": "custom"}])"), R"(tools[0].type: is not "function")");
+  EXPECT_EQ(tools_refusal(R"([{"type": "function", "x": 1}])"),
+            "tools[0]: has an unknown member x");
+  EXPECT_EQ(tools_refusal(one_tool("{}", "[]")), "tools[0].function.name: is missing");
+  EXPECT_EQ(tools_refusal(one_tool(R"({"name": "a b"})", R"(["x"])")),
             "tools[0].function.name: expected 1 to 64 of a-z A-Z 0-9 _ -");
-  EXPECT_EQ(refusal(one_tool(R"({"name": "f", "parameters": []})", R"(["x"])")),
+  EXPECT_EQ(tools_refusal(one_tool(R"({"name": "f", "parameters": []})", R"(["x"])")),
             "tools[0].function.parameters: is an array, expected an object");
-  EXPECT_EQ(refusal(one_tool(good, "[]")), "tools[0].command: has 0 words, possible are 1 to 256");
-  EXPECT_EQ(refusal(one_tool(good, R"("ls -l")")),
+  EXPECT_EQ(tools_refusal(one_tool(good, "[]")),
+            "tools[0].command: has 0 words, possible are 1 to 256");
+  EXPECT_EQ(tools_refusal(one_tool(good, R"("ls -l")")),
             "tools[0].command: is a string, expected an array of strings");
-  EXPECT_EQ(refusal(one_tool(good, R"([""])")),
+  EXPECT_EQ(tools_refusal(one_tool(good, R"([""])")),
             "tools[0].command[0]: is empty, expected a program");
-  EXPECT_EQ(refusal(one_tool(good, R"(["x", "\u0000"])")),
+  EXPECT_EQ(tools_refusal(one_tool(good, R"(["x", "\u0000"])")),
             "tools[0].command[1]: has a NUL character");
-  EXPECT_EQ(refusal(R"([{"type": "function", "function": {"name": "f"}, "command": ["x"]},
+  EXPECT_EQ(tools_refusal(R"([{"type": "function", "function": {"name": "f"}, "command": ["x"]},
                         {"type": "function", "function": {"name": "f"}, "command": ["y"]}])"),
             "tools[1].function.name: f is the name of two tools");
-  EXPECT_NE(refusal("[{"), "taken");
+  EXPECT_NE(tools_refusal("[{"), "taken");
 }
 
 /// Gives the events of a script: one list for each piece, and one for the end.

@@ -114,9 +114,9 @@ class Child {
 };
 
 /// Feeds a command and reads its output.
-class Exchange {
+class CommandPipes {
  public:
-  Exchange(std::string_view input, Fd in, Fd out, std::size_t bytes_max)
+  CommandPipes(std::string_view input, Fd in, Fd out, std::size_t bytes_max)
       : input_(input), in_(std::move(in)), out_(std::move(out)), bytes_max_(bytes_max) {
     set_non_blocking(in_);
     set_non_blocking(out_);
@@ -172,7 +172,7 @@ CommandResult ended(int status, bool is_cut) {
 
 /// Waits for the command's end. A process that the command leaves behind may hold the output open,
 /// so after its exit this function reads only the bytes that have arrived.
-CommandResult wait_for(Child& child, Exchange& exchange, milliseconds time,
+CommandResult wait_for(Child& child, CommandPipes& pipes, milliseconds time,
                        FunctionRef<bool()> stop) {
   const Clock::time_point until = Clock::now() + time;
   for (;;) {
@@ -180,11 +180,11 @@ CommandResult wait_for(Child& child, Exchange& exchange, milliseconds time,
     const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
     if (left.count() <= 0) return {.end = CommandResult::End::kTimeout};
     if (child.poll()) {
-      while (exchange.is_open() && exchange.move(milliseconds(0))) {
+      while (pipes.is_open() && pipes.move(milliseconds(0))) {
       }
-      return ended(child.status(), exchange.is_cut());
+      return ended(child.status(), pipes.is_cut());
     }
-    exchange.move(std::min(left, exchange.is_open() ? kAskEvery : kLookEvery));
+    pipes.move(std::min(left, pipes.is_open() ? kAskEvery : kLookEvery));
   }
 }
 
@@ -219,9 +219,9 @@ CommandResult run_tool_command(const std::vector<std::string>& argv, std::string
   Child child(pid);
   to.read.reset();
   from.write.reset();
-  Exchange exchange(input, std::move(to.write), std::move(from.read), limits.output_bytes);
-  CommandResult result = wait_for(child, exchange, limits.time, stop);
-  result.output = exchange.take_output();
+  CommandPipes pipes(input, std::move(to.write), std::move(from.read), limits.output_bytes);
+  CommandResult result = wait_for(child, pipes, limits.time, stop);
+  result.output = pipes.take_output();
   return result;
 }
 
