@@ -147,7 +147,7 @@ inline bool SchemaSearch::write(const Json& value, int depth) {
   return is_written;
 }
 
-/// Sorts members as the `properties` does that has most of their names.
+/// Sorts members as the `properties` with most of the names does.
 inline void SchemaSearch::sort_members(const Json::Object& members,
                                        std::vector<std::size_t>& left) const {
   const std::unordered_map<std::string, std::size_t>* best = nullptr;
