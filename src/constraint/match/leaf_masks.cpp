@@ -19,6 +19,9 @@ using match::Read;
 /// More tokens are kept as a bit set.
 constexpr std::size_t kListMax = 1024;
 
+/// Tokens that a string without restrictions cannot take, or that stay inside it.
+constexpr std::uint16_t kNever = 0xFFFF, kInside = 0xFFFE;
+
 /// Makes a LeafMask by a walk over the vocabulary's tree.
 class LeafMaskMaker {
  public:
@@ -35,6 +38,11 @@ class LeafMaskMaker {
       path_.resize(depth);
       Place place = path_.back();
       if (step(place, at.byte, node)) {
+        if (is_free(place)) {
+          add_free(node, place);
+          node = at.end;
+          continue;
+        }
         add_inside(node, place);
         path_.push_back(place);
         ++node;
@@ -133,6 +141,52 @@ class LeafMaskMaker {
     }
   }
 
+  /// Whether every text may follow, as in a string without restrictions at the same token.
+  bool is_free(const Place& place) const {
+    if (!key_.is_string || key_.has_lengths || key_.language == nullptr || key_.node != 0) {
+      return false;
+    }
+    if (!key_.chars.is_between() || !place.chars.is_between()) return false;
+    const TextDfa& dfa = *key_.language;
+    std::uint32_t chars = 0;
+    for (const TextDfa::Arc& arc : dfa.arcs(place.state)) {
+      if (arc.to != place.state) return false;
+      chars += arc.on.last - arc.on.first + 1;
+    }
+    return dfa.accepts(place.state) && chars >= CodePoints::kLast + 1 - 0x800;
+  }
+
+  /// Adds the tokens at and below a node by the mask of a string without restrictions.
+  void add_free(std::uint32_t node, const Place& place) {
+    if (free_ == nullptr) find_free();
+    const std::int32_t tag = key_.has_tags ? key_.language->tag(place.state) : 0;
+    for (const std::int32_t token : tree_.tokens_below(node)) {
+      const std::uint16_t rest = at(free_rests_, token);
+      if (rest == kInside) {
+        inside_.push_back(token);
+      } else if (rest != kNever) {
+        const std::string_view bytes = trie_.bytes(token);
+        leaving_.push_back({tag, bytes.substr(bytes.size() - rest), token, 0});
+      }
+    }
+  }
+
+  void find_free() {
+    free_ = trie_.string_masks().find(trie_, {.is_string = true});
+    free_rests_.assign(to_size(trie_.ids()), kNever);
+    for (const LeafMask::Exit& exit : free_->exits) {
+      for (std::uint32_t node = 0; node < exit.tree.size(); ++node) {
+        for (const std::int32_t token : exit.tree.tokens_at(node)) {
+          at(free_rests_, token) = exit.tree.nodes[node].depth;
+        }
+      }
+    }
+    for (const std::int32_t token : free_->tokens) at(free_rests_, token) = kInside;
+    for (std::int32_t id = 0; id < trie_.ids() && !free_->bits.empty(); ++id) {
+      if ((at(free_->bits, id / 32) >> (id % 32) & 1) != 0) at(free_rests_, id) = kInside;
+    }
+  }
+
   /// Adds the tokens below a closing quote.
   void leave(std::uint32_t quote, const Place& place) {
     const std::size_t behind = tree_.nodes[quote].depth;
@@ -215,6 +269,8 @@ class LeafMaskMaker {
   std::vector<std::int32_t> inside_;
   std::vector<std::uint64_t> needs_;  // [inside_], with lengths
   std::vector<Leaving> leaving_;
+  std::shared_ptr<const LeafMask> free_;
+  std::vector<std::uint16_t> free_rests_;  // [ids] bytes behind the quote, or one of the constants
   LeafMask mask_;
 };
 

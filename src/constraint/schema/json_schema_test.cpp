@@ -162,7 +162,8 @@ TEST(JsonSchema, KeepsValidDocumentsOfWhatItCannotEnforce) {
 void judge_suite_file(const std::filesystem::path& path, const std::string& draft, int& schemas) {
   std::ifstream file(path);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  for (const Json& group : *parse_line(text).as_array()) {
+  const Json groups = parse_line(text);
+  for (const Json& group : *groups.as_array()) {
     Json schema = *group.find("schema");
     const bool needs_draft = schema.as_object() != nullptr && schema.find("$schema") == nullptr;
     if (needs_draft) schema.set("$schema", draft);

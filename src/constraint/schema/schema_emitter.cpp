@@ -4,9 +4,17 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "base/index.h"
+#include "base/text.h"
 
 namespace ingot::schema {
+namespace {
+
+/// A Matcher follows as many alternatives, and would leave out others silently.
+constexpr std::size_t kAlternativesMax = 256;
+
+}  // namespace
 
 NodeId SchemaEmitter::emit(FormulaId root) {
   const NodeId result = node(root);
@@ -102,6 +110,10 @@ void SchemaEmitter::write(FormulaId formula) {
   for (const PlannedObject& planned : plan.objects) {
     parts_.budget.spend(planned.properties.size() + 1);
     if (planner_.has_value(planned)) alternatives.emplace_back(object(planned));
+  }
+  if (alternatives.size() > kAlternativesMax) {
+    throw Error(ErrorCode::kInvalid, cat("is too complex: a value has more than ", kAlternativesMax,
+                                         " alternatives that are objects or arrays"));
   }
   const NodeId target = nodes_.at(formula);
   if (ids.empty() && alternatives.size() == 1) {

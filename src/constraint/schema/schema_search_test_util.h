@@ -57,8 +57,8 @@ inline Json notes_json(const std::vector<SchemaNote>& notes) {
 ///
 /// A matcher wants declared properties in the schema's order, which a document does not know: where
 /// several subschemas declare properties, each alternative has an order of its own. So the search
-/// tries the members in the order in which the schema's text has their names first, and goes back
-/// where the matcher refuses. A document is producible if any order is accepted.
+/// tries the members in the order of the `properties` that fits best, and goes back where the
+/// matcher refuses. A document is producible if any order is accepted.
 class SchemaSearch {
  public:
   enum class Outcome { kAccepted, kRefused, kGaveUp };
@@ -68,44 +68,49 @@ class SchemaSearch {
   Outcome search(const Json& document);
 
  private:
-  static constexpr std::int64_t kTriesMax = 20'000;
+  static constexpr std::int64_t kTriesMax = 5'000;
 
   bool write(const Json& value, int depth);
   bool write_number(const Json& value);
   bool write_array(const Json::Array& items, int depth);
   bool write_members(const Json::Object& members, std::vector<std::size_t>& left, bool is_first,
                      int depth);
+  void sort_members(const Json::Object& members, std::vector<std::size_t>& left) const;
   bool append(const std::string& text);
 
   std::shared_ptr<const MatcherGrammar> grammar_;
-  std::unordered_map<std::string, std::size_t> order_;  ///< names by first occurrence
+  std::vector<std::unordered_map<std::string, std::size_t>> orders_;  ///< of each `properties`
   Matcher matcher_;
   std::int64_t tries_ = 0;
 };
 
-/// Numbers all keys of a JSON document in the order of the text.
-inline void number_keys(const Json& root, std::unordered_map<std::string, std::size_t>& order) {
+/// Numbers the property names of each `properties` in a schema, in the order of the text.
+inline std::vector<std::unordered_map<std::string, std::size_t>> property_orders(const Json& root) {
+  std::vector<std::unordered_map<std::string, std::size_t>> orders;
   std::vector<const Json*> open = {&root};
   while (!open.empty()) {
     const Json& json = *open.back();
     open.pop_back();
-    std::vector<const Json*> inner;
     if (json.as_object() != nullptr) {
       for (const auto& [key, value] : *json.as_object()) {
-        order.emplace(key, order.size());
-        inner.push_back(&value);
+        open.push_back(&value);
+        if (key != "properties" || value.as_object() == nullptr) continue;
+        orders.emplace_back();
+        for (const auto& member : *value.as_object()) {
+          orders.back().emplace(member.first, orders.back().size());
+        }
       }
     }
     if (json.as_array() != nullptr) {
-      for (const Json& item : *json.as_array()) inner.push_back(&item);
+      for (const Json& item : *json.as_array()) open.push_back(&item);
     }
-    open.insert(open.end(), inner.rbegin(), inner.rend());
   }
+  return orders;
 }
 
 inline SchemaSearch::SchemaSearch(std::shared_ptr<const MatcherGrammar> grammar, const Json& schema)
     : grammar_(grammar), matcher_(std::move(grammar)) {
-  number_keys(schema, order_);
+  orders_ = property_orders(schema);
 }
 
 inline SchemaSearch::Outcome SchemaSearch::search(const Json& document) {
@@ -131,12 +136,7 @@ inline bool SchemaSearch::write(const Json& value, int depth) {
   } else if (const Json::Object* members = value.as_object()) {
     std::vector<std::size_t> left(members->size());
     std::iota(left.begin(), left.end(), std::size_t{0});
-    const auto rank = [&](std::size_t i) {
-      const auto known = order_.find((*members)[i].first);
-      return known == order_.end() ? order_.size() : known->second;
-    };
-    std::stable_sort(left.begin(), left.end(),
-                     [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+    sort_members(*members, left);
     is_written = append("{") && write_members(*members, left, true, depth);
   } else if (value.number().has_value()) {
     is_written = write_number(value);
@@ -145,6 +145,27 @@ inline bool SchemaSearch::write(const Json& value, int depth) {
   }
   if (!is_written) matcher_.truncate(matcher_.tokens() - before);
   return is_written;
+}
+
+/// Sorts members as the `properties` with most of the names does.
+inline void SchemaSearch::sort_members(const Json::Object& members,
+                                       std::vector<std::size_t>& left) const {
+  const std::unordered_map<std::string, std::size_t>* best = nullptr;
+  std::size_t most = 0;
+  for (const auto& order : orders_) {
+    std::size_t known = 0;
+    for (const auto& member : members) known += order.count(member.first);
+    if (known <= most) continue;
+    most = known;
+    best = &order;
+  }
+  if (best == nullptr) return;
+  const auto rank = [&](std::size_t i) {
+    const auto known = best->find(members[i].first);
+    return known == best->end() ? best->size() : known->second;
+  };
+  std::stable_sort(left.begin(), left.end(),
+                   [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
 }
 
 inline bool SchemaSearch::write_number(const Json& value) {

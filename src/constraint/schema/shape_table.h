@@ -14,8 +14,9 @@ namespace ingot::schema {
 /// Computes shapes. The stack of formulas that wait for others is explicit.
 class ShapeTable {
  public:
-  /// More alternatives in an intersection are not worth their cost in each mask.
-  static constexpr std::size_t kAlternativesMax = 256;
+  /// An intersection with more alternatives is not enforced: a Matcher follows 256 at a time, and
+  /// the alternatives of nested values multiply.
+  static constexpr std::size_t kAlternativesMax = 64;
 
   ShapeTable(const AlgebraParts& parts, SchemaDocument& document, SchemaReader& reader,
              SchemaReport& report)
