@@ -93,7 +93,7 @@ void StringDecoder::add(char c, std::string& out) {
     if (left_ > 0) return;
     if (high_ != 0) append_utf8(out, 0xFFFD);
     high_ = 0;
-    if (c == '\n') return;  // a line that goes on
+    if (c == '\n') return;  // a line that continues
     constexpr std::string_view kEscapes = "nrtbfav0";
     constexpr std::string_view kMeanings("\n\r\t\b\f\a\v\0", 8);
     const std::size_t known = kEscapes.find(c);

@@ -40,7 +40,7 @@ struct CallSpan {
   struct Argument {
     std::size_t key_begin = 0, key_end = 0, value_begin = 0, value_end = 0;
   };
-  std::size_t begin = 0;  ///< of the section or the call
+  std::size_t begin = 0;  ///< beginning of the section or the call
   std::size_t name_begin = 0, name_end = 0;
   std::size_t arguments_begin = 0, arguments_end = 0;
   std::size_t end = 0;  ///< behind the last part that is known
@@ -71,10 +71,15 @@ class CallReader {
   CallSpan span_;
 };
 
+/// Makes the reader for a form of calls. `syntax` and `tools` must outlive it.
 std::unique_ptr<CallReader> make_object_reader(const CallSyntax& syntax, const KnownTools& tools);
+/// See make_object_reader.
 std::unique_ptr<CallReader> make_named_reader(const CallSyntax& syntax, const KnownTools& tools);
+/// See make_object_reader.
 std::unique_ptr<CallReader> make_tagged_reader(const CallSyntax& syntax, const KnownTools& tools);
+/// See make_object_reader.
 std::unique_ptr<CallReader> make_literal_reader(const CallSyntax& syntax, const KnownTools& tools);
+/// Makes the reader for `syntax.body`.
 std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax, const KnownTools& tools);
 
 /// Reads a tool's name and the part behind it.

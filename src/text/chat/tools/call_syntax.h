@@ -31,8 +31,8 @@ struct CallSyntax {
   std::string_view call_end{};
   std::string_view separator{};
   std::string_view section_end{};
-  std::string_view name_key = "name";            ///< of kObject
-  std::string_view arguments_key = "arguments";  ///< of kObject
+  std::string_view name_key = "name";            ///< for kObject
+  std::string_view arguments_key = "arguments";  ///< for kObject
   /// An argument of kTagged: key_begin, the key, key_end, the value, value_end. kLiteral: key_end
   /// stands between the key and the value. In key_end, "%s" is the value's type: "true" or "string"
   /// means a string, anything else JSON.
@@ -87,6 +87,7 @@ enum class Fit {
 /// Compares. White space may stand before the part.
 Fit fit(std::string_view part, std::string_view text);
 
+/// Whether a byte is white space in replies.
 inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 }  // namespace ingot

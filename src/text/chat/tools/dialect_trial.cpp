@@ -79,7 +79,7 @@ struct TrialReply {
   bool is_empty = false;  ///< calls without arguments
   bool has_list = false;  ///< calls with a list among the arguments
   bool has_results = false;
-  std::string_view id{};  ///< of the first call, if not kIds[0]
+  std::string_view id{};  ///< id of the first call, if not kIds[0]
 };
 
 Json trial_arguments(const TrialReply& reply) {
@@ -155,8 +155,8 @@ class Trials {
     const std::size_t at = prompt.rfind(kQuestion);
     return at == std::string::npos ? std::string() : prompt.substr(at + kQuestion.size());
   }
-  /// Removes the header of the assistant's message, which the generation prompt shows. That may go
-  /// on with a tag that this reply does not have.
+  /// Removes the header of the assistant's message, which the generation prompt shows. Behind it,
+  /// the generation prompt may have a tag that this reply does not have.
   std::string_view without_header(const std::string& text) const {
     const std::string_view all = text;
     if (all.starts_with(header_)) return all.substr(header_.size());

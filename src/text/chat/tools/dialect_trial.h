@@ -27,12 +27,12 @@ struct DialectFacts {
   bool writes_tools = false;    ///< the template writes `tools`
   bool writes_results = false;  ///< the template writes messages of the role "tool"
   Calls calls = Calls::kText;
-  bool has_null_content = false;  ///< messages with calls must have no content
-  bool has_short_ids = false;     ///< ids are nine letters and digits
-  bool has_nested_text = false;   ///< arrays and objects among arguments are given as JSON text
-  bool joins_thoughts = true;     ///< content and reasoning may stand beside calls
+  bool has_null_content = false;    ///< messages with calls must have no content
+  bool has_short_ids = false;       ///< ids are nine letters and digits
+  bool has_nested_text = false;     ///< arrays and objects among arguments are given as JSON text
+  bool joins_thoughts = true;       ///< content and reasoning may stand beside calls
   bool needs_descriptions = false;  ///< each property of a tool must have a description
-  std::string reasoning_key{};    ///< the member that the template writes as reasoning
+  std::string reasoning_key{};      ///< the member that the template writes as reasoning
 };
 
 /// Finds the facts. Never fails: what is not found is generic.

@@ -178,7 +178,7 @@ class LiteralReader : public CallReader {
     return Step::kMore;
   }
 
-  /// Reads a number, a word, or the quote that is none of JSON's.
+  /// Reads a number, a word, or the quote that JSON does not have.
   Step read_word(char c, std::size_t offset) {
     const bool ends = is_space(c) || c == ',' || is_closer(c) || (is_key_ && c == ':');
     if (!ends) {
@@ -248,7 +248,7 @@ class LiteralReader : public CallReader {
   std::string held_;     // a word, or the end of a string that may be a quote
   bool is_key_ = false;  // the next string or word is an object's key
   bool needs_comma_ = false;
-  char quote_ = 0;  // of the string; '<': the syntax's own
+  char quote_ = 0;  // around the string; '<': the syntax's own
   StringDecoder decoder_;
 };
 

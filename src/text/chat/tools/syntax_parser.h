@@ -14,7 +14,7 @@
 namespace ingot {
 
 /// Parses replies by a family's syntax, byte by byte. A text that may be the beginning of a call or
-/// a frame is held until this is decided; a text that is none of these is content, and its first
+/// a frame is held until this is decided; any other text is content, and its first
 /// byte's successors are looked at again.
 ///
 /// White space is dropped around calls, and directly behind the tags of reasoning.

@@ -55,7 +55,7 @@ constexpr CallSyntax dsml(std::string_view begin, std::string_view end) {
           .value_end = "</｜DSML｜parameter>"};
 }
 
-// The first family that fits is taken: those whose beginning another family shares come first.
+// The first family that fits is taken: families with special beginnings come first.
 constexpr ReplySyntax kSyntaxes[] = {
     {.name = "harmony",
      .calls = {CallSyntax{.body = CallBody::kNamed,
@@ -226,7 +226,8 @@ constexpr ReplySyntax kSyntaxes[] = {
                           .section_end = "</tool_calls:opensource>",
                           .key_begin = "<arg_key:opensource>",
                           .key_end = "</arg_key:opensource> <arg_value:opensource>",
-                          .value_end = "</arg_value:opensource>"}}},
+                          .value_end = "</arg_value:opensource>"}},
+     .reasoning = {.open = "<think:opensource>", .close = "</think:opensource>"}},
     {.name = "glm",
      .calls = {CallSyntax{.body = CallBody::kTagged,
                           .call_begin = "<tool_call>",

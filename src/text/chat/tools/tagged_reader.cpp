@@ -18,7 +18,7 @@ bool is_json_of_no_string(std::string_view text) {
   }
 }
 
-/// Whether `text` can go on to be JSON of another type than a string. For long texts, brackets
+/// Whether `text` can become JSON of another type than a string. For long texts, brackets
 /// only.
 bool may_be_json(std::string_view text) {
   if (text.empty() || text.front() == '{' || text.front() == '[') return true;
@@ -233,7 +233,7 @@ class TaggedReader : public CallReader {
   State state_ = State::kName;
   bool is_call_ = false, is_value_begin_ = false;
   bool may_be_raw_ = false;  // the value may begin with `raw_begin`
-  std::string end_{};        // of the value
+  std::string end_{};        // ends the value
   const Tool* tool_ = nullptr;
   std::string held_, key_;
   ValueWriter value_;
