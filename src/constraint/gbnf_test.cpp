@@ -189,12 +189,12 @@ TEST(Gbnf, RecursionThatMayMatchNothing) {
 
 /// A random grammar over a and b, and the texts of each rule by another method: sets of all texts
 /// with at most kLengthMax bytes, from the rules' definitions.
-class RandomGrammar {
+class RandomRules {
  public:
   static constexpr std::size_t kLengthMax = 5;
   using Texts = std::set<std::string>;
 
-  explicit RandomGrammar(unsigned seed) : random_(seed) {
+  explicit RandomRules(unsigned seed) : random_(seed) {
     for (std::size_t r = 0; r < kRules; ++r) {
       rules_.push_back(make(3));
       gbnf_ += cat(name(r), " ::= ", write(rules_.back()), "\n");
@@ -299,8 +299,8 @@ class RandomGrammar {
 TEST(Gbnf, RandomGrammarsAllowTheTextsOfTheirDefinitions) {
   int compiled_count = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
-    RandomGrammar random(seed);
-    const RandomGrammar::Texts expected = random.texts();
+    RandomRules random(seed);
+    const RandomRules::Texts expected = random.texts();
     Grammar grammar;
     try {
       grammar = compiled(random.gbnf());
@@ -316,7 +316,7 @@ TEST(Gbnf, RandomGrammarsAllowTheTextsOfTheirDefinitions) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
       EXPECT_EQ(accepts(grammar, texts[i]), expected.count(texts[i]) > 0)
           << random.gbnf() << texts[i];
-      if (texts[i].size() == RandomGrammar::kLengthMax) continue;
+      if (texts[i].size() == RandomRules::kLengthMax) continue;
       texts.push_back(texts[i] + "a");
       texts.push_back(texts[i] + "b");
     }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/shared_data_test_util.h"
@@ -160,9 +161,9 @@ TEST(JsonSchema, KeepsValidDocumentsOfWhatItCannotEnforce) {
 
 /// Judges each schema of a file of the official suite.
 void judge_suite_file(const std::filesystem::path& path, const std::string& draft, int& schemas) {
-  std::ifstream file(path);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const Json groups = parse_line(text);
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  const Json groups = parse_line(text.str());
   for (const Json& group : *groups.as_array()) {
     Json schema = *group.find("schema");
     const bool needs_draft = schema.as_object() != nullptr && schema.find("$schema") == nullptr;
