@@ -79,7 +79,7 @@ class SchemaSearch {
   bool append(const std::string& text);
 
   std::shared_ptr<const MatcherGrammar> grammar_;
-  std::vector<std::unordered_map<std::string, std::size_t>> orders_;  ///< of each `properties`
+  std::vector<std::unordered_map<std::string, std::size_t>> orders_;  ///< one for each `properties`
   Matcher matcher_;
   std::int64_t tries_ = 0;
 };
