@@ -18,12 +18,12 @@ using testing::plain_format;
 Json json(const std::string& text) { return parse_json(text, "test", "json"); }
 
 /// What a client gets: texts, calls as "name(arguments)", and the reason for the end.
-struct Reply {
+struct SeenReply {
   std::string reasoning;
   std::string content;
   std::vector<std::string> calls;
   std::string finish;
-  bool operator==(const Reply&) const = default;
+  bool operator==(const SeenReply&) const = default;
 };
 
 Outcome ended(FinishReason reason) {
@@ -52,14 +52,14 @@ std::string text_in(const Json& object, std::string_view name) {
   return text == nullptr ? "" : *text;
 }
 
-Reply whole(const std::string& text, FinishReason reason) {
+SeenReply whole(const std::string& text, FinishReason reason) {
   const Json body = json(body_of(text, 3, reason, {}, plain_format()));
   const Json& choice = (*body.find("choices")->as_array())[0];
   const Json& message = *choice.find("message");
-  Reply reply{text_in(message, "reasoning"),
-              text_in(message, "content"),
-              {},
-              text_in(choice, "finish_reason")};
+  SeenReply reply{text_in(message, "reasoning"),
+                  text_in(message, "content"),
+                  {},
+                  text_in(choice, "finish_reason")};
   EXPECT_EQ(text_in(message, "reasoning_content"), reply.reasoning);
   if (const Json* calls = message.find("tool_calls")) {
     for (const Json& call : *calls->as_array()) {
@@ -72,10 +72,10 @@ Reply whole(const std::string& text, FinishReason reason) {
 }
 
 /// Joins the chunks of a stream, and checks their form.
-Reply streamed(const std::string& text, std::size_t piece, FinishReason reason) {
+SeenReply streamed(const std::string& text, std::size_t piece, FinishReason reason) {
   const std::string body =
       body_of(text, piece, reason, {.stream = {.stream = true}}, plain_format());
-  Reply reply;
+  SeenReply reply;
   std::size_t chunks = 0;
   for (std::size_t at = 0; at < body.size();) {
     const std::size_t end = body.find("\n\n", at);
@@ -116,7 +116,7 @@ TEST(ChatWriter, AStreamHasThePartsOfTheWhole) {
   for (std::size_t size = 0; size <= kText.size(); ++size) {
     const std::string text(kText.substr(0, size));
     for (const FinishReason reason : {FinishReason::kStop, FinishReason::kLength}) {
-      const Reply expected = whole(text, reason);
+      const SeenReply expected = whole(text, reason);
       for (const std::size_t piece : {1U, 2U, 7U, 100U}) {
         EXPECT_EQ(streamed(text, piece, reason), expected) << text << " in pieces of " << piece;
       }
@@ -125,7 +125,7 @@ TEST(ChatWriter, AStreamHasThePartsOfTheWhole) {
 }
 
 TEST(ChatWriter, WholeReply) {
-  const Reply reply = whole(std::string(kText), FinishReason::kStop);
+  const SeenReply reply = whole(std::string(kText), FinishReason::kStop);
   EXPECT_EQ(reply.reasoning, "hm, so");
   EXPECT_EQ(reply.content, "Let me see.and then");
   EXPECT_EQ(reply.calls, (std::vector<std::string>{"f({\"a\":1}", "g({}"}));
@@ -133,7 +133,7 @@ TEST(ChatWriter, WholeReply) {
 }
 
 TEST(ChatWriter, ACallThatIsCutIsKept) {
-  const Reply reply = whole("[f:{\"a\":", FinishReason::kLength);
+  const SeenReply reply = whole("[f:{\"a\":", FinishReason::kLength);
   EXPECT_EQ(reply.calls, std::vector<std::string>{"f({\"a\":"});
   EXPECT_EQ(reply.finish, "length");
 }

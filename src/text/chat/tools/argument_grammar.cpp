@@ -16,16 +16,6 @@ namespace ingot {
 
 namespace {
 
-/// A copy of an object in which a member has another value.
-Json with_member(const Json& object, std::string_view name, Json value) {
-  Json out = Json::object();
-  for (const auto& [key, member] : *object.as_object()) {
-    if (key != name) out.set(key, member);
-  }
-  out.set(std::string(name), std::move(value));
-  return out;
-}
-
 /// The schema of a function's arguments, always of an object.
 Json parameters_of(const Tool& tool) {
   if (tool.parameters.as_object() == nullptr) return json_object({{"type", "object"}});

@@ -24,15 +24,6 @@ struct PastCall {
   Json arguments;  ///< an object, or a text that is no JSON object
 };
 
-/// A copy of an object in which a member has another value.
-Json with_member(const Json& object, std::string_view name, Json value) {
-  Json out = Json::object();
-  for (const auto& [key, member] : *object.as_object()) {
-    out.set(key, key == name ? std::move(value) : member);
-  }
-  return out;
-}
-
 Json object_or_text(const Json* arguments) {
   if (arguments == nullptr || arguments->is_null()) return Json::object();
   const std::string* text = arguments->as_string();

@@ -16,7 +16,7 @@ using testing::parse_reply;
 using testing::ParsedReply;
 using testing::syntax_named;
 
-std::vector<Tool> tools() {
+std::vector<Tool> weather_tools() {
   const char* parameters = R"({"type": "object", "properties": {"city": {"type": "string"},
       "days": {"type": "integer"}, "tags": {"type": "array"},
       "note": {"type": ["string", "null", "number"]}}})";
@@ -28,9 +28,10 @@ std::vector<Tool> tools() {
 /// Parses in pieces of each size. The events must not depend on it.
 ParsedReply parse(std::string_view syntax, std::string_view text, bool in_reasoning = false) {
   const ParsedReply whole =
-      parse_reply(syntax_named(syntax), tools(), text, text.size(), in_reasoning);
+      parse_reply(syntax_named(syntax), weather_tools(), text, text.size(), in_reasoning);
   for (std::size_t piece = 1; piece < 8; ++piece) {
-    const ParsedReply cut = parse_reply(syntax_named(syntax), tools(), text, piece, in_reasoning);
+    const ParsedReply cut =
+        parse_reply(syntax_named(syntax), weather_tools(), text, piece, in_reasoning);
     EXPECT_EQ(cut.log, whole.log) << text << " in pieces of " << piece;
   }
   return whole;
@@ -224,7 +225,7 @@ TEST(SyntaxParser, CustomToolsHaveText) {
 TEST(SyntaxParser, TellsWhereItIs) {
   const ReplySyntax& syntax = syntax_named("hermes");
   SyntaxParser parser({.syntax = &syntax, .reasoning = {.open = "<think>", .close = "</think>"}},
-                      tools());
+                      weather_tools());
   std::vector<ReplyEvent> events;
   parser.add("<think>a", events);
   EXPECT_TRUE(parser.is_in_reasoning());
@@ -252,7 +253,8 @@ TEST(SyntaxParser, ReadsLongTextsInLinearTime) {
   for (const std::string_view part : {"<tool_call>", "   ", "<", "<tool_call>{\"arguments\":[\""}) {
     std::string text;
     for (std::size_t i = 0; i < kTimes; ++i) text += part;
-    const ParsedReply reply = parse_reply(syntax_named("hermes"), tools(), text, 4096, false);
+    const ParsedReply reply =
+        parse_reply(syntax_named("hermes"), weather_tools(), text, 4096, false);
     EXPECT_GE(reply.log.size(), text.size());
   }
 }
