@@ -12,7 +12,6 @@
 #include "server/common/message_calls.h"
 #include "server/common/message_text.h"
 #include "text/chat/chat_members.h"
-#include "text/chat/reasoning.h"
 
 namespace ingot {
 
@@ -215,8 +214,6 @@ ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
     prompt.is_continued =
         continues != nullptr && continues->as_bool() != nullptr && *continues->as_bool();
     prompt.begin = service.dialect()->begin_of(text.bytes);
-    prompt.has_reasoning = service.chat_knows("</think>");
-    prompt.opens_reasoning = prompt.has_reasoning && opens_reasoning(text.bytes);
     return prompt;
   });
 }

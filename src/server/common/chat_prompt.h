@@ -16,11 +16,9 @@ namespace ingot {
 /// The tokens of a chat, rendered by the model's template.
 struct ChatPrompt {
   std::vector<std::int32_t> ids;
-  ReplyBegin begin{};            ///< how the reply begins
-  bool is_continued = false;     ///< whether the reply continues the last message
-  ReasoningDemand reasoning{};   ///< the endpoint sets it
-  bool has_reasoning = false;    ///< the template contains </think>, so replies may reason
-  bool opens_reasoning = false;  ///< the prompt ends in <think>, so the reply begins with reasoning
+  ReplyBegin begin{};           ///< how the reply begins
+  bool is_continued = false;    ///< whether the reply continues the last message
+  ReasoningDemand reasoning{};  ///< the endpoint sets it
 };
 
 /// Template variables that a request sets: members of `chat_template_kwargs`, and request members

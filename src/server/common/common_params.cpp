@@ -85,6 +85,17 @@ void read_response_format(Params& params) {
 /// The largest limit on generated tokens: only the context ends the text.
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
+/// Reads the list `tools`. Warns if it is empty or if none of its tools may be called. Refuses it
+/// otherwise.
+void read_tool_list(Params& params, bool is_none_chosen) {
+  const Json* tools = params.array("tools");
+  if (tools == nullptr) return;
+  if (!tools->as_array()->empty() && !is_none_chosen) {
+    throw invalid_request("tools", "tools: only chats have tools");
+  }
+  params.warn("tools", "ignored", "only chats have tools");
+}
+
 }  // namespace
 
 void read_fields(Params& params, const Call& call, Request& request, Places where) {
@@ -161,15 +172,6 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
   }
 }
 
-void read_tool_list(Params& params, bool is_none_chosen) {
-  const Json* tools = params.array("tools");
-  if (tools == nullptr) return;
-  if (!tools->as_array()->empty() && !is_none_chosen) {
-    throw invalid_request("tools", "tools: tool calls are not supported yet");
-  }
-  params.warn("tools", "ignored", "tool calls are not supported yet");
-}
-
 void read_tools(Params& params) {
   bool is_none_chosen = false;
   if (const Json* choice = params.take("tool_choice")) {
@@ -178,7 +180,7 @@ void read_tools(Params& params) {
     if (!is_none_chosen && (text == nullptr || *text != "auto")) {
       throw invalid_request("tool_choice", "tool_choice: there are no tools to choose from");
     }
-    params.warn("tool_choice", "ignored", "tool calls are not supported yet");
+    params.warn("tool_choice", "ignored", "only chats have tools");
   }
   read_tool_list(params, is_none_chosen);
   params.ignore("parallel_tool_calls", "there are no tools");

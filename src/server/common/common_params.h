@@ -27,12 +27,9 @@ std::optional<std::int64_t> read_limit(Params& params, std::string_view name, st
 /// the prompt, lowers it and adds a warning.
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least = 1);
-/// Refuses tools, which are not supported, unless `tool_choice` is "none". Errors: ApiError naming
+/// Refuses tools, which only chats have, unless `tool_choice` is "none". Errors: ApiError naming
 /// the member.
 void read_tools(Params& params);
-/// Reads the list `tools`. Warns if it is empty or if none of its tools may be called. Refuses it
-/// otherwise. Errors: ApiError naming the member.
-void read_tool_list(Params& params, bool is_none_chosen);
 /// Refuses members that would change a reply in unsupported ways. Errors: ApiError naming the
 /// member.
 void refuse_unsupported(Params& params);

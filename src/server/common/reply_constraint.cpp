@@ -146,12 +146,6 @@ void move_stops(Params& params, bool is_free, Request& request, ReplyFormat& rep
   params.warn(stop_name, "not_applied", "stop strings do not end text that is constrained");
 }
 
-/// Returns the tag that opens what `end` closes: <think> for </think>; empty if it is unknown.
-std::string opening_tag(std::string_view end) {
-  if (end.size() < 3 || end[1] != '/') return {};
-  return cat(end.substr(0, 1), end.substr(2));
-}
-
 void set_budget(Params& params, const Service& service, const ChatPrompt& prompt,
                 Request& request) {
   const ReasoningDemand& demand = prompt.reasoning;
@@ -163,7 +157,7 @@ void set_budget(Params& params, const Service& service, const ChatPrompt& prompt
   }
   request.reasoning = {.tokens = demand.budget,
                        .open = prompt.begin.in_reasoning,
-                       .begin = opening_tag(end),
+                       .begin = std::string(service.dialect()->reasoning_begin()),
                        .end = std::string(end),
                        .close = service.tokenizer().encode_prompt(end, true, false)};
 }

@@ -63,6 +63,7 @@ class PlainDialect final : public ToolDialect {
   std::string_view name() const override { return "plain"; }
   bool is_native() const override { return true; }
   std::span<const std::string> markers() const override { return {}; }
+  std::string_view reasoning_begin() const override { return "("; }
   std::string_view reasoning_end() const override { return ")"; }
   void add_tools(ChatInput&, std::span<const Tool>, const ToolChoice&) const override {}
   ReplyBegin begin_of(std::string_view) const override { return {}; }

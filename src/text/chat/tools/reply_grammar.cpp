@@ -33,14 +33,16 @@ class ReplyBuilder {
   ReplyBuilder(CallGrammar& out, const DialectFacts& facts, const ReplyBegin& begin)
       : out_(out), facts_(facts), begin_(begin) {}
 
-  /// Adds reasoning before `body`. `is_free`: the body begins with any text.
-  NodeId with_reasoning(NodeId body, bool is_free) {
+  /// Adds reasoning before `body`. `is_free`: the body begins with any text. `gap` stands between
+  /// them, if it is given.
+  NodeId with_reasoning(NodeId body, bool is_free, NodeId gap = kNoNode) {
     const ReasoningSyntax& reasoning = facts_.reasoning;
     if (reasoning.close.empty() || !begin_.can_reason) return body;
     std::vector<NodeId> parts;
     if (!begin_.in_reasoning) parts.push_back(literal(reasoning.open));
     parts.push_back(grammar().terminal(TextDfa::until(reasoning.close, out_.budget)));
     if (!is_free && !reasoning.next.empty()) parts.push_back(literal(reasoning.next));
+    if (gap != kNoNode) parts.push_back(gap);
     parts.push_back(body);
     const NodeId reasoned = grammar().sequence(std::move(parts));
     return begin_.in_reasoning ? reasoned : grammar().choice({body, reasoned});
@@ -179,14 +181,14 @@ NodeId add_content_grammar(Grammar& grammar, const DialectFacts& facts, const Re
   std::vector<NodeId> parts;
   if (!facts.syntax->content_begin.empty()) {
     parts.push_back(builder.literal(facts.syntax->content_begin));
-  } else if (begin.can_reason) {
-    parts.push_back(builder.space());
   }
   parts.push_back(content);
   if (!facts.syntax->content_end.empty()) {
     parts.push_back(builder.literal(facts.syntax->content_end));
   }
-  return builder.with_reasoning(grammar.sequence(std::move(parts)), false);
+  // The parser drops white space behind reasoning. Elsewhere it would be content.
+  const NodeId gap = facts.syntax->content_begin.empty() ? builder.space() : kNoNode;
+  return builder.with_reasoning(grammar.sequence(std::move(parts)), false, gap);
 }
 
 }  // namespace ingot

@@ -58,6 +58,7 @@ class SyntaxDialect : public ToolDialect {
   std::string_view name() const override { return facts_.syntax->name; }
   bool is_native() const override { return facts_.syntax->name != "generic"; }
   std::span<const std::string> markers() const override { return markers_; }
+  std::string_view reasoning_begin() const override { return facts_.reasoning.open; }
   std::string_view reasoning_end() const override { return facts_.reasoning.close; }
 
   void add_tools(ChatInput& input, std::span<const Tool> tools,

@@ -47,6 +47,41 @@ TEST(SyntaxParser, CallsContentAndReasoning) {
             "R(so\n)C(Let me see.)B(weather)A({\"city\": \"Köln\"})EB(now)A({})EC(Done.)");
 }
 
+void expect_parts(std::string_view text, bool in_reasoning, std::string_view reasoning,
+                  std::string_view content) {
+  const ParsedReply reply = parse("hermes", text, in_reasoning);
+  EXPECT_EQ(reply.reasoning, reasoning) << text;
+  EXPECT_EQ(reply.content, content) << text;
+}
+
+TEST(SyntaxParser, ReasoningIsWhatStandsBetweenTheTags) {
+  expect_parts("<think>so\nand so\n</think>\n\nThe answer.", false, "so\nand so\n", "The answer.");
+  expect_parts("<think>\nso</think>The answer.", false, "so", "The answer.");
+  expect_parts("The answer.", false, "", "The answer.");
+  expect_parts("", false, "", "");
+  expect_parts("<think></think>The answer.", false, "", "The answer.");
+}
+
+TEST(SyntaxParser, ReasoningMayBeginInThePrompt) {
+  expect_parts("so</think>The answer.", true, "so", "The answer.");
+  expect_parts("\n so", true, "so", "");
+  expect_parts("", true, "", "");
+}
+
+TEST(SyntaxParser, ReasoningMayNotEnd) {
+  expect_parts("<think>and then", false, "and then", "");
+  expect_parts("and then </thi", true, "and then </thi", "");
+  expect_parts("<thi", false, "", "<thi");
+}
+
+TEST(SyntaxParser, ReadsWhatOnlyLooksLikeTags) {
+  expect_parts("a < b, and a <b> c", false, "", "a < b, and a <b> c");
+  expect_parts("<thinking>no", false, "", "<thinking>no");
+  expect_parts("no </think> here", false, "", "no </think> here");
+  expect_parts("a </thin </think>b", true, "a </thin ", "b");
+  expect_parts("<</think>b", true, "<", "b");
+}
+
 TEST(SyntaxParser, ArgumentsPassByteForByte) {
   EXPECT_EQ(parse("hermes",
                   "<tool_call>{ \"name\" : \"now\",\"arguments\":{\"a\" :[1, {\"b\":\"}\\\"\"}]} }"

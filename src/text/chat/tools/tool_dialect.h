@@ -32,6 +32,8 @@ class ToolDialect {
   virtual bool is_native() const = 0;
   /// Control tokens whose names the reply's text must keep ("<|channel|>", "[TOOL_CALLS]").
   virtual std::span<const std::string> markers() const = 0;
+  /// The tag that opens reasoning: "<think>"; empty if there is none.
+  virtual std::string_view reasoning_begin() const = 0;
   /// The tag that closes reasoning: "</think>"; empty if there is none.
   virtual std::string_view reasoning_end() const = 0;
 
@@ -45,8 +47,8 @@ class ToolDialect {
   virtual std::unique_ptr<ReplyParser> make_parser(const ReplyBegin& begin,
                                                    std::span<const Tool> tools) const = 0;
   /// Adds the texts of whole replies: reasoning, if any; then content and calls as `choice` allows.
-  /// Arguments fit their tool's schema. With kAuto, everything up to the beginning of a call is free
-  /// text. With kRequired, the reply has nothing but reasoning and calls.
+  /// Arguments fit their tool's schema. With kAuto, everything up to the beginning of a call is
+  /// free text. With kRequired, the reply has nothing but reasoning and calls.
   ///
   /// Errors: Error{kInvalid} that begins with Tool::path; those of CompileBudget.
   virtual NodeId add_reply(Grammar& grammar, const ReplyBegin& begin, std::span<const Tool> tools,
