@@ -245,7 +245,7 @@ class Tools(TerminalTest):
         tool = {"type": "function", "command": ["sh", "-c", "cat\x1b"],
                 "function": {"name": "echo", "description": "Repeats\x1b it"}}
         path = self.file("tools.json", json.dumps([tool]).encode())
-        talk = self.talk("--tools", path)
+        talk = self.talk("--tools", path, "--ctx", "1024", "--log-level", "error")
         self.assertEqual(talk.answer("/tools"),
                          "echo: sh -c cat\\x1b\n    Repeats\\x1b it\n")
         talk.say("hello")  # a reply without calls

@@ -14,6 +14,7 @@ SCHEMA = {"type": "object", "additionalProperties": False, "required": ["kind", 
 GRAMMAR = 'root ::= "<" item ("," item){1,2} ">"\nitem ::= [a-c] [0-9]?\n'
 REGEX = r"[A-F0-9]{4}(-[a-z]+){2}!"
 WARM = ("--temperature", "2", "--max-tokens", "120")
+CUT = ("--temperature", "0", "--max-tokens", "1")
 # A schema that cannot be enforced, and the pointer to its keyword.
 IMPOSSIBLE = ({"type": "object", "properties": {"a": {"pattern": "(a)\\1"}}}, "/properties/a")
 
@@ -31,11 +32,11 @@ def fits_grammar(text):
 
 
 class Constraint(ingot.CliTest):
-    def single(self, *args, prompt="hello"):
+    def single(self, *args, prompt="hello", how=WARM):
         return self.one_json(self.assert_done(
-            run("run", self.model, "-p", prompt, "--json", *WARM, *args)))
+            run("run", self.model, "-p", prompt, "--json", *how, *args)))
 
-    def lines(self, lines, *args):
+    def answers(self, lines, *args):
         process = ingot.start("run", self.model, "--jsonl", *WARM, *args, stdin=subprocess.PIPE)
         text = "".join(json.dumps(line) + "\n" for line in lines)
         out, err = process.communicate(text.encode(), timeout=ingot.TIMEOUT_S * 4)
@@ -68,16 +69,16 @@ class Constraint(ingot.CliTest):
             self.assertGreater(len(texts), 1, flags)
 
     def test_a_cut_text_says_length(self):
-        for flags, fits in self.flags():
+        for flags, _ in self.flags():
             with self.subTest(flags=flags):
-                found = self.single(*flags, "--max-tokens", "1", "--temperature", "0")
+                found = self.single(*flags, how=CUT)
                 self.assertEqual((found["finish_reason"], len(found["ids"])), ("length", 1))
 
     def test_lines_have_their_own(self):
         own = ({"json_schema": SCHEMA}, {"regex": REGEX}, {"grammar": GRAMMAR},
                {"choice": ["yes", "no, thanks"]}, {})
         lines = [{"prompt": "a", "seed": seed, **one} for seed in range(6) for one in own]
-        result, found = self.lines(lines, "--choice", "flag")
+        result, found = self.answers(lines, "--choice", "flag")
         self.assert_done(result)
         checks = (fits_schema, lambda text: re.fullmatch(REGEX, text), fits_grammar,
                   lambda text: text in ("yes", "no, thanks"), lambda text: text == "flag")
@@ -89,7 +90,7 @@ class Constraint(ingot.CliTest):
                     self.assertEqual(line["finish_reason"], "length")
 
     def test_a_line_is_a_single_run(self):
-        _, (line,) = self.lines([{"prompt": "hello", "json_schema": SCHEMA, "seed": 3}])
+        _, (line,) = self.answers([{"prompt": "hello", "json_schema": SCHEMA, "seed": 3}])
         flags, _ = self.flags()[0]
         self.assertEqual(self.single(*flags, "--seed", "3")["ids"], line["ids"])
 
@@ -106,7 +107,7 @@ class Constraint(ingot.CliTest):
         path = self.as_file("impossible.json", json.dumps(schema))
         self.assert_error(run("run", self.model, "-p", "a", "--json-schema", path), USAGE,
                           f"--json-schema{pointer}")
-        result, (bad, good) = self.lines([{"prompt": "a", "json_schema": schema},
+        result, (bad, good) = self.answers([{"prompt": "a", "json_schema": schema},
                                           {"prompt": "a", "choice": ["b"]}])
         self.assertEqual(result.code, CHECK_FAILED, result)
         self.assertEqual(list(bad), ["error"])
@@ -131,7 +132,7 @@ class Constraint(ingot.CliTest):
                            ({"json_schema": "{}"}, "json_schema: is a string"),
                            ({"regex": "a", "choice": ["a"]}, "choice: excludes regex")):
             with self.subTest(line=line):
-                _, (found,) = self.lines([{"prompt": "a", **line}])
+                _, (found,) = self.answers([{"prompt": "a", **line}])
                 self.assertIn(says, found["error"])
 
     def test_one_constraint_at_a_time(self):

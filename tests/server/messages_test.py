@@ -397,11 +397,11 @@ class Calls(MessagesTest):
         return (model, "--ctx", "16384", "--log-level", "error")
 
     def ask(self, **members):
-        return super().ask(**{"tools": [TOOL], "max_tokens": 60, **members})
+        return super().ask(**{"tools": [TOOL], "max_tokens": 200, **members})
 
     def joined(self, **members):
         """The message that the events of a stream make."""
-        events = self.stream(**{"tools": [TOOL], "max_tokens": 60, **members})
+        events = self.stream(**{"tools": [TOOL], "max_tokens": 200, **members})
         blocks, inputs = [], []
         for name, event in events:
             if name == "content_block_start":

@@ -294,7 +294,7 @@ class Reasoning(ServerTest):
 
 FUNCTION = {"type": "function", "name": "get_weather", "parameters": tools_test.CITY}
 USER = {"role": "user", "content": "Weather?"}
-CALL = {"input": [USER], "temperature": 0, "tools": [FUNCTION], "max_output_tokens": 60}
+CALL = {"input": [USER], "temperature": 0, "tools": [FUNCTION], "max_output_tokens": 200}
 CALL_EVENTS = ["response.output_item.added", "response.function_call_arguments.delta",
                "response.function_call_arguments.done", "response.output_item.done"]
 

@@ -10,6 +10,7 @@ from model_files import ARRAY, INT32, STRING, tiny  # noqa: E402
 
 EOS = 2
 USER_DEFINED = 4  # GGUF's type of a token
+CONTEXT = 4096
 WEIGHT = 10.0  # the wanted logit, where all others are 0
 
 TEMPLATE = ("{% for message in messages %}{{ message.role[0] }}:"
@@ -31,6 +32,7 @@ def script_model(script, template=TEMPLATE, control=(), defined=()):
     piece are encoded with its token."""
     assert len(script) < tiny.HIDDEN and len(set(script)) == len(script)
     model = model_files.tiny_gguf().set("tokenizer.chat_template", STRING, template)
+    model.set("llama.context_length", tiny.UINT32, CONTEXT)
     pieces = list(model.get("tokenizer.ggml.tokens"))
     first = tiny.NORMAL_FROM
     ids = list(range(first, first + len(script)))

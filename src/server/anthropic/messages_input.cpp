@@ -58,7 +58,7 @@ class TurnReader {
         add_block(entry_place(content_place, i), (*blocks)[i]);
       }
     } else {
-      turn().text = message_text(content_place, *content, {});
+      add_line(turn().text, message_text(content_place, *content, {}));
     }
     has_turn_ = false;
   }

@@ -146,6 +146,15 @@ void move_stops(Params& params, bool is_free, Request& request, ReplyFormat& rep
   params.warn(stop_name, "not_applied", "stop strings do not end text that is constrained");
 }
 
+/// Returns the tokens of a text inside a reply. Some tokenizers put a space before a whole text.
+std::vector<std::int32_t> tokens_inside(const Tokenizer& tokenizer, std::string_view text) {
+  const auto whole = tokenizer.encode_prompt(text, true, false);
+  const auto behind = tokenizer.encode_prompt(cat("\n", text), true, false);
+  const auto is_break = [&](std::int32_t id) { return tokenizer.piece(id) == "\n"; };
+  const auto at = std::find_if(behind.begin(), behind.end(), is_break);
+  return at == behind.end() ? whole : std::vector<std::int32_t>(at + 1, behind.end());
+}
+
 void set_budget(Params& params, const Service& service, const ChatPrompt& prompt,
                 Request& request) {
   const ReasoningDemand& demand = prompt.reasoning;
@@ -159,7 +168,7 @@ void set_budget(Params& params, const Service& service, const ChatPrompt& prompt
                        .open = prompt.begin.in_reasoning,
                        .begin = std::string(service.dialect()->reasoning_begin()),
                        .end = std::string(end),
-                       .close = service.tokenizer().encode_prompt(end, true, false)};
+                       .close = tokens_inside(service.tokenizer(), end)};
 }
 
 /// Returns the format that applies to a reply's content; null if none does.
