@@ -63,7 +63,8 @@ void RunConstraints::constrain_reply(const ConstraintSpec& spec, const ChatTempl
   const ToolDialect& dialect = this->dialect(chat);
   if (!replies_) {
     replies_ = make_cache(instance_, dialect.markers());
-    markers_ = marker_tokens(*instance_.tokenizer(), dialect.markers());
+    markers_ = marker_tokens(*instance_.tokenizer(), dialect.markers(), instance_.sampled_ids(),
+                             kMarkersMax);
   }
   const ReplyBegin begin = dialect.begin_of(prompt);
   const std::string key =

@@ -32,20 +32,20 @@ void ChatSession::set_system(std::optional<std::string> text) {
   if (text) messages_.insert(messages_.begin(), {"system", to_valid_utf8(*text)});
 }
 
-void ChatSession::expect_room() const {
+void ChatSession::expect_room(std::size_t more) const {
   // The reply needs a place too.
-  if (messages_.size() + 2 <= kChatMessagesMax) return;
+  if (messages_.size() + more < kChatMessagesMax) return;
   throw Error(ErrorCode::kInvalid, cat("the conversation has ", messages_.size(),
                                        " messages and no room for more: begin a new one"));
 }
 
 void ChatSession::add_user(std::string_view text) {
-  expect_room();
+  expect_room(1);
   messages_.push_back({"user", to_valid_utf8(text)});
 }
 
 void ChatSession::add_result(const ChatCall& call, std::string text) {
-  expect_room();
+  expect_room(1);
   messages_.push_back(
       {.role = "tool", .content = std::move(text), .call_id = call.id, .name = call.name});
 }

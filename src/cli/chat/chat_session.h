@@ -45,6 +45,8 @@ class ChatSession {
   /// Adds a user's message; bytes that are not valid UTF-8 become U+FFFD. Errors: Error{kInvalid}
   /// if there are too many messages.
   void add_user(std::string_view text);
+  /// Checks that `more` messages and a reply have a place. Errors: Error{kInvalid}.
+  void expect_room(std::size_t more) const;
   /// Adds the result of a call. Errors: those of add_user.
   void add_result(const ChatCall& call, std::string text);
   /// Removes the last message if it is a reply. Returns whether the model can reply now: also if
@@ -91,7 +93,6 @@ class ChatSession {
   std::vector<std::int32_t> encode(const std::vector<ChatMessage>& messages) const {
     return template_.encode(render(messages));
   }
-  void expect_room() const;
   std::int64_t last_turn() const;
 
   Engine& engine_;

@@ -95,14 +95,16 @@ void TerminalChat::handle(const InputMessage& message) {
   attempt([&] { session_.add_user(message.text); });
 }
 
-/// Calls `change` and draws a reply. If that gives no reply, the old messages are restored.
+/// Calls `change` and draws a reply. If that gives no reply, the old messages are restored, unless
+/// a command has run: the model must know what it did.
 void TerminalChat::attempt(FunctionRef<void()> change) {
   const std::vector<ChatMessage> before = session_.messages();
+  has_run_ = false;
   try {
     change();
     if (make_room()) return answer();
   } catch (const Error&) {
-    session_.set_messages(before);
+    if (!has_run_) session_.set_messages(before);
     throw;
   }
   session_.set_messages(before);
@@ -159,9 +161,26 @@ void TerminalChat::answer() {
 /// whether the turn continues.
 bool TerminalChat::run_calls() {
   const std::vector<ChatCall> calls = session_.messages().back().calls;
-  for (const ChatCall& call : calls) session_.add_result(call, run_call(call));
+  try {
+    session_.expect_room(calls.size());
+  } catch (const Error&) {
+    session_.drop_reply();  // no call of it has run
+    throw;
+  }
+  for (const ChatCall& call : calls) session_.add_result(call, result_of(call));
   if (is_stopped_) write_stdout("(stopped; /regen continues)\n");
   return !is_stopped_;
+}
+
+/// Runs a call, and keeps the turn if that fails.
+std::string TerminalChat::result_of(const ChatCall& call) {
+  try {
+    return run_call(call);
+  } catch (const Error& error) {
+    log_error(error.message());
+    is_stopped_ = true;
+    return cat("[failed: ", error.message(), "]");
+  }
 }
 
 /// Runs a call if the user agrees. Returns what the model is told about it.
@@ -185,6 +204,7 @@ std::string TerminalChat::run_call(const ChatCall& call) {
     interruption_point();
     return ctrl_c_.take();
   };
+  has_run_ = true;
   const CommandResult result = run_tool_command(tool->command, call.arguments, {}, stop);
   is_stopped_ = result.end == CommandResult::End::kStopped;
   std::string text = tool_result_text(result);

@@ -53,6 +53,7 @@ class TerminalChat {
   void answer();
   void draw_reply();
   bool run_calls();
+  std::string result_of(const ChatCall& call);
   std::string run_call(const ChatCall& call);
 
   void help(std::string_view argument);
@@ -73,6 +74,7 @@ class TerminalChat {
   std::optional<LineHistory> history_;
   bool left_ = false;
   bool is_stopped_ = false;  ///< Ctrl-C ended the turn
+  bool has_run_ = false;     ///< a command has run in this turn
 };
 
 }  // namespace ingot

@@ -212,7 +212,7 @@ ChatTools::ChatTools(std::vector<ChatTool> tools, std::shared_ptr<const ToolDial
                      const Tokenizer& tokenizer, std::int64_t ids)
     : tools_(std::move(tools)),
       dialect_(std::move(dialect)),
-      markers_(marker_tokens(tokenizer, dialect_->markers())),
+      markers_(marker_tokens(tokenizer, dialect_->markers(), ids, kMarkersMax)),
       constraints_(
           make_token_trie(tokenizer, static_cast<std::int32_t>(ids), dialect_->markers())) {
   for (const ChatTool& tool : tools_) specs_.push_back(tool.tool);

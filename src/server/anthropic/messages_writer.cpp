@@ -4,7 +4,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/error.h"
 #include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -18,18 +17,6 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-/// Maximum depth of the arguments of a call. Schemas can have as many levels.
-constexpr std::int32_t kDepthMax = 256;
-
-/// The arguments of a call as JSON. Those of a call that was cut are no JSON: an empty object.
-Json input_of(const std::string& arguments) {
-  try {
-    return parse_json(arguments, "call", "arguments", {.depth_max = kDepthMax});
-  } catch (const Error&) {
-    return Json::object();
-  }
-}
-
 /// A block of the reply.
 struct Block {
   enum class Type { kThinking, kText, kCall };
@@ -37,22 +24,34 @@ struct Block {
   Type type = Type::kText;
   /// Thinking, text or the arguments of a call. A stream needs only the thinking, to sign it.
   std::string text{};
-  std::string id{};    ///< a call's id
-  std::string name{};  ///< name of the called tool
+  std::string id{};          ///< a call's id
+  std::string name{};        ///< name of the called tool
+  bool is_complete = false;  ///< for a call: its arguments have ended
 
   std::string_view type_name() const {
     return type == Type::kCall ? "tool_use" : type == Type::kThinking ? "thinking" : "text";
   }
 
+  /// The block as it begins in a stream: a call has no input yet.
   Json json() const {
     if (type == Type::kCall) {
       return json_object(
-          {{"type", "tool_use"}, {"id", id}, {"name", name}, {"input", input_of(text)}});
+          {{"type", "tool_use"}, {"id", id}, {"name", name}, {"input", Json::object()}});
     }
     Json j = json_object({{"type", type_name()}, {type_name(), text}});
     // A block that begins has no signature yet: see signature_delta.
     if (type == Type::kThinking) j.set("signature", text.empty() ? "" : signature());
     return j;
+  }
+
+  /// The whole block as JSON text. Complete arguments are JSON of any depth, so nothing parses
+  /// them.
+  std::string whole() const {
+    if (type != Type::kCall || !is_complete) return json().dump();
+    const Json head = json_object({{"type", "tool_use"}, {"id", id}, {"name", name}});
+    const std::string text_before = head.dump();
+    return cat(text_before.substr(0, text_before.size() - 1), ",\"input\":", to_valid_utf8(text),
+               "}");
   }
 
   /// JSON has U+FFFD in place of invalid bytes, so this text is signed.
@@ -90,7 +89,7 @@ class MessageWriter final : public ResponseWriter {
 
   void finish(std::string& out) override {
     if (!form_.stream) {
-      out = message().dump();
+      out = whole_message();
       return;
     }
     event(
@@ -139,6 +138,7 @@ class MessageWriter final : public ResponseWriter {
         delta_event(out, "input_json_delta", {"partial_json", event.text});
         break;
       case Kind::kCallEnd:
+        blocks_.back().is_complete = true;
         end_open_block(out);
         break;
     }
@@ -193,20 +193,29 @@ class MessageWriter final : public ResponseWriter {
                         {"output_tokens", usage_.completion_tokens}});
   }
 
-  Json message() {
-    Json content = Json::array();
-    for (const Block& block : blocks_) content.push(block.json());
+  /// The message without its blocks.
+  Json message() const {
     Json j = json_object({{"id", cat("msg_", form_.id)},
                           {"type", "message"},
                           {"role", "assistant"},
                           {"model", form_.model},
-                          {"content", std::move(content)},
+                          {"content", Json::array()},
                           {"stop_reason", stop_reason_},
                           {"stop_sequence", stop_sequence_},
                           {"usage", usage()},
                           {"seed", form_.seed}});
     if (!form_.warnings.is_null()) j.set("warnings", form_.warnings);
     return j;
+  }
+
+  std::string whole_message() const {
+    std::string blocks;
+    for (const Block& block : blocks_) blocks += cat(blocks.empty() ? "" : ",", block.whole());
+    std::string text = message().dump();
+    // Strings have no quotes without a backslash, so this is the member.
+    constexpr std::string_view kContent = "\"content\":[";
+    text.insert(text.find(kContent) + kContent.size(), blocks);
+    return text;
   }
 
   MessageForm form_;

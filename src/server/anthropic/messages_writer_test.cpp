@@ -157,6 +157,16 @@ TEST(MessagesWriter, StreamsBuildWholeReplies) {
   }
 }
 
+TEST(MessagesWriter, DeepArgumentsAreWhole) {
+  // The test's parser ends a call at ']', so these have objects.
+  std::string deep = "1";
+  for (int i = 0; i < 2000; ++i) deep = cat("{\"a\":", deep, "}");
+  const std::string found = write(cat("[f:", deep, "]"), FinishReason::kStop, false, 100);
+  EXPECT_NE(found.find(cat("\"input\":", deep, "}")), found.npos);
+  const std::string cut = write(cat("[f:", deep), FinishReason::kLength, false, 100);
+  EXPECT_NE(cut.find("\"input\":{}}"), cut.npos);
+}
+
 TEST(MessagesWriter, StopStringsEndContent) {
   const Json found =
       parse(write("(STOP)ab[f:{}]cSTOPd", FinishReason::kStop, false, 2, {"never", "STOP"}));

@@ -18,12 +18,10 @@ namespace ingot {
 namespace {
 
 Json normalised_content(const std::string& place, std::string_view role, const Json* content) {
-  if (content != nullptr && !content->is_null()) {
-    return Json(
-        message_text(cat(place, ".content"), *content, {"text", "input_text", "output_text"}));
-  }
-  if (role != "assistant") refuse_at(place, "has no content");
-  return Json("");
+  if (content == nullptr && role != "assistant") refuse_at(place, "has no content");
+  if (content == nullptr || content->is_null()) return Json("");
+  return Json(
+      message_text(cat(place, ".content"), *content, {"text", "input_text", "output_text"}));
 }
 
 /// Adds the reasoning of a message under both names in use.
@@ -236,10 +234,26 @@ bool ChatArguments::set(std::string_view name, Json value) {
   return true;
 }
 
+void ChatArguments::check_effort(const std::string& name, const std::string& effort) {
+  const Json* given = values_.find("reasoning_effort");
+  if (effort_from_.empty() && given != nullptr) {
+    effort_ = *given;
+    effort_from_ = "chat_template_kwargs.reasoning_effort";
+  }
+  const bool is_equal = effort_.as_string() != nullptr && *effort_.as_string() == effort;
+  if (!effort_from_.empty() && !is_equal) {
+    throw invalid_request(name, cat(name, " and ", effort_from_, " contradict each other"));
+  }
+  effort_ = effort;
+  effort_from_ = name;
+}
+
 void ChatArguments::read_effort(Params& params, std::string_view name) {
   constexpr std::size_t kEffortBytesMax = 32;
   const auto effort = params.text(name, kEffortBytesMax);
-  if (!effort || (*effort == "none" && set("enable_thinking", false))) return;
+  if (!effort) return;
+  check_effort(params.full(name), *effort);
+  if (*effort == "none" && set("enable_thinking", false)) return;
   if (!set("reasoning_effort", *effort)) {
     params.warn(name, "ignored", "the chat template knows of no effort");
   }

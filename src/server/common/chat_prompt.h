@@ -32,15 +32,20 @@ class ChatArguments {
   /// does not use the variable.
   [[nodiscard]] bool set(std::string_view name, Json value);
   /// Sets the reasoning effort from the member `name`; "none" turns reasoning off if the template
-  /// supports that. Warns if the template does not use an effort.
+  /// supports that. Warns if the template does not use an effort. Errors: ApiError if another
+  /// member sets another effort.
   void read_effort(Params& params, std::string_view name);
 
   const Json& values() const { return values_; }
   const Service& service() const { return service_; }
 
  private:
+  void check_effort(const std::string& name, const std::string& effort);
+
   const Service& service_;
   Json values_ = Json::object();
+  Json effort_{};              ///< the effort so far
+  std::string effort_from_{};  ///< the member that set it; empty: none
 };
 
 /// How long a prompt may be.

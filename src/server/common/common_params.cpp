@@ -172,7 +172,23 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
   }
 }
 
-void read_tools(Params& params) {
+namespace {
+
+/// Reads the list `tools`. Warns if it is empty or if none of its tools may be called. Refuses it
+/// otherwise.
+void refuse_tool_list(Params& params, std::string_view reason, bool is_none_chosen) {
+  const Json* tools = params.array("tools");
+  if (tools == nullptr) return;
+  if (!tools->as_array()->empty() && !is_none_chosen) {
+    throw invalid_request("tools", cat("tools: ", reason));
+  }
+  params.warn("tools", "ignored", reason);
+}
+
+}  // namespace
+
+void refuse_tools(Params& params, std::string_view endpoint) {
+  const std::string reason = cat(endpoint, " has no tools");
   bool is_none_chosen = false;
   if (const Json* choice = params.take("tool_choice")) {
     const std::string* text = choice->as_string();
@@ -180,9 +196,9 @@ void read_tools(Params& params) {
     if (!is_none_chosen && (text == nullptr || *text != "auto")) {
       throw invalid_request("tool_choice", "tool_choice: there are no tools to choose from");
     }
-    params.warn("tool_choice", "ignored", "only chats have tools");
+    params.warn("tool_choice", "ignored", reason);
   }
-  read_tool_list(params, is_none_chosen);
+  refuse_tool_list(params, reason, is_none_chosen);
   params.ignore("parallel_tool_calls", "there are no tools");
   for (const std::string_view name : {"functions", "function_call"}) {
     params.refuse(name, "is not supported");
@@ -230,9 +246,9 @@ void read_without_effect(Params& params) {
   }
 }
 
-void read_unsupported(Params& params) {
+void read_unsupported(Params& params, std::string_view endpoint) {
   refuse_constraints(params);
-  read_tools(params);
+  refuse_tools(params, endpoint);
   read_without_effect(params);
 }
 

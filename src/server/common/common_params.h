@@ -27,9 +27,9 @@ std::optional<std::int64_t> read_limit(Params& params, std::string_view name, st
 /// the prompt, lowers it and adds a warning.
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least = 1);
-/// Refuses tools, which only chats have, unless `tool_choice` is "none". Errors: ApiError naming
-/// the member.
-void read_tools(Params& params);
+/// Refuses tools, which the endpoint does not have, unless `tool_choice` is "none". Errors:
+/// ApiError naming the member.
+void refuse_tools(Params& params, std::string_view endpoint);
 /// Refuses members that would change a reply in unsupported ways. Errors: ApiError naming the
 /// member.
 void refuse_unsupported(Params& params);
@@ -41,8 +41,8 @@ void refuse_constraints(Params& params);
 void read_service_tier(Params& params, std::initializer_list<std::string_view> usual);
 /// Warns about members of OpenAI's API that have no effect here.
 void read_without_effect(Params& params);
-/// Calls `refuse_constraints`, `read_tools` and `read_without_effect`.
-void read_unsupported(Params& params);
+/// Calls `refuse_constraints`, `refuse_tools` and `read_without_effect`.
+void read_unsupported(Params& params, std::string_view endpoint);
 /// Whether a response is a stream, and where the stream has token counts.
 struct StreamParams {
   bool stream = false;

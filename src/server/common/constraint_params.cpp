@@ -66,11 +66,18 @@ class ConstraintReader {
       set({.form = ConstraintSpec::Regex{std::move(*text)}, .name = params_.full(name)});
     }
   }
-  /// An empty grammar is none.
   void gbnf(std::string_view name) {
     auto text = params_.text(name, kTextBytesMax);
-    if (!text || text->empty()) return;
+    if (!text) return;
+    if (text->empty()) refuse_at(params_.full(name), "is empty");
     set({.form = ConstraintSpec::Gbnf{std::move(*text)}, .name = params_.full(name)});
+  }
+  /// llama.cpp's member: an empty grammar is none.
+  void optional_gbnf(std::string_view name) {
+    const Json* value = params_.take(name);
+    const std::string* text = value == nullptr ? nullptr : value->as_string();
+    if (text == nullptr || !text->empty()) return gbnf(name);
+    params_.warn(name, "ignored", "it is empty");
   }
   void choice(std::string_view name) {
     if (const Json* value = params_.take(name)) add(choice_spec(params_.full(name), *value));
@@ -82,7 +89,7 @@ class ConstraintReader {
   }
   void tags(std::string_view name) {
     if (const Json* value = params_.take(name))
-      add(read_structural_tags(params_.full(name), *value));
+      add(read_structural_tags(params_, params_.full(name), *value));
   }
   void format(std::string_view name) { add(read_output_format(params_, name)); }
   /// vLLM's object of constraints.
@@ -101,7 +108,9 @@ class ConstraintReader {
       members.ignore("disable_fallback", "there is one way to constrain text");
       members.ignore("disable_any_whitespace", "JSON has at most one space behind ',' and ':'");
       members.ignore("whitespace_pattern", "JSON has at most one space behind ',' and ':'");
-      add(reader.take());
+      auto spec = reader.take();
+      if (!spec) refuse_at("structured_outputs", "has no constraint");
+      add(std::move(spec));
     });
   }
 
@@ -175,8 +184,8 @@ std::optional<ConstraintSpec> read_format(Params& format, const std::string& pla
                           .name = format.full("grammar")};
   }
   if (*type == "structural_tag") {
-    for (const std::string_view name : {"structures", "triggers", "format"}) format.take(name);
-    return read_structural_tags(place, value);
+    for (const auto& [name, unused] : *value.as_object()) format.take(name);
+    return read_structural_tags(format, place, value);
   }
   return std::nullopt;
 }
@@ -200,7 +209,7 @@ std::optional<ConstraintSpec> read_constraint(Params& params) {
   reader.regex("guided_regex");
   reader.choice("guided_choice");
   reader.gbnf("guided_grammar");
-  reader.gbnf("grammar");
+  reader.optional_gbnf("grammar");
   reader.schema("json_schema");
   auto spec = reader.take();
   for (const std::string_view member : {"guided_decoding_backend", "guided_whitespace_pattern"}) {

@@ -126,6 +126,10 @@ TEST(ConstraintParams, GuidedMembers) {
   EXPECT_EQ(shown_spec(spec_of(R"("guided_grammar":"g")")), "guided_grammar gbnf g");
   EXPECT_EQ(shown_spec(spec_of(R"("grammar":"g")")), "grammar gbnf g");
   EXPECT_EQ(shown_spec(spec_of(R"("grammar":"")")), "nothing");
+  EXPECT_EQ(refused_spec(R"("guided_grammar":"")"), "guided_grammar");
+  EXPECT_EQ(refused_spec(R"("structured_outputs":{"grammar":""})"), "structured_outputs.grammar");
+  EXPECT_EQ(refused_spec(R"("structured_outputs":{})"), "structured_outputs");
+  EXPECT_EQ(shown_spec(spec_of(R"("structured_outputs":null,"guided_grammar":null)")), "nothing");
   EXPECT_EQ(shown_spec(spec_of(R"("json_schema":{})")), "json_schema schema {}");
   EXPECT_EQ(refused_spec(R"("guided_choice":[])"), "guided_choice");
   EXPECT_EQ(refused_spec(R"("guided_choice":"a")"), "guided_choice");

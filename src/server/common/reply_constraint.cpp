@@ -132,7 +132,7 @@ void warn(Params& params, const ReplyShape& shape, const std::vector<SchemaNote>
 }
 
 /// Stop strings end free content. The reader of the reply finds them, since the engine would find
-/// them in calls as well.
+/// them in calls and reasoning as well.
 void move_stops(Params& params, bool is_free, Request& request, ReplyFormat& reply,
                 std::string_view stop_name) {
   if (request.stop.empty()) return;
@@ -206,6 +206,8 @@ ReplyFormat constrain_chat(Params& params, const Service& service, const ChatPro
     warn(params, shape, request.constraint->notes);
     const bool is_free = content == nullptr && tools.choice.use == ChoiceUse::kAuto;
     move_stops(params, is_free, request, reply, stop_name);
+  } else if (prompt.begin.can_reason) {
+    move_stops(params, true, request, reply, stop_name);
   }
   set_budget(params, service, prompt, request);
   return reply;

@@ -19,9 +19,10 @@ namespace ingot {
 /// - Tools with the choice "auto" and a format: the reply is calls, or content of this format.
 /// - A demanded call and a format: the format does not apply, with a warning.
 ///
-/// Stop strings end only content that no format constrains. Where they do not apply, the function
-/// adds the warning "not_applied" about `stop_name`. Also sets the budget of reasoning. What a
-/// schema demands and the grammar cannot enforce becomes warnings "not_enforced".
+/// Stop strings end only content that no format constrains, but no reasoning and no call. Where
+/// they do not apply, the function adds the warning "not_applied" about `stop_name`. Also sets the
+/// budget of reasoning. What a schema demands and the grammar cannot enforce becomes warnings
+/// "not_enforced".
 ///
 /// Errors: ApiError that names the member.
 ReplyFormat constrain_chat(Params& params, const Service& service, const ChatPrompt& prompt,

@@ -9,7 +9,11 @@
 
 namespace ingot {
 
+namespace {
+
 using Kind = ReplyEvent::Kind;
+
+}  // namespace
 
 const Tool* ReplyFormat::find_tool(std::string_view name) const {
   const auto at = std::find_if(tools->begin(), tools->end(),

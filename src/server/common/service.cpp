@@ -18,6 +18,7 @@
 #include "server/common/prompt_feed.h"
 #include "text/chat/constraint_tokens.h"
 #include "text/chat/end_tokens.h"
+#include "text/chat/marker_tokens.h"
 
 namespace ingot {
 
@@ -25,22 +26,6 @@ namespace {
 
 ApiError model_lacks(std::string_view what) {
   return {400, "not_supported", cat("the model has no ", what)};
-}
-
-/// Returns the control tokens with these names among the first `count` tokens.
-std::vector<std::int32_t> marker_ids(const Tokenizer& tokenizer, std::span<const std::string> names,
-                                     std::int64_t count) {
-  std::vector<std::int32_t> ids;
-  if (names.empty()) return ids;
-  const auto ids_max =
-      static_cast<std::int32_t>(std::min(count, static_cast<std::int64_t>(tokenizer.size())));
-  for (std::int32_t id = 0; id < ids_max; ++id) {
-    const bool is_marker =
-        tokenizer.type(id) == TokenType::kControl &&
-        std::find(names.begin(), names.end(), tokenizer.piece(id)) != names.end();
-    if (is_marker && ids.size() < kMarkersMax) ids.push_back(id);
-  }
-  return ids;
 }
 
 }  // namespace
@@ -62,7 +47,7 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
   sampling_defaults_ = defaults.sampling;
   if (chat_) {
     dialect_ = find_tool_dialect(chat_->chat, chat_->source);
-    markers_ = marker_ids(*tokenizer_, dialect_->markers(), limits_.ids);
+    markers_ = marker_tokens(*tokenizer_, dialect_->markers(), limits_.ids, kMarkersMax);
   }
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
     throw Error(ErrorCode::kInternal, "the system gives no random numbers");

@@ -2,6 +2,7 @@
 #include "server/common/structural_tags.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -28,26 +29,37 @@ const Json& object_at(const std::string& place, const Json* value) {
   return *value;
 }
 
+/// Warns about the members of an object that are not in `names`.
+void warn_of_others(Params& params, const std::string& place, const Json& object,
+                    std::initializer_list<std::string_view> names) {
+  Params members(object, cat(place, "."));
+  for (const std::string_view name : names) members.take(name);
+  members.finish();
+  params.add_warnings(members);
+}
+
 /// The schema of a tag's content, in the newer form.
-const Json& content_schema(const std::string& place, const Json& tag) {
+const Json& content_schema(Params& params, const std::string& place, const Json& tag) {
   const std::string at = cat(place, ".content");
   const Json& content = object_at(at, tag.find("content"));
   const std::string& type = part_type(at, content);
   if (type != "json_schema") {
     refuse_at(cat(at, ".type"), cat("is ", printable(type, 64), ", possible is json_schema"));
   }
+  warn_of_others(params, at, content, {"type", "json_schema"});
   const Json* schema = content.find("json_schema");
   if (schema == nullptr) refuse_at(at, "has no json_schema");
   return *schema;
 }
 
-Tags::Tag read_tag(const std::string& place, const Json& tag, bool has_content) {
+Tags::Tag read_tag(Params& params, const std::string& place, const Json& tag, bool has_content) {
   object_at(place, &tag);
+  warn_of_others(params, place, tag, {"type", "begin", has_content ? "content" : "schema", "end"});
   Tags::Tag out{.begin = part_string(place, tag, "begin"),
                 .schema = {},
                 .end = part_string(place, tag, "end")};
   if (has_content) {
-    out.schema = content_schema(place, tag);
+    out.schema = content_schema(params, place, tag);
   } else if (const Json* schema = tag.find("schema")) {
     out.schema = *schema;
   } else {
@@ -81,12 +93,12 @@ void check_tags(const std::string& place, const Tags& tags) {
   }
 }
 
-Tags read_tags(const std::string& place, const Json& object, std::string_view list,
+Tags read_tags(Params& params, const std::string& place, const Json& object, std::string_view list,
                bool has_content) {
   Tags tags;
   const std::string at = cat(place, ".", list);
   for (const Json& tag : list_at(place, object, list)) {
-    tags.tags.push_back(read_tag(entry_place(at, tags.tags.size()), tag, has_content));
+    tags.tags.push_back(read_tag(params, entry_place(at, tags.tags.size()), tag, has_content));
   }
   read_triggers(place, object, tags);
   check_tags(at, tags);
@@ -94,7 +106,7 @@ Tags read_tags(const std::string& place, const Json& object, std::string_view li
 }
 
 /// Reads the newer form. Refuses its other types and its options.
-Tags read_format(const std::string& place, const Json& format) {
+Tags read_format(Params& params, const std::string& place, const Json& format) {
   const std::string& type = part_type(place, object_at(place, &format));
   if (type != "triggered_tags") {
     refuse_at(cat(place, ".type"), cat("is ", printable(type, 64), ", possible is triggered_tags"));
@@ -104,12 +116,14 @@ Tags read_format(const std::string& place, const Json& format) {
     if (value == nullptr || (value->as_bool() != nullptr && !*value->as_bool())) continue;
     refuse_at(cat(place, ".", option), "can only be false");
   }
-  return read_tags(place, format, "tags", true);
+  warn_of_others(params, place, format,
+                 {"type", "triggers", "tags", "at_least_one", "stop_after_first"});
+  return read_tags(params, place, format, "tags", true);
 }
 
 }  // namespace
 
-ConstraintSpec read_structural_tags(const std::string& place, const Json& value) {
+ConstraintSpec read_structural_tags(Params& params, const std::string& place, const Json& value) {
   if (const std::string* text = value.as_string()) {
     Json parsed;
     try {
@@ -119,12 +133,17 @@ ConstraintSpec read_structural_tags(const std::string& place, const Json& value)
       refuse_at(place, cat("is no JSON: ", error.message()));
     }
     if (parsed.as_string() != nullptr) refuse_at(place, "is a string, expected an object");
-    return read_structural_tags(place, parsed);
+    return read_structural_tags(params, place, parsed);
   }
   object_at(place, &value);
   const Json* format = value.find("format");
-  Tags tags = format != nullptr ? read_format(cat(place, ".format"), *format)
-                                : read_tags(place, value, "structures", false);
+  if (format != nullptr) {
+    warn_of_others(params, place, value, {"type", "format"});
+  } else {
+    warn_of_others(params, place, value, {"type", "structures", "triggers"});
+  }
+  Tags tags = format != nullptr ? read_format(params, cat(place, ".format"), *format)
+                                : read_tags(params, place, value, "structures", false);
   return {.form = std::move(tags), .name = place};
 }
 

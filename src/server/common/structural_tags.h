@@ -5,6 +5,7 @@
 
 #include "constraint/constraint.h"
 #include "load/json.h"
+#include "server/common/params.h"
 
 namespace ingot {
 
@@ -12,8 +13,8 @@ namespace ingot {
 /// "end"}], "triggers": [...]}, or {"format": {"type": "triggered_tags", "tags": [{"begin",
 /// "content": {"type": "json_schema", "json_schema"}, "end"}], "triggers": [...]}}.
 ///
-/// Errors: ApiError that names the member below `place`, also if no trigger begins a tag, or a
-/// trigger begins no tag.
-ConstraintSpec read_structural_tags(const std::string& place, const Json& value);
+/// Warns about members that it does not know. Errors: ApiError that names the member below `place`,
+/// also if no trigger begins a tag, or a trigger begins no tag.
+ConstraintSpec read_structural_tags(Params& params, const std::string& place, const Json& value);
 
 }  // namespace ingot

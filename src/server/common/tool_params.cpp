@@ -185,7 +185,7 @@ class ChatToolReader {
     Tool tool = named(place, members);
     tool.kind = Tool::Kind::kCustom;
     if (const Json* format = members.take("format")) {
-      read_custom_format(cat(place, ".format"), *format, tool);
+      read_custom_format(params_, cat(place, ".format"), *format, tool);
     }
     finish(members);
     return tool;
@@ -246,6 +246,9 @@ RequestTools read_functions(Params& params) {
   RequestTools out = make_tools(params, std::move(list), choice, "function_call");
   // The reply has room for one call.
   out.choice.parallel = false;
+  if (params.flag("parallel_tool_calls").value_or(false)) {
+    params.warn("parallel_tool_calls", "ignored", "a reply has one function_call");
+  }
   out.is_legacy = true;
   return out;
 }

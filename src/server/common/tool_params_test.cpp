@@ -223,7 +223,12 @@ TEST(ToolParams, TakesLarkOfOneExpression) {
   EXPECT_EQ(tools_of(lark("\n start : /x/ \n")).tools.front().grammar, "x");
   for (const char* definition : {"start: a\na: /x/", "start: /x/i", "start: /a/ /b/",
                                  "start: \"x\"", "starter: /x/", "start: //", ""}) {
-    EXPECT_EQ(refused_tools(lark(definition)), "tools[0].custom.format.definition") << definition;
+    std::string warned;
+    const Tool tool = tools_of(lark(definition), &warned).tools.front();
+    EXPECT_EQ(tool.grammar_kind, Tool::Grammar::kText) << definition;
+    EXPECT_NE(warned.find(R"("tools[0].custom.format.definition","code":"not_enforced")"),
+              warned.npos)
+        << warned;
   }
 }
 

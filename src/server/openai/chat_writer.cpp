@@ -199,7 +199,7 @@ class ChatWriter final : public ChoicesWriter {
     Json message = json_object({{"role", "assistant"},
                                 {"content", is_null ? Json() : Json(std::move(parts.content))},
                                 {"refusal", Json()}});
-    if (choice.reader.shows_reasoning()) {
+    if (choice.reader.shows_reasoning() || !parts.reasoning.empty()) {
       const Json reasoning = parts.reasoning.empty() ? Json() : Json(std::move(parts.reasoning));
       message.set("reasoning_content", reasoning);
       message.set("reasoning", reasoning);

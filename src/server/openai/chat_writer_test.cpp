@@ -132,6 +132,15 @@ TEST(ChatWriter, WholeReply) {
   EXPECT_EQ(reply.finish, "tool_calls");
 }
 
+TEST(ChatWriter, ReasoningThatWasSwitchedOffIsShownIfItComes) {
+  ReplyFormat format = plain_format();
+  format.begin.can_reason = false;
+  const std::string body = body_of("(hm)so", 1, FinishReason::kStop, {}, format);
+  EXPECT_NE(body.find(R"("reasoning_content":"hm")"), body.npos) << body;
+  const std::string none = body_of("so", 1, FinishReason::kStop, {}, format);
+  EXPECT_EQ(none.find("reasoning_content"), none.npos) << none;
+}
+
 TEST(ChatWriter, ACallThatIsCutIsKept) {
   const SeenReply reply = whole("[f:{\"a\":", FinishReason::kLength);
   EXPECT_EQ(reply.calls, std::vector<std::string>{"f({\"a\":"});

@@ -215,7 +215,7 @@ Reply completions(const Call& call) {
   read_fields(params, call, common, place::kCompletions);
   const auto format = read_constraint(params);
   refuse_unsupported(params);
-  read_tools(params);
+  refuse_tools(params, "/v1/completions");
   read_without_effect(params);
   form.echo = params.flag("echo").value_or(false);
   if (form.echo && !prompt_form.suffix.empty()) {

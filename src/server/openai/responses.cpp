@@ -10,6 +10,7 @@
 #include "server/common/constraint_params.h"
 #include "server/common/message_text.h"
 #include "server/common/reply_constraint.h"
+#include "server/common/response_json.h"
 #include "server/openai/endpoints.h"
 #include "server/openai/responses_input.h"
 #include "server/openai/responses_tools.h"
@@ -205,7 +206,11 @@ Reply responses(const Call& call) {
   ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kContext, tools);
   request.prompt = std::move(chat.ids);
   const auto format = read_options(params, call, request);
-  form.logprobs = request.sampling.logprobs >= 0;
+  if (request.sampling.logprobs >= 0) {
+    form.logprob = [&service = call.service](const TokenLogprobs& token) {
+      return chat_logprob(service, token);
+    };
+  }
   read_max_tokens(params, call, request, place::kResponses);
   form.repeated = repeated_members(params, request, tools);
   form.seed = used_seed(params, request);
@@ -214,7 +219,7 @@ Reply responses(const Call& call) {
   form.warnings = params.warnings();
   generation.stream = form.stream;
   generation.add_prompt();
-  generation.writer = responses_writer(call.service, std::move(form), reply);
+  generation.writer = responses_writer(std::move(form), reply);
   return generation;
 }
 

@@ -71,15 +71,15 @@ class Items {
   }
 
   void add_text(const std::string& place, std::string_view role, std::string text) {
+    if (role != "assistant") end_reasoning();
     entries_.push_back({.place = place,
                         .role = std::string(role),
                         .text = std::move(text),
                         .reasoning = role == "assistant" ? std::exchange(reasoning_, {}) : ""});
   }
 
-  /// Adds the reasoning that no message follows. Returns all messages.
-  std::vector<Entry> take(const std::string& last_place) {
-    if (!reasoning_.empty()) add_text(last_place, "assistant", {});
+  std::vector<Entry> take() {
+    end_reasoning();
     return std::move(entries_);
   }
 
@@ -104,8 +104,11 @@ class Items {
         message_role(place, item, {"user", "assistant", "system", "developer"});
     const Json* content = item.find("content");
     if (content == nullptr) refuse_at(place, "has no content");
-    add_text(place, role,
-             message_text(cat(place, ".content"), *content, {"input_text", "output_text", "text"}));
+    std::string text;
+    if (!content->is_null()) {
+      text = message_text(cat(place, ".content"), *content, {"input_text", "output_text", "text"});
+    }
+    add_text(place, role, std::move(text));
   }
 
   /// Clients may send back only what they show: then the reasoning is lost, and the model does
@@ -119,7 +122,13 @@ class Items {
       params_.warn(place, "ignored", "it is reasoning without its content, which is kept nowhere");
       return;
     }
+    reasoning_place_ = place;
     add_line(reasoning_, message_text(cat(place, ".content"), *content, {"reasoning_text"}));
+  }
+
+  /// Makes a message of reasoning without a reply: the reply to another message must not get it.
+  void end_reasoning() {
+    if (!reasoning_.empty()) add_text(reasoning_place_, "assistant", {});
   }
 
   void add_call(const std::string& place, const std::string& id, Json call) {
@@ -131,6 +140,7 @@ class Items {
   }
 
   void add_result(const std::string& place, const Json& item) {
+    end_reasoning();
     const std::string id = call_id(place, item);
     if (ids_.count(id) == 0) {
       refuse_at(cat(place, ".call_id"), cat("is ", printable(id, 64), ", the id of no call"));
@@ -144,7 +154,8 @@ class Items {
 
   Params& params_;
   std::vector<Entry> entries_;
-  std::string reasoning_;
+  std::string reasoning_;  ///< reasoning of the reply that comes next
+  std::string reasoning_place_;
   std::set<std::string> ids_;  ///< ids of the calls so far
 };
 
@@ -157,7 +168,7 @@ std::vector<Entry> read_items(Params& params) {
   if (input == nullptr) throw invalid_request("input", "input is missing");
   if (const std::string* text = input->as_string()) {
     items.add_text("input", "user", *text);
-    return items.take("input");
+    return items.take();
   }
   const Json::Array* all = input->as_array();
   if (all == nullptr) {
@@ -170,7 +181,7 @@ std::vector<Entry> read_items(Params& params) {
         "input", cat("input has ", all->size(), " entries, possible are 1 to ", kMessagesMax - 1));
   }
   for (std::size_t i = 0; i < all->size(); ++i) items.add(entry_place("input", i), (*all)[i]);
-  return items.take(entry_place("input", all->size() - 1));
+  return items.take();
 }
 
 void read_reasoning(Params& params, ChatArguments& arguments) {

@@ -14,7 +14,7 @@ namespace ingot {
 
 namespace {
 
-Tool read_tool(const std::string& place, const std::string& type, Params& members) {
+Tool read_tool(Params& params, const std::string& place, const std::string& type, Params& members) {
   auto name = members.text("name", SIZE_MAX);
   if (!name) refuse_at(cat(place, ".name"), "is missing");
   Tool tool{.name = std::move(*name),
@@ -23,7 +23,7 @@ Tool read_tool(const std::string& place, const std::string& type, Params& member
   if (type == "custom") {
     tool.kind = Tool::Kind::kCustom;
     if (const Json* format = members.take("format")) {
-      read_custom_format(cat(place, ".format"), *format, tool);
+      read_custom_format(params, cat(place, ".format"), *format, tool);
     }
     return tool;
   }
@@ -49,7 +49,7 @@ void add_tool(Params& params, const std::string& place, const Json& entry, ToolL
   }
   Params members(entry, cat(place, "."));
   members.take("type");
-  list.add(read_tool(place, type, members));
+  list.add(read_tool(params, place, type, members));
   members.finish();
   params.add_warnings(members);
 }
@@ -76,7 +76,8 @@ RequestTools read_response_tools(Params& params) {
   }
   RequestTools out = make_tools(params, std::move(list), std::move(choice), "tool_choice");
   const auto parallel = params.flag("parallel_tool_calls");
-  if (parallel && !out.empty()) out.choice.parallel = out.choice.parallel && *parallel;
+  if (parallel) out.choice.parallel = out.choice.parallel && *parallel;
+  if (parallel && out.empty()) params.warn("parallel_tool_calls", "ignored", "there are no calls");
   return out;
 }
 

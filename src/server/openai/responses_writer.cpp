@@ -78,31 +78,27 @@ struct Item {
 
 class ResponsesWriter final : public ResponseWriter {
  public:
-  ResponsesWriter(const Service& service, ResponseForm form, const ReplyFormat& format)
-      : service_(service), form_(std::move(form)), format_(format), reply_(format_) {}
+  ResponsesWriter(ResponseForm form, const ReplyFormat& format)
+      : form_(std::move(form)), format_(format), reader_(format_, form_.logprob) {}
 
-  void add_delta(std::size_t /*choice*/, const Delta& delta) override {
-    reply_.add(delta);
-    if (!form_.logprobs || reply_.was_reasoning() || reply_.is_in_call()) return;
-    for (const TokenLogprobs& t : delta.logprobs) logprobs_.push(chat_logprob(service_, t));
-  }
+  void add_delta(std::size_t /*choice*/, const Delta& delta) override { reader_.add(delta); }
 
-  bool wants_end(std::size_t /*choice*/) const override { return reply_.has_stopped(); }
+  bool wants_end(std::size_t /*choice*/) const override { return reader_.reply().has_stopped(); }
 
   void flush(std::size_t /*choice*/, std::string& out) override {
     begin(out);
-    for (const ReplyEvent& event : reply_.take()) add_event(event, out);
+    for (const ScoredEvent& event : reader_.take()) add_event(event.event, event.logprobs, out);
   }
 
   void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) override {
-    reply_.finish();
+    reader_.finish();
     flush(choice, out);
     if (items_.empty()) open_item(Item::Type::kMessage, out);
     usage_.add(outcome, true);
-    usage_.reasoning_tokens = reply_.reasoning_tokens();
-    status_ = reply_.finish_reason(outcome) == "length" ? "incomplete" : "completed";
+    usage_.reasoning_tokens = reader_.reply().reasoning_tokens();
+    status_ = reader_.reply().finish_reason(outcome) == "length" ? "incomplete" : "completed";
     if (is_closed_) return;
-    if (items_.back().type == Item::Type::kMessage) add_logprobs(take_logprobs());
+    if (items_.back().type == Item::Type::kMessage) add_logprobs(reader_.take_rest());
     close_item(items_.back().is_call() ? "incomplete" : status_, out);
   }
 
@@ -126,13 +122,13 @@ class ResponsesWriter final : public ResponseWriter {
     response_event(out, "in_progress");
   }
 
-  void add_event(const ReplyEvent& event, std::string& out) {
+  void add_event(const ReplyEvent& event, const Json& logprobs, std::string& out) {
     switch (event.kind) {
       case Kind::kReasoning:
-        add_text(Item::Type::kReasoning, event.text, out);
+        add_text(Item::Type::kReasoning, event.text, logprobs, out);
         break;
       case Kind::kContent:
-        add_text(Item::Type::kMessage, event.text, out);
+        add_text(Item::Type::kMessage, event.text, logprobs, out);
         break;
       case Kind::kCallBegin:
         begin_call(event.text, out);
@@ -147,15 +143,13 @@ class ResponsesWriter final : public ResponseWriter {
     }
   }
 
-  void add_text(Item::Type type, const std::string& text, std::string& out) {
+  void add_text(Item::Type type, const std::string& text, const Json& logprobs, std::string& out) {
     if (items_.empty() || is_closed_ || items_.back().type != type) open_item(type, out);
     items_.back().text += text;
-    const Json logprobs = type == Item::Type::kMessage ? take_logprobs() : Json::array();
     add_logprobs(logprobs);
     text_event(out, "delta", {"delta", text}, logprobs);
   }
 
-  Json take_logprobs() { return std::exchange(logprobs_, Json::array()); }
   void add_logprobs(const Json& entries) {
     for (const Json& entry : *entries.as_array()) items_.back().logprobs.push(entry);
   }
@@ -180,8 +174,6 @@ class ResponsesWriter final : public ResponseWriter {
 
   void begin_call(const std::string& name, std::string& out) {
     end_open_item(out);
-    // Tokens of the call's frame have no text of a message.
-    take_logprobs();
     const Tool* tool = format_.find_tool(name);
     const bool is_custom = tool != nullptr && tool->kind == Tool::Kind::kCustom;
     items_.push_back({.type = is_custom ? Item::Type::kCustom : Item::Type::kFunction,
@@ -290,26 +282,23 @@ class ResponsesWriter final : public ResponseWriter {
     return j;
   }
 
-  const Service& service_;
   ResponseForm form_;
   ReplyFormat format_;
-  ReplyReader reply_;
+  ScoredReader reader_;
   Usage usage_;
   std::string_view status_ = "in_progress";
   Json error_;
   std::vector<Item> items_;
-  bool is_closed_ = false;         ///< whether the last item is complete
-  Json closed_ = Json::array();    ///< items that are complete
-  Json logprobs_ = Json::array();  ///< for tokens with text that has not come yet
+  bool is_closed_ = false;       ///< whether the last item is complete
+  Json closed_ = Json::array();  ///< items that are complete
   std::int64_t sequence_ = 0;
   bool has_begun_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<ResponseWriter> responses_writer(const Service& service, ResponseForm form,
-                                                 const ReplyFormat& reply) {
-  return std::make_unique<ResponsesWriter>(service, std::move(form), reply);
+std::unique_ptr<ResponseWriter> responses_writer(ResponseForm form, const ReplyFormat& reply) {
+  return std::make_unique<ResponsesWriter>(std::move(form), reply);
 }
 
 }  // namespace ingot
