@@ -1,6 +1,8 @@
 // JSON Schema: reads a schema, plans its shapes and writes the grammar.
 #include "constraint/schema/json_schema.h"
 
+#include <list>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "constraint/schema/number_sets.h"
@@ -9,33 +11,99 @@
 namespace ingot {
 namespace {
 
-NodeId compile(Grammar& grammar, const Json& schema, const SchemaOptions& options,
-               std::vector<SchemaNote>& notes, CompileBudget& budget) {
-  schema::SchemaReport report(options, notes);
-  schema::SchemaDocument document(schema, report, budget);
-  schema::FormulaTable formulas(budget);
-  schema::TextSets texts(budget);
-  const schema::AlgebraParts parts = {formulas, texts, budget};
-  schema::SchemaReader reader(parts, document, report);
-  schema::ShapeTable shapes(parts, document, reader, report);
-  schema::Planner planner(parts, document, shapes, report);
-  const schema::FormulaId root =
-      reader.formula(schema::SchemaDocument::kRoot, document.root_context());
-  planner.plan(root);
-  if (!planner.has_value(root)) report.fail("", "allows no text");
-  return schema::SchemaEmitter(parts, options, planner, grammar).emit(root);
-}
-
-}  // namespace
-
-NodeId add_json_schema(Grammar& grammar, const Json& schema, const SchemaOptions& options,
-                       std::vector<SchemaNote>& notes, CompileBudget& budget) {
+/// Calls `body`; its errors begin with the schema's name.
+template <class Body>
+auto about_schema(const SchemaOptions& options, Body&& body) {
   try {
-    return compile(grammar, schema, options, notes, budget);
+    return body();
   } catch (const Error& error) {
     if (error.message().starts_with(options.name)) throw;
     throw Error(error.code(), cat(options.name, ": ", error.message()));
   }
+}
+
+}  // namespace
+
+/// One compilation.
+struct SchemaParts::State {
+  State(Grammar& grammar, const Json& schema, const SchemaOptions& how,
+        std::vector<SchemaNote>& notes, CompileBudget& budget)
+      : options(how),
+        report(options, notes),
+        document(schema, report, budget),
+        formulas(budget),
+        texts(budget),
+        parts{formulas, texts, budget},
+        reader(parts, document, report),
+        shapes(parts, document, reader, report),
+        planner(parts, document, shapes, report),
+        emitter(parts, options, planner, grammar) {}
+
+  schema::FormulaId formula(const Json& part) {
+    const schema::SchemaId id = document.id_of(part, schema::SchemaDocument::kRoot, "");
+    return reader.formula(id, document.root_context());
+  }
+  /// Plans the values of `part` that have one of `types`.
+  schema::FormulaId plan(const Json& part, const std::vector<std::string_view>& types) {
+    Json names = Json::array();
+    for (const std::string_view type : types) names.push(type);
+    filters.push_back(Json::object());
+    filters.back().set("type", std::move(names));
+    const schema::FormulaId root =
+        types.empty() ? formula(part) : formulas.both(formula(part), formula(filters.back()));
+    planner.plan(root);
+    return root;
+  }
+
+  const SchemaOptions options;
+  schema::SchemaReport report;
+  schema::SchemaDocument document;
+  schema::FormulaTable formulas;
+  schema::TextSets texts;
+  schema::AlgebraParts parts;
+  schema::SchemaReader reader;
+  schema::ShapeTable shapes;
+  schema::Planner planner;
+  schema::SchemaEmitter emitter;
+  std::list<Json> filters{};  ///< schemas of types; the document knows them by their addresses
+};
+
+SchemaParts::SchemaParts(Grammar& grammar, const Json& schema, const SchemaOptions& options,
+                         std::vector<SchemaNote>& notes, CompileBudget& budget)
+    : state_(about_schema(options, [&] {
+        return std::make_unique<State>(grammar, schema, options, notes, budget);
+      })) {}
+
+SchemaParts::~SchemaParts() = default;
+
+NodeId SchemaParts::add(const Json& part, const std::vector<std::string_view>& types) {
+  return about_schema(state_->options, [&] {
+    const schema::FormulaId root = state_->plan(part, types);
+    return state_->planner.has_value(root) ? state_->emitter.emit(root) : kNoNode;
+  });
+}
+
+std::vector<SchemaParts::Strings> SchemaParts::strings(const Json& part) {
+  return about_schema(state_->options, [&] {
+    const schema::FormulaId root = state_->plan(part, {"string"});
+    std::vector<Strings> found;
+    if (!state_->planner.has_value(root)) return found;
+    for (const schema::StringSet& set : state_->planner.get(root).strings) {
+      found.push_back(
+          {.language = state_->texts.language(set.texts),
+           .length_min = set.length_min,
+           .length_max = set.length_max == schema::kNoLimit ? kUnlimited : set.length_max});
+    }
+    return found;
+  });
+}
+
+NodeId add_json_schema(Grammar& grammar, const Json& schema, const SchemaOptions& options,
+                       std::vector<SchemaNote>& notes, CompileBudget& budget) {
+  SchemaParts parts(grammar, schema, options, notes, budget);
+  const NodeId root = parts.add(schema, {});
+  if (root == kNoNode) throw Error(ErrorCode::kInvalid, cat(options.name, ": allows no text"));
+  return root;
 }
 
 NodeId add_any_json(Grammar& grammar, bool is_object, CompileBudget& budget) {

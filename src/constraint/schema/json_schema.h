@@ -1,7 +1,10 @@
 // JSON Schema: compiles a schema to a grammar of the JSON texts that are valid.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "constraint/grammar.h"
@@ -34,6 +37,36 @@ struct SchemaOptions {
 ///         enforced; those of CompileBudget.
 NodeId add_json_schema(Grammar& grammar, const Json& schema, const SchemaOptions& options,
                        std::vector<SchemaNote>& notes, CompileBudget& budget);
+
+/// Compiles parts of one schema, which share its definitions and their nodes.
+class SchemaParts {
+ public:
+  /// Strings, decoded.
+  struct Strings {
+    TextDfa language;
+    std::uint64_t length_min = 0;
+    std::uint64_t length_max = kUnlimited;
+  };
+
+  /// The references must outlive this. Errors: those of add_json_schema.
+  SchemaParts(Grammar& grammar, const Json& schema, const SchemaOptions& options,
+              std::vector<SchemaNote>& notes, CompileBudget& budget);
+  ~SchemaParts();
+  SchemaParts(const SchemaParts&) = delete;
+  SchemaParts& operator=(const SchemaParts&) = delete;
+
+  /// Adds the valid JSON texts of `part`, which is a subschema inside the schema. `types`: only
+  /// values of these types ("null", "integer", ...). Returns kNoNode if there are none.
+  ///
+  /// Errors: those of add_json_schema, but none for a part without valid texts.
+  NodeId add(const Json& part, const std::vector<std::string_view>& types);
+  /// Returns the strings that `part` allows: the union of the list. Errors: those of `add`.
+  std::vector<Strings> strings(const Json& part);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Adds any JSON text: an object if `is_object`, else any value.
 NodeId add_any_json(Grammar& grammar, bool is_object, CompileBudget& budget);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -10,7 +11,8 @@
 #include "constraint/gbnf.h"
 #include "constraint/language/pattern.h"
 #include "load/json_object.h"
-#include "text/chat/tools/call_body.h"
+#include "text/chat/tools/argument_types.h"
+#include "text/chat/tools/arguments_out.h"
 
 namespace ingot {
 
@@ -27,13 +29,13 @@ Json parameters_of(const Tool& tool) {
 
 std::string schema_name(const Tool& tool) { return cat(tool.path, ".parameters"); }
 
-/// Adds a schema; its notes name the tool.
-NodeId add_schema(CallGrammar& out, const Tool& tool, const Json& schema, std::string_view place) {
+/// Adds the schema of arguments as JSON; its notes name the tool.
+NodeId add_schema(CallGrammar& out, const Tool& tool) {
   std::vector<SchemaNote> notes;
-  const SchemaOptions options{.is_strict = tool.is_strict, .name = cat(schema_name(tool), place)};
-  const NodeId node = add_json_schema(out.grammar, schema, options, notes, out.budget);
+  const SchemaOptions options{.is_strict = tool.is_strict, .name = schema_name(tool)};
+  const NodeId node = add_json_schema(out.grammar, parameters_of(tool), options, notes, out.budget);
   for (SchemaNote& note : notes) {
-    out.notes.push_back({cat(schema_name(tool), place, note.pointer), std::move(note.reason)});
+    out.notes.push_back({cat(schema_name(tool), note.pointer), std::move(note.reason)});
   }
   return node;
 }
@@ -83,41 +85,81 @@ NodeId add_custom_json(CallGrammar& out, const Tool& tool) {
   });
 }
 
+constexpr std::string_view kNoText = "allows no text in this model's form of calls";
+
 /// Adds arguments that stand one by one, between tags or as literals.
 class SingleArguments {
  public:
   SingleArguments(CallGrammar& out, const CallFrames& frames, const Tool& tool)
-      : out_(out), frames_(frames), tool_(tool), parameters_(parameters_of(tool)) {}
+      : out_(out),
+        frames_(frames),
+        tool_(tool),
+        parameters_(parameters_of(tool)),
+        schema_(arguments_schema(parameters_)),
+        types_(parameters_) {}
 
   NodeId add() {
     if (tool_.kind == Tool::Kind::kCustom) return add_custom();
-    collect();
-    std::vector<NodeId> alternatives;
-    if (!has_required_) alternatives.push_back(out_.frame(frames_.empty));
-    if (!properties_.empty()) add_declared(alternatives);
-    if (properties_.empty() && allows_others()) alternatives.push_back(add_others());
-    return out_.grammar.choice(std::move(alternatives));
+    return with_notes([&] { return add_all(); });
   }
 
  private:
   struct Property {
     std::string name;
-    Json schema;
+    const Json* schema;
+    JsonTypes types;
     bool is_required = false;
+    NodeId node = kNoNode;  ///< the argument's text
   };
 
   Grammar& grammar() { return out_.grammar; }
   NodeId literal(std::string_view text) { return out_.grammar.literal(text, out_.budget); }
 
+  /// Calls `body`, and gives the notes of the schema the tool's name.
+  template <class Body>
+  NodeId with_notes(Body&& body) {
+    std::vector<SchemaNote> notes;
+    parts_.emplace(grammar(), parameters_,
+                   SchemaOptions{.is_strict = tool_.is_strict, .name = schema_name(tool_)}, notes,
+                   out_.budget);
+    const NodeId node = body();
+    for (SchemaNote& note : notes) {
+      out_.notes.push_back({cat(schema_name(tool_), note.pointer), std::move(note.reason)});
+    }
+    parts_.reset();
+    return node;
+  }
+
+  NodeId add_all() {
+    collect();
+    std::vector<Property> possible;
+    for (Property& property : properties_) {
+      property.node = add_argument(property);
+      if (property.node != kNoNode) possible.push_back(property);
+    }
+    const NodeId others = has_others() ? add_others() : kNoNode;
+    properties_ = std::move(possible);
+    std::vector<NodeId> alternatives;
+    if (!has_required_) alternatives.push_back(out_.frame(frames_.empty));
+    add_declared(alternatives, others);
+    if (others != kNoNode && !has_required_) {
+      alternatives.push_back(grammar().sequence({out_.frame(frames_.middle), others}));
+    }
+    return grammar().choice(std::move(alternatives));
+  }
+
   /// Reads declared and required properties. What else the schema says is not enforced here.
   void collect() {
-    if (const Json* declared = parameters_.find("properties")) {
+    static const Json kAnything(true);
+    if (const Json* declared = schema_.schema->find("properties")) {
       for (const auto& [name, schema] :
            declared->as_object() ? *declared->as_object() : Json::Object()) {
-        properties_.push_back({name, schema});
+        (void)schema;
+        properties_.push_back({name, declared->find(name), types_.of(name)});
       }
     }
-    const Json* required = parameters_.find("required");
+    const Json* required = schema_.schema->find("required");
+    const Json* others = schema_.schema->find("additionalProperties");
     for (const Json& name :
          required && required->as_array() ? *required->as_array() : Json::Array()) {
       if (name.as_string() == nullptr) continue;
@@ -128,16 +170,21 @@ class SingleArguments {
       if (found != properties_.end()) {
         found->is_required = true;
       } else {
-        properties_.push_back({*name.as_string(), Json(true), true});
+        properties_.push_back(
+            {*name.as_string(), others ? others : &kAnything, types_.others(), true});
       }
     }
+    note_keywords();
+  }
+  void note_keywords() {
     constexpr std::array<std::string_view, 12> kEnforced = {
         "type",        "properties", "required", "additionalProperties",
         "$schema",     "$defs",      "title",    "description",
         "definitions", "$id",        "examples", "default"};
-    for (const auto& [key, value] : *parameters_.as_object()) {
+    for (const auto& [key, value] : *schema_.schema->as_object()) {
       if (std::find(kEnforced.begin(), kEnforced.end(), key) != kEnforced.end()) continue;
-      refuse_or_note(cat("/", key), "cannot be enforced in this model's form of calls");
+      refuse_or_note(cat(schema_.pointer, "/", key),
+                     "cannot be enforced in this model's form of calls");
     }
   }
   void refuse_or_note(const std::string& pointer, std::string_view reason) {
@@ -147,40 +194,54 @@ class SingleArguments {
     out_.notes.push_back({cat(schema_name(tool_), pointer), std::string(reason)});
   }
 
-  bool allows_others() const {
-    const Json* others = parameters_.find("additionalProperties");
-    return others == nullptr || others->as_bool() == nullptr || *others->as_bool();
+  /// Whether arguments that are not declared may stand: where a schema is given for them, or where
+  /// none are declared.
+  bool has_others() const {
+    const Json* others = schema_.schema->find("additionalProperties");
+    if (others == nullptr || others->as_bool() != nullptr) {
+      return properties_.empty() && (others == nullptr || *others->as_bool());
+    }
+    return true;
   }
 
   /// Optional arguments, in order: the first that occurs has no separator in front.
-  void add_declared(std::vector<NodeId>& alternatives) {
-    std::vector<NodeId> units;
-    for (const Property& property : properties_) units.push_back(add_argument(property));
-    const bool has_separator = !frames_.value_separator.empty();
-    const NodeId separator = has_separator ? literal(frames_.value_separator) : kNoNode;
-    std::vector<NodeId> rests(units.size() + 1, kNoNode);  // what may follow from argument i on
-    for (std::size_t i = units.size(); i-- > 0;) {
-      NodeId piece = has_separator ? grammar().sequence({separator, units[i]}) : units[i];
+  void add_declared(std::vector<NodeId>& alternatives, NodeId others) {
+    const std::size_t count = properties_.size();
+    std::vector<NodeId> rests(count + 1, kNoNode);  // what may follow from argument i on
+    if (others != kNoNode) rests[count] = grammar().optional(separated(others));
+    for (std::size_t i = count; i-- > 0;) {
+      NodeId piece = separated(properties_[i].node);
       if (!properties_[i].is_required) piece = grammar().optional(piece);
       rests[i] = rests[i + 1] == kNoNode ? piece : grammar().sequence({piece, rests[i + 1]});
     }
-    for (std::size_t i = 0; i < units.size(); ++i) {
-      std::vector<NodeId> parts = {out_.frame(frames_.middle), units[i]};
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<NodeId> parts = {out_.frame(frames_.middle), properties_[i].node};
       if (rests[i + 1] != kNoNode) parts.push_back(rests[i + 1]);
       alternatives.push_back(grammar().sequence(std::move(parts)));
       if (properties_[i].is_required) break;
     }
   }
+  NodeId separated(NodeId argument) {
+    if (frames_.value_separator.empty()) return argument;
+    return grammar().sequence({literal(frames_.value_separator), argument});
+  }
 
+  /// Arguments that are not declared, at least one. A name may occur twice.
   NodeId add_others() {
-    const NodeId key = out_.pattern("[A-Za-z_][A-Za-z0-9_]{0,63}");
-    const NodeId unit =
-        grammar().choice(argument_forms(key, Json(true), ArgumentKind::kEither, ""));
+    static const Json kAnything(true);
+    TextDfa names = compile_pattern("[A-Za-z_][A-Za-z0-9_]{0,63}", Anchoring::kWhole, out_.budget);
+    std::vector<std::string> declared;
+    for (const Property& property : properties_) declared.push_back(property.name);
+    names = names.without_texts_of(TextDfa::any_of(declared, out_.budget), out_.budget);
+    const Json* schema = schema_.schema->find("additionalProperties");
+    const NodeId unit = add_argument({.name = {},
+                                      .schema = schema == nullptr ? &kAnything : schema,
+                                      .types = types_.others(),
+                                      .node = grammar().terminal(std::move(names))});
+    if (unit == kNoNode) return kNoNode;
     const NodeId separator =
         frames_.value_separator.empty() ? kNoNode : literal(frames_.value_separator);
-    const NodeId all =
-        grammar().add(grammar::Repeat{.part = unit, .count_min = 1, .separator = separator});
-    return grammar().sequence({out_.frame(frames_.middle), all});
+    return grammar().add(grammar::Repeat{.part = unit, .count_min = 1, .separator = separator});
   }
 
   NodeId add_custom() {
@@ -190,6 +251,7 @@ class SingleArguments {
       NodeId text = kNoNode;
       if (language) {
         text = add_text(*language);
+        if (text == kNoNode) throw Error(ErrorCode::kInvalid, cat("it ", kNoText));
       } else {
         text = grammar().sequence({literal(frames_.quote),
                                    add_gbnf(grammar(), tool_.grammar, out_.budget),
@@ -217,98 +279,94 @@ class SingleArguments {
                                literal(key_end.substr(at + kType.size()))});
   }
 
-  NodeId add_argument(const Property& property) {
-    const NodeId key = literal(property.name);
-    const ArgumentKind kind = argument_kind(parameters_, property.name);
-    return grammar().choice(argument_forms(key, property.schema, kind, property.name));
-  }
-
   bool is_literal() const { return frames_.syntax->body == CallBody::kLiteral; }
   bool tells_type() const { return frames_.string_key_end != frames_.other_key_end; }
 
-  std::vector<NodeId> argument_forms(NodeId key, const Json& schema, ArgumentKind kind,
-                                     std::string_view name) {
+  /// An argument with its key: `property.node`, or else the name. Returns kNoNode if it has no
+  /// text.
+  NodeId add_argument(const Property& property) {
+    const NodeId key = property.node == kNoNode ? literal(property.name) : property.node;
+    const std::string place = property.node == kNoNode
+                                  ? pointer_of(property.name)
+                                  : cat(schema_.pointer, "/additionalProperties");
     std::vector<NodeId> forms;
-    if (kind != ArgumentKind::kJson) {
-      auto language = string_language(schema, name);
-      const bool is_ambiguous = kind == ArgumentKind::kEither && !is_literal() && !tells_type();
-      if (language && is_ambiguous) {
-        // A text that reads as another type is that type.
-        language = language->without_texts_of(
-            compile_pattern("^[ \\t\\r\\n]*([\\[{]|(true|false|null|[-+0-9.eE]+)[ \\t\\r\\n]*$)|^$",
-                            Anchoring::kSearch, out_.budget),
-            out_.budget);
-      }
-      if (language && !language->is_empty()) {
-        forms.push_back(
-            grammar().sequence({add_key(key, frames_.string_key_end), add_text(*language)}));
+    // A literal in quotes of one byte is a JSON string too.
+    const bool has_json_strings = is_literal() && frames_.quote.size() == 1;
+    if ((property.types & json_type::kString) != 0) {
+      const NodeId text = add_text(string_language(property, place));
+      if (text != kNoNode) {
+        forms.push_back(grammar().sequence({add_key(key, frames_.string_key_end), text}));
       }
     }
-    if (kind != ArgumentKind::kString || (is_literal() && frames_.quote.size() == 1)) {
-      const bool has_strings = is_literal() && frames_.quote.size() == 1;
-      const Json typed = has_strings ? schema : without_strings(schema);
-      std::vector<NodeId> parts = {
-          add_key(key, frames_.other_key_end),
-          add_schema(out_, tool_, rooted(typed), name.empty() ? "" : cat("/properties/", name))};
-      if (!frames_.value_end.empty()) parts.push_back(literal(frames_.value_end));
-      forms.push_back(grammar().sequence(std::move(parts)));
+    if (property.types != json_type::kString || has_json_strings) {
+      const JsonTypes left_out = has_json_strings ? 0U : json_type::kString;
+      const JsonTypes types = property.types & ~left_out;
+      const NodeId value =
+          parts_->add(*property.schema,
+                      types == json_type::kAll ? std::vector<std::string_view>() : names_of(types));
+      if (value != kNoNode) {
+        std::vector<NodeId> parts = {add_key(key, frames_.other_key_end), value};
+        if (!frames_.value_end.empty()) parts.push_back(literal(frames_.value_end));
+        forms.push_back(grammar().sequence(std::move(parts)));
+      }
     }
-    return forms;
-  }
-
-  static Json without_strings(const Json& schema) {
-    Json types = Json::array();
-    for (const char* type : {"null", "boolean", "number", "object", "array"}) types.push(type);
-    Json all = Json::array();
-    all.push(schema);
-    all.push(json_object({{"type", std::move(types)}}));
-    return json_object({{"allOf", std::move(all)}});
-  }
-
-  /// A property's schema with the definitions of the whole, to which its references point.
-  Json rooted(const Json& schema) const {
-    Json all = Json::array();
-    all.push(schema);
-    Json out = json_object({{"allOf", std::move(all)}});
-    for (const std::string_view key : {"$schema", "$defs", "definitions"}) {
-      if (const Json* member = parameters_.find(key)) out.set(std::string(key), *member);
+    if (forms.empty() && property.is_required) {
+      throw Error(ErrorCode::kInvalid, cat(schema_name(tool_), place, ": ", kNoText));
     }
+    if (forms.size() == 1) return forms.front();
+    return forms.empty() ? kNoNode : grammar().choice(std::move(forms));
+  }
+  std::string pointer_of(std::string_view name) const {
+    std::string out = cat(schema_.pointer, "/properties/");
+    for (const char c : name) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
     return out;
   }
-
-  /// The texts of strings that a schema allows; nothing if there are none.
-  std::optional<TextDfa> string_language(const Json& schema, std::string_view name) {
-    if (schema.as_bool() != nullptr) return TextDfa::all(out_.budget);
-    Json all = Json::array();
-    all.push(schema);
-    all.push(json_object({{"type", "string"}}));
-    const Json typed = rooted(json_object({{"allOf", std::move(all)}}));
-    Grammar scratch;
-    std::vector<SchemaNote> notes;
-    const std::string place = name.empty() ? "" : cat("/properties/", name);
-    const NodeId root = add_json_schema(
-        scratch, typed, {.is_strict = tool_.is_strict, .name = cat(schema_name(tool_), place)},
-        notes, out_.budget);
-    std::optional<TextDfa> language;
-    std::vector<NodeId> open = {root};
-    while (!open.empty()) {
-      const GrammarNode& node = scratch.node(open.back());
-      open.pop_back();
-      if (const auto* choice = std::get_if<grammar::Choice>(&node)) {
-        open.insert(open.end(), choice->alternatives.begin(), choice->alternatives.end());
-      } else if (const auto* string = std::get_if<grammar::String>(&node)) {
-        TextDfa texts = text_of(scratch, *string, place);
-        language = language ? language->united(texts, out_.budget) : std::move(texts);
-      } else {
-        refuse_or_note(place, "cannot be enforced for a string outside JSON");
-        return TextDfa::all(out_.budget);
-      }
+  static std::vector<std::string_view> names_of(JsonTypes types) {
+    using namespace json_type;
+    std::vector<std::string_view> names;
+    for (const auto& [type, name] :
+         {std::pair(kNull, "null"), std::pair(kBoolean, "boolean"), std::pair(kArray, "array"),
+          std::pair(kObject, "object"), std::pair(kString, "string")}) {
+      if ((types & type) != 0) names.emplace_back(name);
     }
-    return language;
+    if ((types & kFraction) != 0) {
+      names.emplace_back("number");
+    } else if ((types & kInteger) != 0) {
+      names.emplace_back("integer");
+    }
+    return names;
   }
-  TextDfa text_of(const Grammar& scratch, const grammar::String& string, const std::string& place) {
-    TextDfa texts = string.language == grammar::String::kAny ? TextDfa::all(out_.budget)
-                                                             : scratch.language(string.language);
+
+  /// The texts that a parser reads as JSON of `types`. Of arrays and objects, a superset: their
+  /// beginnings and ends.
+  TextDfa json_texts(JsonTypes types) {
+    using namespace json_type;
+    std::string any;
+    for (const auto& [type, pattern] :
+         {std::pair(kNull, "null"), std::pair(kBoolean, "true|false"),
+          std::pair(kFraction, "-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?"),
+          std::pair(kInteger, "-?(0|[1-9][0-9]*)"),
+          std::pair(kArray, "\\[[ \\t\\r\\n]*([\\[{\"tfn0-9-][\\s\\S]*)?\\]"),
+          std::pair(kObject, "\\{[ \\t\\r\\n]*(\"[\\s\\S]*)?\\}")}) {
+      if ((types & type) != 0) any += cat(any.empty() ? "" : "|", pattern);
+    }
+    return compile_pattern(cat("[ \\t\\r\\n]*(", any, ")[ \\t\\r\\n]*"), Anchoring::kWhole,
+                           out_.budget);
+  }
+
+  /// The texts of strings that an argument may be.
+  TextDfa string_language(const Property& property, const std::string& place) {
+    TextDfa language;
+    for (const SchemaParts::Strings& strings : parts_->strings(*property.schema)) {
+      language = language.united(text_of(strings, place), out_.budget);
+    }
+    const bool is_ambiguous =
+        property.types != json_type::kString && !is_literal() && !tells_type();
+    if (!is_ambiguous || language.is_empty()) return language;
+    return language.without_texts_of(json_texts(property.types), out_.budget);
+  }
+  TextDfa text_of(const SchemaParts::Strings& string, const std::string& place) {
+    const TextDfa& texts = string.language;
     if (string.length_min == 0 && string.length_max == kUnlimited) return texts;
     // Lengths become states.
     constexpr std::uint64_t kLengthMax = 1024;
@@ -321,7 +379,8 @@ class SingleArguments {
     return texts.with_length(string.length_min, string.length_max, out_.budget);
   }
 
-  /// A string's text with its quotes or tags. The text does not have what ends it.
+  /// A string's text with its quotes or tags. The text does not have what ends it. Returns kNoNode
+  /// if there is none.
   NodeId add_text(const TextDfa& language) {
     const std::string end = cat(frames_.quote, frames_.value_end);
     std::vector<std::string> marks = {
@@ -329,11 +388,7 @@ class SingleArguments {
     if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
     if (!frames_.syntax->raw_begin.empty()) marks.emplace_back(frames_.syntax->raw_begin);
     TextDfa texts = TextDfa::without(marks, out_.budget).intersected(language, out_.budget);
-    if (texts.is_empty()) {
-      throw Error(
-          ErrorCode::kInvalid,
-          cat(schema_name(tool_), ": an argument has no text in this model's form of calls"));
-    }
+    if (texts.is_empty()) return kNoNode;
     const TextDfa whole = texts.followed_by(TextDfa::literal(end, out_.budget), out_.budget);
     const NodeId text = grammar().terminal(whole);
     if (frames_.quote.empty()) return text;
@@ -344,6 +399,9 @@ class SingleArguments {
   const CallFrames& frames_;
   const Tool& tool_;
   Json parameters_;
+  ArgumentsSchema schema_;
+  ArgumentTypes types_;
+  std::optional<SchemaParts> parts_{};
   std::vector<Property> properties_{};
   bool has_required_ = false;
 };
@@ -382,9 +440,8 @@ NodeId add_arguments(CallGrammar& out, const CallFrames& frames, const Tool& too
   const bool has_json =
       frames.syntax->body == CallBody::kObject || frames.syntax->body == CallBody::kNamed;
   if (!has_json) return SingleArguments(out, frames, tool).add();
-  const NodeId arguments = tool.kind == Tool::Kind::kCustom
-                               ? add_custom_json(out, tool)
-                               : add_schema(out, tool, parameters_of(tool), "");
+  const NodeId arguments =
+      tool.kind == Tool::Kind::kCustom ? add_custom_json(out, tool) : add_schema(out, tool);
   return out.grammar.sequence({out.frame(frames.middle), arguments});
 }
 

@@ -12,6 +12,10 @@ namespace {
 constexpr std::size_t kNameMax = 256;
 
 /// Reads {"name": "f", "arguments": {...}}, with the members in any order.
+///
+/// A bare object is a call only if it begins with the name of a tool and an object as arguments;
+/// "type": "function" may stand before. Escapes are not allowed there. This makes beginnings of
+/// calls a regular language, which grammars exclude from free text.
 class ObjectReader : public CallReader {
  public:
   ObjectReader(const CallSyntax& syntax, const KnownTools& tools)
@@ -20,11 +24,12 @@ class ObjectReader : public CallReader {
   Step read(char c, std::size_t offset) override {
     if (members_ended_) return Step::kFailed;
     using Member = JsonObjectReader::Step;
+    if (is_strict() && c == '\\') return Step::kFailed;
     const Member step = members_.read(c);
     if (step == Member::kFirst) begin_value(c, offset);
     if (step == Member::kValue || step == Member::kLast) go_on(c, offset, step == Member::kLast);
     if (step == Member::kNone || step == Member::kEnd) end_scalar(offset);
-    if (step == Member::kBad) return Step::kFailed;
+    if (step == Member::kBad || (is_strict() && !may_have_key())) return Step::kFailed;
     if (step != Member::kEnd) return is_broken_ ? Step::kFailed : Step::kMore;
     members_ended_ = true;
     if (!has_name_ || (syntax_.is_bare && !has_arguments_)) return Step::kFailed;
@@ -35,23 +40,38 @@ class ObjectReader : public CallReader {
   bool is_call() const override { return is_call_; }
 
  private:
-  enum class Value { kOther, kName, kArguments };
+  enum class Value { kOther, kType, kName, kArguments };
+
+  /// Whether this may still turn out to be no call, but a bare object.
+  bool is_strict() const { return syntax_.is_bare && !has_arguments_; }
+  bool may_have_key() const {
+    if (!members_.is_in_key()) return true;
+    const auto begins = [this](std::string_view key) { return key.starts_with(members_.key()); };
+    if (has_name_) return begins("arguments") || begins("parameters");
+    return begins(syntax_.name_key) || (!has_type_ && begins("type"));
+  }
 
   void begin_value(char c, std::size_t offset) {
     value_ = Value::kOther;
-    if (members_.key() == syntax_.name_key && !has_name_) {
+    if (is_strict() && !has_name_ && !has_type_ && members_.key() == "type") {
+      value_ = Value::kType;
+      has_type_ = true;
+      is_broken_ = c != '"';
+    } else if (members_.key() == syntax_.name_key && !has_name_) {
       value_ = Value::kName;
       is_broken_ = c != '"';
       decoder_ = {};
       span_.name_begin = offset + 1;
-    } else if (is_arguments_key() && !has_arguments_) {
+    } else if (is_arguments_key() && !has_arguments_ && (has_name_ || !syntax_.is_bare)) {
       value_ = Value::kArguments;
       has_arguments_ = true;
       // A bare object is a call only if its arguments are an object.
       is_broken_ = syntax_.is_bare && c != '{';
       span_.arguments_begin = offset;
+      if (has_name_ && !is_broken_) is_call_ = true;
       arguments(c);
-      if (has_name_) is_call_ = true;
+    } else if (is_strict()) {
+      is_broken_ = true;
     }
   }
   bool is_arguments_key() const {
@@ -63,19 +83,21 @@ class ObjectReader : public CallReader {
       arguments(c);
       span_.arguments_end = offset + 1;
     }
+    constexpr std::string_view kType = "function\"";
+    if (value_ == Value::kType) is_broken_ = type_size_ >= kType.size() || c != kType[type_size_++];
     if (value_ != Value::kName) return;
     if (!is_last) {
       decoder_.add(c, name_);
-      is_broken_ = name_.size() > kNameMax;
+      is_broken_ = name_.size() > kNameMax || (syntax_.is_bare && !tools_.has_prefix(name_));
       return;
     }
     span_.name_end = offset;
-    const Tool* tool = tools_.find(name_);
+    const KnownTools::Entry* tool = tools_.find(name_);
     is_broken_ = name_.empty() || (syntax_.is_bare && tool == nullptr);
     if (is_broken_) return;
     has_name_ = true;
     is_call_ = !syntax_.is_bare || has_arguments_;
-    out_ = ArgumentsOut(tool != nullptr && tool->kind == Tool::Kind::kCustom);
+    out_ = ArgumentsOut(tool != nullptr && tool->is_custom);
     for (const char held : held_) reader_.read(held, out_);
     held_.clear();
   }
@@ -97,7 +119,8 @@ class ObjectReader : public CallReader {
   JsonArgumentsReader reader_;
   StringDecoder decoder_;
   Value value_ = Value::kOther;
-  bool has_name_ = false, has_arguments_ = false;
+  bool has_type_ = false, has_name_ = false, has_arguments_ = false;
+  std::size_t type_size_ = 0;
   bool is_call_ = false, is_broken_ = false, members_ended_ = false;
   std::string held_;
 };
@@ -114,9 +137,9 @@ class NamedReader : public CallReader {
       if (step == NameReader::Step::kFailed) return Step::kFailed;
       if (step == NameReader::Step::kMore) return Step::kMore;
       has_name_ = true;
-      const Tool* tool = tools_.find(name_);
+      const KnownTools::Entry* tool = tools_.find(name_);
       if (syntax_.is_bare && tool == nullptr) return Step::kFailed;
-      out_ = ArgumentsOut(tool != nullptr && tool->kind == Tool::Kind::kCustom);
+      out_ = ArgumentsOut(tool != nullptr && tool->is_custom);
       if (step == NameReader::Step::kDone) return Step::kMore;
     }
     if (!has_begun_ && is_space(c)) return Step::kMore;
@@ -128,7 +151,9 @@ class NamedReader : public CallReader {
     }
     has_begun_ = true;
     span_.arguments_end = offset + 1;
-    return reader_.read(c, out_) == JsonValueReader::Step::kLast ? Step::kDone : Step::kMore;
+    const JsonValueReader::Step step = reader_.read(c, out_);
+    if (step == JsonValueReader::Step::kBad) return Step::kFailed;
+    return step == JsonValueReader::Step::kLast ? Step::kDone : Step::kMore;
   }
   bool is_call() const override { return is_call_; }
 
@@ -142,10 +167,23 @@ class NamedReader : public CallReader {
 
 }  // namespace
 
-const Tool* KnownTools::find(std::string_view name) const {
+KnownTools::KnownTools(std::span<const Tool> tools, bool has_tags) {
+  for (const Tool& tool : tools) {
+    tools_.push_back({.name = tool.name,
+                      .is_custom = tool.kind == Tool::Kind::kCustom,
+                      .types = has_tags ? ArgumentTypes(tool.parameters) : ArgumentTypes()});
+  }
+}
+
+const KnownTools::Entry* KnownTools::find(std::string_view name) const {
   const auto found =
-      std::find_if(tools_.begin(), tools_.end(), [&](const Tool& t) { return t.name == name; });
+      std::find_if(tools_.begin(), tools_.end(), [&](const Entry& t) { return t.name == name; });
   return found == tools_.end() ? nullptr : &*found;
+}
+
+bool KnownTools::has_prefix(std::string_view text) const {
+  return std::any_of(tools_.begin(), tools_.end(),
+                     [&](const Entry& t) { return t.name.starts_with(text); });
 }
 
 NameReader::Step NameReader::read(char c, std::size_t offset, std::string& name, CallSpan& span) {

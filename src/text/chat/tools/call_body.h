@@ -8,31 +8,31 @@
 #include <string_view>
 #include <vector>
 
+#include "text/chat/tools/argument_types.h"
 #include "text/chat/tools/arguments_out.h"
 #include "text/chat/tools/call_syntax.h"
 #include "text/chat/tools/tool.h"
 
 namespace ingot {
 
-/// What a string in an argument's place means.
-enum class ArgumentKind {
-  kString,  ///< the text is the string
-  kJson,    ///< the text is JSON
-  kEither,  ///< JSON if the text is JSON of another type than a string, else a string
-};
-
-/// Returns how an argument of a tool is written between tags. `schema`: the tool's parameters.
-ArgumentKind argument_kind(const Json& schema, std::string_view key);
-
-/// Tools as parsers need them.
+/// What parsers need to know of tools. Copies no schemas.
 class KnownTools {
  public:
-  explicit KnownTools(std::span<const Tool> tools) : tools_(tools.begin(), tools.end()) {}
-  const Tool* find(std::string_view name) const;
+  struct Entry {
+    std::string name;
+    bool is_custom = false;
+    ArgumentTypes types{};  ///< of arguments between tags
+  };
+  /// `has_tags`: arguments may stand between tags, so their types matter.
+  KnownTools(std::span<const Tool> tools, bool has_tags);
+  /// Null if there is none.
+  const Entry* find(std::string_view name) const;
+  /// Whether the name of a tool begins with `text`.
+  bool has_prefix(std::string_view text) const;
   bool is_empty() const { return tools_.empty(); }
 
  private:
-  std::vector<Tool> tools_;
+  std::vector<Entry> tools_{};
 };
 
 /// Where the parts of a call stand in a text. For learning a template's exact frames.

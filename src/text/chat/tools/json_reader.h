@@ -9,23 +9,66 @@
 
 namespace ingot {
 
-/// Finds the end of a JSON value. It checks brackets and strings, not the grammar of JSON.
+/// Reads a JSON value and checks it. It forgives control characters in strings.
 class JsonValueReader {
  public:
   enum class Step {
     kMore,
     kLast,    ///< the byte is the value's last
-    kBefore,  ///< the value ended before the byte
-    kBad,     ///< the byte begins no value
+    kBefore,  ///< the value, a number, ended before the byte
+    kBad,     ///< no JSON
   };
   /// Reads a byte. The first may not be white space.
   Step read(char c);
+  /// Whether the bytes so far are a whole value.
+  bool is_complete() const { return open_.empty() && (state_ == State::kEnd || ends_number()); }
+  /// Whether the next byte stands in a string, and not in an escape.
+  bool is_in_string() const { return state_ == State::kString; }
 
  private:
-  bool has_begun_ = false;
-  bool is_string_ = false;
-  bool is_escape_ = false;
-  std::size_t depth_ = 0;
+  enum class State {
+    kValue,       // before a value
+    kFirstValue,  // behind '['
+    kFirstKey,    // behind '{'
+    kKey,         // before a key
+    kColon,       // behind a key
+    kBehind,      // behind a value
+    kString,      // in a string
+    kEscape,      // behind a backslash
+    kHex,         // in the digits of an escape
+    kWord,        // in true, false or null
+    kMinus,
+    kZero,
+    kInteger,
+    kPoint,
+    kFraction,
+    kExponent,
+    kSign,
+    kPower,  // in a number
+    kEnd,
+  };
+
+  Step begin_value(char c);
+  Step begin_string(bool is_key);
+  Step end_value();
+  Step close(char open);
+  Step behind(char c);
+  Step in_string(char c);
+  Step in_number(char c);
+  bool ends_number() const {
+    return state_ == State::kZero || state_ == State::kInteger || state_ == State::kFraction ||
+           state_ == State::kPower;
+  }
+  Step go(State state) {
+    state_ = state;
+    return Step::kMore;
+  }
+
+  State state_ = State::kValue;
+  std::string open_{};       ///< brackets that are open
+  bool is_key_ = false;      ///< the string is a key
+  int digits_ = 0;           ///< of an escape, that are missing
+  std::string_view word_{};  ///< the rest of a word
 };
 
 /// Reads an object's members.
@@ -42,6 +85,8 @@ class JsonObjectReader {
   Step read(char c);
   /// The last key that was read, decoded.
   const std::string& key() const { return key_; }
+  /// Whether the next byte stands in a key.
+  bool is_in_key() const { return state_ == State::kKey; }
 
  private:
   enum class State { kOpen, kKeyOrEnd, kKey, kColon, kBeforeValue, kValue, kComma, kBeforeKey };
@@ -51,8 +96,9 @@ class JsonObjectReader {
   JsonValueReader value_{};
 };
 
-/// Reads a call's arguments: a JSON value that goes to `out` as it is; a string's contents,
-/// decoded; for custom tools, the member "input".
+/// Reads a call's arguments: a JSON value that goes to `out` as it is, except for control
+/// characters in strings, which become escapes; a string's contents, decoded; for custom tools, the
+/// member "input".
 class JsonArgumentsReader {
  public:
   using Step = JsonValueReader::Step;

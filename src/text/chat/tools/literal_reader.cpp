@@ -60,7 +60,7 @@ class LiteralReader : public CallReader {
   void begin_call() {
     if (is_call_) return;
     is_call_ = true;
-    out_ = ArgumentsOut(tool_ != nullptr && tool_->kind == Tool::Kind::kCustom);
+    out_ = ArgumentsOut(tool_ != nullptr && tool_->is_custom);
     out_.json("{");
   }
 
@@ -241,7 +241,7 @@ class LiteralReader : public CallReader {
   const KnownTools& tools_;
   NameReader frame_;
   State state_ = State::kName;
-  const Tool* tool_ = nullptr;
+  const KnownTools::Entry* tool_ = nullptr;
   bool is_call_ = false;
   std::string key_;      // an argument's name
   std::string stack_;    // open brackets in a value

@@ -65,6 +65,7 @@ class ReplyBuilder {
 
   void collect(std::span<const Tool> tools, const ToolChoice& choice) {
     for (const Tool& tool : tools) {
+      names_.push_back(tool.name);
       const bool is_allowed = choice.allowed.empty() ||
                               std::find(choice.allowed.begin(), choice.allowed.end(), tool.name) !=
                                   choice.allowed.end();
@@ -77,16 +78,38 @@ class ReplyBuilder {
 
   /// Text in which no call begins.
   NodeId free_text() {
-    if (!is_bare()) {
-      const std::vector<std::string> triggers = {std::string(trigger())};
-      return grammar().terminal(TextDfa::without(triggers, out_.budget));
+    const TextDfa text = TextDfa::without(triggers(), out_.budget);
+    if (!is_bare()) return grammar().terminal(text);
+    return grammar().terminal(text.without_texts_of(bare_calls(), out_.budget));
+  }
+  /// What opens calls anywhere in a text.
+  std::vector<std::string> triggers() const {
+    if (!is_bare()) return {std::string(trigger())};
+    std::vector<std::string> found;
+    for (const CallSyntax& form : facts_.syntax->calls) {
+      const std::string_view part =
+          form.section_begin.empty() ? form.call_begin : form.section_begin;
+      if (!form.is_bare && !part.empty()) found.emplace_back(part);
     }
+    return found;
+  }
+  /// Texts that a parser takes for a bare call of a known tool, also of one that is not allowed.
+  TextDfa bare_calls() {
     const bool is_object = facts_.frames.front().syntax->body == CallBody::kObject;
-    const TextDfa calls =
-        compile_pattern(is_object ? "^[ \\t\\r\\n]*\\{[ \\t\\r\\n]*\"(name|parameters|arguments)\""
-                                  : "^[ \\t\\r\\n]*\\[[ \\t\\r\\n]*[A-Za-z_]",
-                        Anchoring::kSearch, out_.budget);
-    return grammar().terminal(calls.complement(out_.budget));
+    const auto pattern = [this](std::string_view text) {
+      return compile_pattern(text, Anchoring::kWhole, out_.budget);
+    };
+    constexpr std::string_view kObjectBegin =
+        "[ \\t\\r\\n]*\\{[ \\t\\r\\n]*(\"type\"[ \\t\\r\\n]*:[ \\t\\r\\n]*\"function\"[ "
+        "\\t\\r\\n]*,"
+        "[ \\t\\r\\n]*)?\"name\"[ \\t\\r\\n]*:[ \\t\\r\\n]*\"";
+    constexpr std::string_view kObjectEnd =
+        "\"[ \\t\\r\\n]*,[ \\t\\r\\n]*\"(arguments|parameters)\"[ \\t\\r\\n]*:[ \\t\\r\\n]*\\{"
+        "[\\s\\S]*";
+    const TextDfa begin = pattern(is_object ? kObjectBegin : "[ \\t\\r\\n]*\\[[ \\t\\r\\n]*");
+    const TextDfa end = pattern(is_object ? kObjectEnd : "[ \\t\\r\\n]*\\([\\s\\S]*");
+    return begin.followed_by(TextDfa::any_of(names_, out_.budget), out_.budget)
+        .followed_by(end, out_.budget);
   }
 
   /// A call from its name to the end of its arguments, of any of the tools.
@@ -162,6 +185,7 @@ class ReplyBuilder {
   const DialectFacts& facts_;
   const ReplyBegin& begin_;
   std::vector<const Tool*> tools_{};
+  std::vector<std::string> names_{};  // of all tools, also those that are not allowed
 };
 
 }  // namespace

@@ -13,12 +13,17 @@ namespace {
 
 constexpr std::size_t kSpaceMax = 256;
 
+bool has_tags(const ReplySyntax& syntax) {
+  return std::any_of(syntax.calls.begin(), syntax.calls.end(),
+                     [](const CallSyntax& form) { return form.body == CallBody::kTagged; });
+}
+
 bool is_all_space(std::string_view text) { return std::all_of(text.begin(), text.end(), is_space); }
 
 }  // namespace
 
 SyntaxParser::SyntaxParser(const Setup& setup, std::span<const Tool> tools)
-    : setup_(setup), tools_(tools), trims_(setup.in_reasoning) {
+    : setup_(setup), tools_(tools, has_tags(*setup.syntax)), trims_(setup.in_reasoning) {
   if (setup.in_reasoning) state_ = State::kReasoning;
   may_reason_ = !setup.reasoning.open.empty();
 }

@@ -1,42 +1,64 @@
 // The call reader of arguments between tags: strings as they are, other values as JSON.
 #include <algorithm>
 
-#include "base/error.h"
+#include <utility>
+
 #include "base/text.h"
 #include "text/chat/tools/call_body.h"
+#include "text/chat/tools/json_reader.h"
 #include "text/chat/tools/mark_prefix.h"
 
 namespace ingot {
 
 namespace {
 
-bool is_json_of_no_string(std::string_view text) {
-  try {
-    return parse_json(text, "argument", "").as_string() == nullptr;
-  } catch (const Error&) {
-    return false;
-  }
-}
+/// Reads a text that may be JSON of some types, none of them a string. White space may stand
+/// around.
+class TypedJsonReader {
+ public:
+  explicit TypedJsonReader(JsonTypes types) : types_(types & ~json_type::kString) {}
 
-/// Whether `text` can become JSON of another type than a string. For long texts, brackets
-/// only.
-bool may_be_json(std::string_view text) {
-  if (text.empty() || text.front() == '{' || text.front() == '[') return true;
-  for (const std::string_view word : {"true", "false", "null"}) {
-    if (word.starts_with(text)) return true;
+  /// Returns false if the text is no such JSON, whatever follows.
+  bool read(char c) {
+    if ((!has_begun_ || has_ended_) && is_space(c)) return true;
+    if (has_ended_) return false;
+    if (!std::exchange(has_begun_, true) && !begin(c)) return false;
+    const bool makes_fraction = is_number_ && (c == '.' || c == 'e' || c == 'E');
+    if (makes_fraction && (types_ & json_type::kFraction) == 0) return false;
+    const JsonValueReader::Step step = reader_.read(c);
+    has_ended_ = step == JsonValueReader::Step::kLast || step == JsonValueReader::Step::kBefore;
+    return step == JsonValueReader::Step::kBefore ? is_space(c)
+                                                  : step != JsonValueReader::Step::kBad;
   }
-  return text.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
-}
+  bool is_complete() const { return has_begun_ && (has_ended_ || reader_.is_complete()); }
+
+ private:
+  bool begin(char c) {
+    using namespace json_type;
+    is_number_ = c == '-' || (c >= '0' && c <= '9');
+    const JsonTypes needed = c == '{'               ? kObject
+                             : c == '['             ? kArray
+                             : c == 'n'             ? kNull
+                             : c == 't' || c == 'f' ? kBoolean
+                             : is_number_           ? kInteger | kFraction
+                                                    : 0U;
+    return (types_ & needed) != 0;
+  }
+
+  JsonTypes types_;
+  JsonValueReader reader_{};
+  bool has_begun_ = false, has_ended_ = false, is_number_ = false;
+};
 
 /// Writes one value while it comes: decides whether it is a string or JSON.
 class ValueWriter {
  public:
-  explicit ValueWriter(ArgumentKind kind = ArgumentKind::kString) : kind_(kind) {}
+  explicit ValueWriter(JsonTypes types = json_type::kString) : types_(types), reader_(types) {}
 
   void add(std::string_view bytes, ArgumentsOut& out) {
     if (form_ == Form::kUnknown) {
       held_ += bytes;
-      decide(out);
+      decide(bytes, out);
     } else if (form_ == Form::kString) {
       out.string_bytes(bytes);
     } else {
@@ -45,12 +67,9 @@ class ValueWriter {
   }
   void finish(ArgumentsOut& out) {
     if (form_ == Form::kUnknown) {
-      if (kind_ == ArgumentKind::kEither && is_json_of_no_string(held_)) {
-        out.json(held_);
-        return;
-      }
+      if (has_strings() && reader_.is_complete()) return out.json(held_);
       for (const auto& [python, json] : kWords) {
-        if (kind_ == ArgumentKind::kJson && held_ == python) return out.json(json);
+        if (!has_strings() && held_ == python) return out.json(json);
       }
       begin_string(out);
     }
@@ -62,10 +81,14 @@ class ValueWriter {
   static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
       {"True", "true"}, {"False", "false"}, {"None", "null"}};
 
-  void decide(ArgumentsOut& out) {
-    if (kind_ == ArgumentKind::kString) return begin_string(out);
-    if (kind_ == ArgumentKind::kEither) {
-      if (!may_be_json(held_)) begin_string(out);
+  bool has_strings() const { return (types_ & json_type::kString) != 0; }
+  void decide(std::string_view bytes, ArgumentsOut& out) {
+    if (types_ == json_type::kString) return begin_string(out);
+    if (has_strings()) {
+      // Only the new bytes: the text may be long.
+      if (!std::all_of(bytes.begin(), bytes.end(), [this](char c) { return reader_.read(c); })) {
+        begin_string(out);
+      }
       return;
     }
     held_.erase(0, std::min(held_.find_first_not_of(" \t\r\n"), held_.size()));
@@ -85,7 +108,8 @@ class ValueWriter {
     held_.clear();
   }
 
-  ArgumentKind kind_;
+  JsonTypes types_;
+  TypedJsonReader reader_;
   Form form_ = Form::kUnknown;
   std::string held_{};
 };
@@ -145,7 +169,7 @@ class TaggedReader : public CallReader {
     if (is_call_) return;
     is_call_ = true;
     tool_ = tools_.find(name_);
-    out_ = ArgumentsOut(tool_ != nullptr && tool_->kind == Tool::Kind::kCustom);
+    out_ = ArgumentsOut(tool_ != nullptr && tool_->is_custom);
     out_.json("{");
   }
 
@@ -165,7 +189,7 @@ class TaggedReader : public CallReader {
     if (fits == Fit::kNo) return Step::kFailed;
     if (fits == Fit::kBegun) return Step::kMore;
     out_.key(key_, span_.arguments.size() == 1);
-    value_ = ValueWriter(kind());
+    value_ = ValueWriter(types());
     held_.clear();
     state_ = State::kValue;
     is_value_begin_ = true;
@@ -175,15 +199,15 @@ class TaggedReader : public CallReader {
     return Step::kMore;
   }
   /// How the argument is written: by its tag if this tells the type, else by the tool's schema.
-  ArgumentKind kind() const {
-    if (out_.is_custom()) return ArgumentKind::kString;
+  JsonTypes types() const {
+    if (out_.is_custom()) return json_type::kString;
     if (syntax_.key_end.find("%s") != std::string_view::npos) {
       const std::size_t type = held_.rfind("=\"");
       const std::string_view rest = std::string_view(held_).substr(type + 2);
       const bool is_string = rest.starts_with("true\"") || rest.starts_with("string\"");
-      return is_string ? ArgumentKind::kString : ArgumentKind::kJson;
+      return is_string ? json_type::kString : json_type::kAll & ~json_type::kString;
     }
-    return tool_ == nullptr ? ArgumentKind::kEither : argument_kind(tool_->parameters, key_);
+    return tool_ == nullptr ? json_type::kAll : tool_->types.of(key_);
   }
 
   Step read_value(char c, std::size_t offset) {
@@ -234,83 +258,12 @@ class TaggedReader : public CallReader {
   bool is_call_ = false, is_value_begin_ = false;
   bool may_be_raw_ = false;  // the value may begin with `raw_begin`
   std::string end_{};        // ends the value
-  const Tool* tool_ = nullptr;
+  const KnownTools::Entry* tool_ = nullptr;
   std::string held_, key_;
   ValueWriter value_;
 };
 
-/// Returns the part of a schema that a reference within it names; null if there is none.
-const Json* resolve(const Json& root, std::string_view reference) {
-  if (!reference.starts_with("#/")) return nullptr;
-  const Json* at = &root;
-  reference.remove_prefix(2);
-  while (at != nullptr) {
-    const std::size_t end = std::min(reference.find('/'), reference.size());
-    at = at->find(reference.substr(0, end));
-    if (end == reference.size()) return at;
-    reference.remove_prefix(end + 1);
-  }
-  return nullptr;
-}
-
-/// Which types of values a schema allows, as far as this matters between tags.
-struct Types {
-  bool string = false;
-  bool other = false;
-};
-
-Types type_of(const Json& value) {
-  return {.string = value.as_string() != nullptr, .other = value.as_string() == nullptr};
-}
-
-Types types_of(const Json& root, const Json& first) {
-  Types found;
-  std::vector<const Json*> open = {&first};
-  constexpr std::size_t kSchemasMax = 256;
-  for (std::size_t i = 0; i < open.size() && i < kSchemasMax; ++i) {
-    const Json& schema = *open[i];
-    const auto add = [&](Types types) {
-      found.string = found.string || types.string;
-      found.other = found.other || types.other;
-    };
-    if (const std::string* reference = schema.find_string("$ref")) {
-      const Json* target = resolve(root, *reference);
-      if (target == nullptr) return {true, true};
-      open.push_back(target);
-    } else if (const Json* type = schema.find("type")) {
-      if (const auto* name = type->as_string()) add({*name == "string", *name != "string"});
-      if (const auto* names = type->as_array()) {
-        for (const Json& n : *names)
-          add({n.as_string() && *n.as_string() == "string",
-               !n.as_string() || *n.as_string() != "string"});
-      }
-    } else if (const Json* constant = schema.find("const")) {
-      add(type_of(*constant));
-    } else if (const Json* values = schema.find("enum"); values && values->as_array()) {
-      for (const Json& value : *values->as_array()) add(type_of(value));
-    } else {
-      const Json* list = nullptr;
-      for (const std::string_view key : {"anyOf", "oneOf", "allOf"}) {
-        if (list == nullptr) list = schema.find(key);
-      }
-      if (list == nullptr || list->as_array() == nullptr) return {true, true};
-      for (const Json& alternative : *list->as_array()) open.push_back(&alternative);
-    }
-  }
-  return found;
-}
-
 }  // namespace
-
-ArgumentKind argument_kind(const Json& schema, std::string_view key) {
-  const Json* properties = schema.find("properties");
-  const Json* property = properties == nullptr ? nullptr : properties->find(key);
-  if (property == nullptr) property = schema.find("additionalProperties");
-  if (property == nullptr || property->as_object() == nullptr) return ArgumentKind::kEither;
-  const Types types = types_of(schema, *property);
-  if (types.string && !types.other) return ArgumentKind::kString;
-  return types.string || !types.other ? ArgumentKind::kEither : ArgumentKind::kJson;
-}
 
 std::unique_ptr<CallReader> make_tagged_reader(const CallSyntax& syntax, const KnownTools& tools) {
   return std::make_unique<TaggedReader>(syntax, tools);
