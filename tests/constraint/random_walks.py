@@ -3,7 +3,8 @@
 
 usage: random_walks.py WALKER [--schemas N] [--walks N] [--seed N] [SET...]
 WALKER is the program random_walk. The validator is the PyPI package jsonschema. Each schema
-gets N random texts. The exit status is 1 if a document is not valid, or if a walk met a dead end.
+gets N random texts. The exit status is 1 if a document is not valid, if a walk met a dead end, if
+there are no documents, or if more than REFUSED_MAX of the schemas are refused.
 """
 import argparse
 import json
@@ -17,6 +18,9 @@ except ImportError:
     sys.exit(77)
 
 from schema_cases import cases_of, run_lines
+
+
+REFUSED_MAX = 0.15
 
 
 def is_valid(validator, text):
@@ -63,7 +67,10 @@ def main():
                 print(f"invalid: {group}: {name}: {text!r:.300}: {error.message:.200} at "
                       f"{list(error.absolute_schema_path)}")
     print(counts)
-    return 1 if counts["invalid"] or counts["stuck"] else 0
+    is_idle = counts["documents"] == 0 or counts["refused"] > len(cases) * REFUSED_MAX
+    if is_idle:
+        print(f"too few documents, or more than {REFUSED_MAX:.0%} of {len(cases)} schemas refused")
+    return 1 if counts["invalid"] or counts["stuck"] or is_idle else 0
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ JUDGE is the program schema_judge. SET is draft7, draft2019-09, draft2020-12 or 
 the second by default.
 
 For each file of the suite, and for maskbench, prints how many schemas are enforced (each verdict is
-right), narrower (the compiler's notes say what is not enforced, or a valid document of a format
-cannot be written), refused, undecided (the search for the order of members took too long), and
-wrong. The exit status is 1 if any is wrong.
+right), wider (the compiler's notes say what is not enforced, and only invalid documents have a
+wrong verdict), narrower (a valid document of a format cannot be written), refused, undecided (the
+search for the order of members took too long), and wrong. The exit status is 1 if any is wrong, if
+more than REFUSED_MAX are refused, or if fewer than ENFORCED_MIN are enforced.
 """
 import collections
 import sys
@@ -18,7 +19,9 @@ from schema_cases import cases_of, run_lines
 # The suite says that formats and contents are annotations here; the compiler asserts formats. Where
 # a format is not regular, the compiler has a regular subset of it.
 ANNOTATIONS = ("/format", "/optional/content", "/vocabulary")
-COLUMNS = ("enforced", "narrower", "refused", "undecided", "wrong")
+COLUMNS = ("enforced", "wider", "narrower", "refused", "undecided", "wrong")
+REFUSED_MAX = 0.15
+ENFORCED_MIN = 0.75
 
 
 def verdict(group, tests, answer):
@@ -33,11 +36,13 @@ def verdict(group, tests, answer):
                           for test, accepted in zip(tests, answer["accepted"])):
         return "undecided", []
     if not missed:
-        return ("narrower" if answer["notes"] else "enforced"), []
+        return ("wider" if answer["notes"] else "enforced"), []
     is_format = "/format" in group or group.endswith(ANNOTATIONS)
-    are_valid = all(is_valid for is_valid, _ in missed)
-    if answer["notes"] or (is_format and are_valid) or group.endswith("/optional/content"):
-        return "narrower", missed
+    if all(is_valid for is_valid, _ in missed):
+        return ("narrower" if is_format else "wrong"), missed
+    is_wider = answer["notes"] or group.endswith("/optional/content")
+    if is_wider and not any(is_valid for is_valid, _ in missed):
+        return "wider", missed
     return "wrong", missed
 
 
@@ -67,7 +72,13 @@ def main(arguments):
         print(f"refused {count:4}: {reason}")
     print("compile ms: " + ", ".join(f"p{p} {times[len(times) * p // 100]:.1f}"
                                      for p in (50, 90, 99)) + f", max {times[-1]:.1f}")
-    return 1 if total["wrong"] else 0
+    schemas = sum(total.values())
+    limits = {f"more than {REFUSED_MAX:.0%} are refused": total["refused"] > schemas * REFUSED_MAX,
+              f"fewer than {ENFORCED_MIN:.0%} are enforced":
+                  total["enforced"] < max(1, schemas * ENFORCED_MIN)}
+    for fault in (name for name, is_broken in limits.items() if is_broken):
+        print(fault)
+    return 1 if total["wrong"] or any(limits.values()) else 0
 
 
 if __name__ == "__main__":
