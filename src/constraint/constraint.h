@@ -112,15 +112,15 @@ class ConstraintCache {
 
   /// Returns the constraint of `spec`; compiles it in this thread if it is new.
   ///
-  /// Errors: those of `compile_constraint`, for every caller that waits for it. Errors are not
-  /// kept:
+  /// Errors: those of `compile_constraint`, for every caller that waits for it. Errors are not kept:
   ///         the next call compiles again.
   std::shared_ptr<const Constraint> get(const ConstraintSpec& spec);
   /// Returns the constraint under `key`; calls `compile` if it is new. `compile` may not call `get`
   /// with the same key. Keys must not equal those of `ConstraintSpec::cache_key`, which begin with
   /// "spec:".
   ///
-  /// Errors: those of `compile`, for every caller that waits for it.
+  /// Errors: those of `compile`, for every caller that waits for it. Other exceptions become
+  ///         Error{kDoesNotFit} or Error{kInternal}.
   std::shared_ptr<const Constraint> get(
       const std::string& key, const std::function<std::shared_ptr<const Constraint>()>& compile);
   const std::shared_ptr<const TokenTrie>& trie() const;

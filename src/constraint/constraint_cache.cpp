@@ -19,7 +19,7 @@ struct ConstraintCache::Entries {
     std::string key;
     bool is_done = false;
     std::shared_ptr<const Constraint> constraint{};  ///< null: compiling failed
-    std::optional<Error> error{};
+    std::optional<Error> error{};  ///< empty: no memory was left for the constraint or the error
     std::uint64_t last_use = 0;
   };
   using EntryPtr = std::shared_ptr<Entry>;
@@ -64,21 +64,31 @@ struct ConstraintCache::Entries {
     while (kept > kCountMax || bytes > kBytesMax) evict_oldest();
   }
 
-  /// Runs `work` for the entry's waiters and for this thread.
+  /// Runs `work` for the entry's waiters and for this thread. The waiters wake whatever happens,
+  /// also if there is no memory for an error's text.
   void compile(const EntryPtr& entry, const Compile& work) {
     try {
-      entry->constraint = work();
-      if (entry->constraint == nullptr) {
-        entry->error.emplace(ErrorCode::kInternal, "a constraint was compiled to nothing");
-      }
-    } catch (const Error& error) {
-      entry->error = error;
-    } catch (const std::bad_alloc&) {
-      entry->error.emplace(ErrorCode::kDoesNotFit, "no memory is left for the constraint");
-    } catch (const std::exception& error) {
-      entry->error.emplace(ErrorCode::kInternal, error.what());
+      run(*entry, work);
+    } catch (...) {  // no memory for the error
+      entry->error.reset();
     }
     finish(entry);
+  }
+
+  static void run(Entry& entry, const Compile& work) {
+    try {
+      entry.constraint = work();
+      if (entry.constraint == nullptr) {
+        entry.error.emplace(ErrorCode::kInternal, "a constraint was compiled to nothing");
+      }
+    } catch (const Error& error) {
+      entry.error = error;
+    } catch (const std::bad_alloc&) {  // the error stays empty
+    } catch (const std::exception& error) {
+      entry.error.emplace(ErrorCode::kInternal, error.what());
+    } catch (...) {
+      entry.error.emplace(ErrorCode::kInternal, "a constraint was not compiled");
+    }
   }
 
   EntryPtr get(const std::string& key, const Compile& work) {
@@ -116,8 +126,9 @@ std::shared_ptr<const Constraint> ConstraintCache::get(const ConstraintSpec& spe
 std::shared_ptr<const Constraint> ConstraintCache::get(
     const std::string& key, const std::function<std::shared_ptr<const Constraint>()>& compile) {
   const Entries::EntryPtr entry = entries_->get(key, compile);
-  if (entry->constraint == nullptr) throw Error(*entry->error);
-  return entry->constraint;
+  if (entry->constraint != nullptr) return entry->constraint;
+  if (entry->error.has_value()) throw Error(*entry->error);
+  throw Error(ErrorCode::kDoesNotFit, "no memory is left for the constraint");
 }
 
 const std::shared_ptr<const TokenTrie>& ConstraintCache::trie() const { return entries_->trie; }

@@ -108,6 +108,23 @@ TEST(ConstraintCache, OtherExceptionsBecomeErrors) {
   EXPECT_EQ(refusal_of(cache, "a", [] { return make_dummy(); }), "accepted");
 }
 
+/// An exception of any type wakes the waiters.
+TEST(ConstraintCache, UnknownExceptionsReachAllWaiters) {
+  ConstraintCache cache(nullptr);
+  std::latch ready(kThreads);
+  std::atomic<int> failures = 0;
+  run_threads([&](int /*thread*/) {
+    ready.count_down();
+    const std::string message = refusal_of(cache, "key", [&]() -> ConstraintPtr {
+      ready.wait();
+      throw 1;
+    });
+    failures += message == "a constraint was not compiled" ? 1 : 0;
+  });
+  EXPECT_EQ(failures, kThreads);
+  EXPECT_EQ(cache.count(), 0U);
+}
+
 TEST(ConstraintCache, GoodTrafficBesideFailures) {
   ConstraintCache cache(nullptr);
   std::atomic<int> wrong = 0;

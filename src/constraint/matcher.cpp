@@ -139,19 +139,19 @@ std::span<const std::uint32_t> Matcher::State::mask() {
   for (const KnownMask& known : masks) {
     if (known.set == current) return known.bits;
   }
-  if (masks.size() < kMasksKept) {
-    next_mask = masks.size();
-    masks.emplace_back();
-  } else {
-    next_mask = (next_mask + 1) % kMasksKept;
-  }
-  KnownMask& made = masks[next_mask];
-  made.set = current;
-  made.bits.assign(grammar->trie().mask_words(), 0);
+  // It is kept when it is complete: the walk may run out of memory.
+  KnownMask made{.set = current, .bits = std::vector<std::uint32_t>(grammar->trie().mask_words())};
   const Machine::Marks before = machine.marks();
   match::add_allowed(machine, threads_of(current), made.bits);
   machine.shrink(before);
-  return made.bits;
+  if (masks.size() < kMasksKept) {
+    next_mask = masks.size();
+    masks.push_back(std::move(made));
+  } else {
+    next_mask = (next_mask + 1) % kMasksKept;
+    masks[next_mask] = std::move(made);
+  }
+  return masks[next_mask].bits;
 }
 
 Matcher::Matcher(std::shared_ptr<const MatcherGrammar> grammar)

@@ -13,8 +13,9 @@ inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   return x ^ (x >> 29);
 }
 
-/// A hash table whose entries are numbered in the order in which they were added. `Hash(id)` is not
-/// stored: the caller compares. Removal in reverse order restores the table exactly.
+/// A hash table whose entries are numbered in the order in which they were added. It keeps their
+/// hashes; the caller keeps and compares their values. Removal in reverse order restores the table
+/// exactly.
 class ChainTable {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -24,7 +25,7 @@ class ChainTable {
   std::uint32_t find(std::uint64_t hash, const Equals& equals) const {
     if (heads_.empty()) return kNone;
     for (std::uint32_t id = heads_[hash & (heads_.size() - 1)]; id != kNone; id = links_[id].next) {
-      if (links_[id].hash == static_cast<std::uint32_t>(hash >> 32) && equals(id)) return id;
+      if (links_[id].hash == hash && equals(id)) return id;
     }
     return kNone;
   }
@@ -33,7 +34,7 @@ class ChainTable {
     if (links_.size() >= heads_.size()) grow();
     const auto id = static_cast<std::uint32_t>(links_.size());
     std::uint32_t& head = heads_[hash & (heads_.size() - 1)];
-    links_.push_back({head, static_cast<std::uint32_t>(hash >> 32), hash});
+    links_.push_back({head, hash});
     head = id;
     return id;
   }
@@ -41,7 +42,7 @@ class ChainTable {
   void shrink(std::uint32_t count) {
     while (links_.size() > count) {
       const Link& last = links_.back();
-      heads_[last.whole & (heads_.size() - 1)] = last.next;
+      heads_[last.hash & (heads_.size() - 1)] = last.next;
       links_.pop_back();
     }
   }
@@ -50,13 +51,12 @@ class ChainTable {
  private:
   struct Link {
     std::uint32_t next;
-    std::uint32_t hash;
-    std::uint64_t whole;
+    std::uint64_t hash;
   };
   void grow() {
     heads_.assign(heads_.empty() ? 16 : heads_.size() * 2, kNone);
     for (std::uint32_t id = 0; id < links_.size(); ++id) {
-      std::uint32_t& head = heads_[links_[id].whole & (heads_.size() - 1)];
+      std::uint32_t& head = heads_[links_[id].hash & (heads_.size() - 1)];
       links_[id].next = head;
       head = id;
     }
@@ -75,6 +75,7 @@ class Arena {
     const std::uint32_t found =
         table_.find(hash, [&](std::uint32_t id) { return values_[id] == value; });
     if (found != ChainTable::kNone) return found;
+    values_.resize(table_.size());  // without what an `add` without memory left
     values_.push_back(value);
     return table_.add(hash);
   }
