@@ -85,17 +85,6 @@ void read_response_format(Params& params) {
 /// The largest limit on generated tokens: only the context ends the text.
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-/// Reads the list `tools`. Warns if it is empty or if none of its tools may be called. Refuses it
-/// otherwise.
-void read_tool_list(Params& params, bool is_none_chosen) {
-  const Json* tools = params.array("tools");
-  if (tools == nullptr) return;
-  if (!tools->as_array()->empty() && !is_none_chosen) {
-    throw invalid_request("tools", "tools: only chats have tools");
-  }
-  params.warn("tools", "ignored", "only chats have tools");
-}
-
 }  // namespace
 
 void read_fields(Params& params, const Call& call, Request& request, Places where) {
