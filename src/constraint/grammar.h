@@ -72,8 +72,8 @@ struct Array {
   bool is_unique = false;
 };
 
-/// A JSON object. Declared properties come first, in order; then other keys in any order. No key
-/// occurs twice.
+/// A JSON object. Declared properties come first, in order; then other keys in any order. With
+/// `any_order`, all keys come in any order. No key occurs twice.
 struct Object {
   struct Property {
     std::string name;         ///< valid UTF-8, decoded
@@ -81,7 +81,7 @@ struct Object {
     bool is_required = false;
   };
   std::vector<Property> properties;
-  bool any_order = false;  ///< true: declared properties in any order
+  bool any_order = false;  ///< true: declared properties and other keys in any order
   /// Language of the other keys, without the declared names; index in Grammar::languages; kNone: no
   /// other keys. The tag of an accepted key is an index in `other_values`.
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -147,7 +147,8 @@ class Grammar {
 /// Checks that a Matcher can walk a grammar without dead ends, and removes what no text can use:
 /// alternatives without any text, optional properties whose value has none. Checks each node: is
 /// there a text; can a text be finished from each point that the matcher reaches. Also checks that
-/// no cycle consumes nothing (left recursion, a repeated empty part).
+/// no cycle of nodes consumes nothing (left recursion). A Repeat whose part and separator may be empty
+/// has no limit above 1,000.
 ///
 /// Errors: Error{kInvalid}: "allows no text"; "is left recursive"; those of CompileBudget.
 void check_grammar(Grammar& grammar, CompileBudget& budget);

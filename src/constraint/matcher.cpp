@@ -20,7 +20,7 @@ namespace {
 
 /// Alternatives kept behind a token. Each of them can be finished, so leaving out others only
 /// narrows what a text can become.
-constexpr std::size_t kThreadsMax = 256;
+constexpr std::size_t kThreadsMax = 1024;
 /// Alternatives kept behind a byte inside a token.
 constexpr std::size_t kThreadsInsideMax = 4096;
 constexpr std::size_t kMasksKept = 64;
@@ -67,6 +67,7 @@ struct Matcher::State {
   std::vector<Accepted> accepted;
   std::vector<KnownMask> masks;
   std::size_t next_mask = 0;  ///< the mask to replace
+  std::int64_t dropped = 0;
 };
 
 std::uint32_t Matcher::State::intern(std::span<const Thread> found) {
@@ -103,8 +104,9 @@ std::vector<Thread> Matcher::State::follow(std::span<const Thread> from, std::st
     for (const Thread& thread : now) {
       machine.step(thread, static_cast<std::uint8_t>(byte), takers, next);
     }
-    match::remove_repeated(next, 0);
+    machine.join(next, 0);
     if (next.size() > kThreadsInsideMax) {
+      dropped += static_cast<std::int64_t>(next.size() - kThreadsInsideMax);
       next.resize(kThreadsInsideMax);
       has_dropped = true;
     }
@@ -129,7 +131,10 @@ bool Matcher::State::advance(std::string_view bytes, Takers takers) {
     machine.shrink(before.marks);
     return false;
   }
-  if (found.size() > kThreadsMax) found.resize(kThreadsMax);
+  if (found.size() > kThreadsMax) {
+    dropped += static_cast<std::int64_t>(found.size() - kThreadsMax);
+    found.resize(kThreadsMax);
+  }
   current = intern(found);
   accepted.push_back(before);
   return true;
@@ -187,6 +192,8 @@ void Matcher::truncate(std::int64_t count) {
   state_->machine.shrink(first.marks);
   state_->accepted.resize(kept);
 }
+
+std::int64_t Matcher::dropped() const { return state_->dropped; }
 
 std::int64_t Matcher::tokens() const { return std::ssize(state_->accepted); }
 

@@ -45,6 +45,9 @@ class Matcher {
   void truncate(std::int64_t tokens);
   /// Number of accepted tokens.
   std::int64_t tokens() const;
+  /// Number of alternatives that all calls so far left out because there were too many: the texts
+  /// that may follow are then fewer. 0 for all but the most ambiguous grammars.
+  std::int64_t dropped() const;
 
   /// Returns the tokens that may come next, one bit for each id: word i / 32, bit i % 32. End
   /// tokens are the caller's: see `is_complete`. Valid until the next call of a function that is

@@ -116,6 +116,34 @@ TEST(Matcher, ReadsEscapesOfStrings) {
   }
 }
 
+TEST(Matcher, NestedAlternativesAddUp) {
+  // Each level may be one of twenty objects: twenty to the power of the depth, if they multiplied.
+  Maker make;
+  grammar::Choice choice;
+  const NodeId value = make.grammar.add(choice);
+  for (int i = 0; i < 20; ++i) {
+    grammar::Object object;
+    object.properties = {{"a", value, false},
+                         {std::string(1, static_cast<char>('b' + i)), make.literal("1"), false}};
+    choice.alternatives.push_back(make.grammar.add(object));
+  }
+  make.grammar.set(value, choice);
+  Matcher matcher = make.finish(value, make_trie(all_bytes()));
+  std::string text, end;
+  for (int depth = 0; depth < 30; ++depth) {
+    text += "{\"a\":";
+    end += std::string(",\"") + static_cast<char>('b' + depth % 20) + "\":1}";
+  }
+  ASSERT_TRUE(matcher.accept_bytes(text + "{\"c\":1}"));
+  EXPECT_FALSE(begins(matcher, ",\"a\""));
+  EXPECT_FALSE(begins(matcher, "{"));
+  ASSERT_TRUE(matcher.accept_bytes(end));
+  EXPECT_TRUE(matcher.is_complete());
+  EXPECT_EQ(matcher.dropped(), 0);
+  matcher.truncate(1);
+  EXPECT_TRUE(takes(matcher, std::string(30, '}')));
+}
+
 TEST(Matcher, CountsDecodedCharacters) {
   Maker make;
   const NodeId root = make.grammar.add(grammar::String{.length_min = 2, .length_max = 3});

@@ -89,6 +89,79 @@ void Machine::trim() {
   choices_names_ = 0;
 }
 
+/// Whether the thread's frame is its own array or object, so that only the frames below it may be
+/// joined.
+bool Machine::joins_parents(const Thread& thread) const {
+  switch (thread.leaf) {
+    case Leaf::kArrayFirst:
+    case Leaf::kArrayNext:
+    case Leaf::kObjectFirst:
+    case Leaf::kObjectNext:
+    case Leaf::kObjectComma:
+    case Leaf::kObjectKey:
+    case Leaf::kKey:
+      return true;
+    default:
+      return thread.text != 0 || thread.node == kItem;
+  }
+}
+
+void Machine::add_members(FrameId frame, std::vector<std::uint64_t>& members) const {
+  if (frames_[frame].node != kAnyOf) {
+    members.push_back(frame);
+    return;
+  }
+  const auto& words = sets_[frames_[frame].extra].words;
+  members.insert(members.end(), words.begin(), words.end());
+}
+
+/// Returns the frame that stands for some frames.
+FrameId Machine::frame_of(std::vector<std::uint64_t> members) {
+  std::sort(members.begin(), members.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  if (members.size() == 1) return static_cast<FrameId>(members[0]);
+  return frames_.intern({.node = kAnyOf, .extra = sets_.intern({std::move(members)})});
+}
+
+void Machine::join(std::vector<Thread>& threads, std::size_t first) {
+  remove_repeated(threads, first);
+  if (threads.size() - first < 2) return;
+  // A thread and its own frame, without the frames below.
+  struct Top {
+    Thread thread;
+    Frame frame;
+    bool operator==(const Top&) const = default;
+    std::uint64_t hash() const { return mixed(thread.hash(), frame.hash()); }
+  };
+  const auto top_of = [&](const Thread& thread) {
+    Top top{thread, {}};
+    top.thread.frame = 0;
+    if (!joins_parents(thread)) return top;
+    top.frame = frames_[thread.frame];
+    top.frame.parent = 0;
+    return top;
+  };
+  Arena<Top> tops;
+  std::vector<std::vector<std::uint64_t>> below;  // [tops]
+  for (std::size_t i = first; i < threads.size(); ++i) {
+    const Thread& thread = threads[i];
+    const std::uint32_t top = tops.intern(top_of(thread));
+    if (top == below.size()) below.emplace_back();
+    add_members(joins_parents(thread) ? frames_[thread.frame].parent : thread.frame, below[top]);
+  }
+  if (tops.size() == threads.size() - first) return;
+  threads.resize(first);
+  for (std::uint32_t i = 0; i < tops.size(); ++i) {
+    Top top = tops[i];
+    top.thread.frame = frame_of(std::move(below[i]));
+    if (joins_parents(top.thread)) {
+      top.frame.parent = top.thread.frame;
+      top.thread.frame = frames_.intern(top.frame);
+    }
+    threads.push_back(top.thread);
+  }
+}
+
 Machine::Continuation Machine::continuation(NodeId node, FrameId frame) {
   const std::uint64_t hash = mixed(frame, node);
   const std::uint32_t known = continuation_table_.find(hash, [&](std::uint32_t id) {
@@ -164,6 +237,12 @@ void Machine::begin_frame(FrameId id, std::vector<Begin>& open, Continuation& fo
     return;
   }
   const Frame frame = frames_[id];
+  if (frame.node == kAnyOf) {
+    for (const std::uint64_t member : sets_[frame.extra].words) {
+      open.push_back({kReturn, static_cast<FrameId>(member), 0});
+    }
+    return;
+  }
   const GrammarNode& node = grammar_->grammar().node(frame.node);
   if (const auto* sequence = std::get_if<grammar::Sequence>(&node)) {
     const bool is_last = frame.next + 1 == sequence->parts.size();

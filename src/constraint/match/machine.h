@@ -26,6 +26,10 @@ class Machine {
   Thread start() const;
   /// Appends the threads that follow `thread` and `byte`, each once.
   void step(const Thread& thread, std::uint8_t byte, Takers takers, std::vector<Thread>& out);
+  /// Removes threads from index `first` on that occur before, and joins those that differ only in
+  /// the frames below: one thread then has them all below it. So alternatives of nested values add
+  /// up and do not multiply.
+  void join(std::vector<Thread>& threads, std::size_t first);
   /// Whether the whole text may end.
   bool may_end(const Thread& thread);
   /// Whether a byte may follow.
@@ -99,6 +103,10 @@ class Machine {
   void begin_frame(FrameId frame, std::vector<Begin>& open, Continuation& found);
   void begin_items(FrameId frame, std::vector<Begin>& open);
   void add_repeat(FrameId parent, NodeId node, std::uint64_t count, std::vector<Begin>& open);
+
+  bool joins_parents(const Thread& thread) const;
+  FrameId frame_of(std::vector<std::uint64_t> members);
+  void add_members(FrameId frame, std::vector<std::uint64_t>& members) const;
 
   bool has_unused_text(const Thread& thread) const;
   bool has_unused_text(const Thread& thread, std::span<const CodePointRange> next) const;

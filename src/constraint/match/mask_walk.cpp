@@ -68,7 +68,7 @@ class MaskWalk {
         const Thread from = stack[i];
         machine_.step(from, at.byte, takers, stack);
       }
-      remove_repeated(stack, end);
+      machine_.join(stack, end);
       if (is_texts && at.end - node >= kLeafMaskNodesMin) use_leaf_masks(stack, end, node);
       if (stack.size() == end) {
         node = at.end;

@@ -22,6 +22,8 @@ using BitsId = std::uint32_t;
 inline constexpr NodeId kReturn = kNoNode;
 /// What begins next, instead of a node: an item of the frame's array.
 inline constexpr NodeId kItem = kNoNode - 1;
+/// The node of a frame that stands for a set of frames: `extra` names them. One of them goes on.
+inline constexpr NodeId kAnyOf = kNoNode - 2;
 
 /// An unfinished node below the place where a thread is.
 struct Frame {
