@@ -23,6 +23,7 @@ NodeId compile(Grammar& grammar, const Json& schema, const SchemaOptions& option
       reader.formula(schema::SchemaDocument::kRoot, document.root_context());
   planner.plan(root);
   if (!planner.has_value(root)) report.fail("", "allows no text");
+  planner.check_widths(options.any_order);
   return schema::SchemaEmitter(parts, options, planner, grammar).emit(root);
 }
 
