@@ -2,6 +2,7 @@
 #include "constraint/language/pattern_nfa.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "base/index.h"
@@ -71,6 +72,7 @@ class Builder {
   const PatternTree& tree_;
   CompileBudget& budget_;
   PatternNfa nfa_;
+  std::unordered_map<std::int32_t, std::int32_t> lookarounds_;  ///< numbers by the tree's node
 };
 
 std::int32_t Builder::build_before(std::int32_t index, std::int32_t next) {
@@ -135,10 +137,10 @@ std::int32_t Builder::build_loop(const PatternNode& node, std::int32_t next) {
 }
 
 std::int32_t Builder::add_lookaround(std::int32_t index, std::int32_t next) {
-  auto known = std::find(nfa_.lookarounds.begin(), nfa_.lookarounds.end(), index);
-  if (known == nfa_.lookarounds.end()) known = nfa_.lookarounds.insert(known, index);
-  const auto number = static_cast<std::int32_t>(known - nfa_.lookarounds.begin());
-  return add({.kind = Node::Kind::kLook, .index = number, .next = next});
+  const auto [known, is_new] =
+      lookarounds_.emplace(index, static_cast<std::int32_t>(nfa_.lookarounds.size()));
+  if (is_new) nfa_.lookarounds.push_back(index);
+  return add({.kind = Node::Kind::kLook, .index = known->second, .next = next});
 }
 
 }  // namespace

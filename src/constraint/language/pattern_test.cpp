@@ -202,6 +202,19 @@ TEST(Pattern, CompilesManyAlternatives) {
   EXPECT_EQ(dfa.count(TextDfa::start()), 3'000U);
 }
 
+TEST(Pattern, ReadsRepeatedLookarounds) {
+  // A copy of a lookaround has the number of the first one.
+  std::string pattern = "^(?:";
+  for (int i = 0; i < 10; ++i) pattern += cat("(?!", i, "x)");
+  pattern += "[0-9a-z]){4}$";
+  EXPECT_TRUE(matches(pattern, "12ab"));
+  EXPECT_FALSE(matches(pattern, "a2xb"));
+  // Within the budget or refused: one lookup for each of a million copies.
+  std::string many;
+  for (int i = 0; i < 13'000; ++i) many += "(?=a)";
+  EXPECT_NE(error_of(cat("(?:", many, "a){70}")), "");
+}
+
 TEST(Pattern, SurvivesAnyText) {
   static constexpr const char* kPieces[] = {
       "(", ")", "[",  "]",   "{",  "}", "?", "*",    "+",  "|", "^", "$", ".", "\\", "a", "1",

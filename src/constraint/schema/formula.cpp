@@ -80,7 +80,7 @@ FormulaId FormulaTable::join(Kind kind, const std::vector<FormulaId>& parts) {
   };
   for (const FormulaId part : parts) {
     if (part == absorbing) return absorbing;
-    if (get(part).kind == kind) {
+    if (get(part).kind == kind && !get(part).is_observed) {
       for (const FormulaId inner : get(part).parts) take(inner);
     } else {
       take(part);
@@ -112,6 +112,10 @@ FormulaId FormulaTable::any_observed(const std::vector<FormulaId>& parts) {
   }
   if (kept.empty()) return kFalse;
   return kept.size() == 1 ? kept[0] : add({.kind = Kind::kAny, .parts = std::move(kept)});
+}
+
+FormulaId FormulaTable::any_combined(const std::vector<FormulaId>& parts, SchemaId schema) {
+  return add({.kind = Kind::kAny, .is_observed = true, .schema = schema, .parts = parts});
 }
 
 FormulaId FormulaTable::one(const std::vector<FormulaId>& parts, SchemaId schema) {

@@ -36,6 +36,7 @@ struct Formula {
   Kind kind = Kind::kFalse;
   bool is_negated = false;  ///< leaves, kOne and kUnevaluated: all other values
   /// kSchema: the caller needs to know which properties the subschema evaluates.
+  /// kAny: a value that satisfies several parts evaluates the properties of all of them.
   bool is_observed = false;
   SchemaId schema = kNoSchema;
   int context = 0;
@@ -66,6 +67,8 @@ class FormulaTable {
   FormulaId any(const std::vector<FormulaId>& parts);
   /// As `any`, but keeps parts that others include: they may evaluate other properties.
   FormulaId any_observed(const std::vector<FormulaId>& parts);
+  /// The anyOf of a schema, of which a value may satisfy several parts.
+  FormulaId any_combined(const std::vector<FormulaId>& parts, SchemaId schema);
   FormulaId one(const std::vector<FormulaId>& parts, SchemaId schema);
   /// `one` (if it is of kind kOne) together with the formulas `before` and `after`.
   FormulaId one_within(FormulaId before, FormulaId one, FormulaId after);

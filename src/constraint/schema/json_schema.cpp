@@ -79,7 +79,9 @@ SchemaParts::~SchemaParts() = default;
 NodeId SchemaParts::add(const Json& part, const std::vector<std::string_view>& types) {
   return about_schema(state_->options, [&] {
     const schema::FormulaId root = state_->plan(part, types);
-    return state_->planner.has_value(root) ? state_->emitter.emit(root) : kNoNode;
+    if (!state_->planner.has_value(root)) return kNoNode;
+    state_->planner.check_widths(state_->options.any_order);
+    return state_->emitter.emit(root);
   });
 }
 

@@ -113,7 +113,7 @@ void SchemaReader::define_keyword(const Place& place, const std::string& keyword
     }
   } else if (keyword == "anyOf") {
     parts.push_back(
-        any_of(list(place, keyword, value, definition.is_observed), definition.is_observed));
+        any_of(place, list(place, keyword, value, definition.is_observed), definition.is_observed));
   } else if (keyword == "oneOf") {
     definition.one_at = parts.size();
     parts.push_back(
@@ -142,10 +142,13 @@ void SchemaReader::define_reference(const Place& place, const std::string& keywo
   definition.parts.push_back(formula(target, place.context, definition.is_observed));
 }
 
-FormulaId SchemaReader::any_of(std::vector<FormulaId> parts, bool is_observed) {
+FormulaId SchemaReader::any_of(const Place& place, std::vector<FormulaId> parts, bool is_observed) {
   // A value that satisfies several parts evaluates the properties of all of them.
   constexpr std::size_t kPartsMax = 6;
-  if (is_observed && parts.size() <= kPartsMax) {
+  if (is_observed && parts.size() > kPartsMax) {
+    return parts_.formulas.any_combined(parts, place.schema);
+  }
+  if (is_observed) {
     const std::vector<FormulaId> single = parts;
     for (unsigned set = 1; set < 1U << single.size(); ++set) {
       std::vector<FormulaId> some;

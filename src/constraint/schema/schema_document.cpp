@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 
 #include "base/index.h"
 #include "base/text.h"
@@ -80,8 +81,7 @@ SchemaDocument::SchemaDocument(const Json& root, SchemaReport& report, CompileBu
   if (draft != nullptr && draft->find("json-schema.org/draft-03") != std::string::npos) {
     report_.fail("/$schema", "draft 3 is not supported: use draft 4 or a newer one");
   }
-  scopes_.emplace_back();
-  by_scope_[scopes_[0]] = 0;
+  add_scope({});
   resources_.push_back({.uri = "", .root = kRoot, .draft = draft_of(root, Draft::kAny)});
   by_uri_[""] = 0;
   index(root, kNoSchema, "", 0);
@@ -107,6 +107,10 @@ void SchemaDocument::measure(const Json& root) {
     if (const auto* members = entry.json->as_object()) {
       for (const auto& [key, value] : *members) {
         bytes += key.size() + 3;
+        // Whatever a reference finds later: shapes depend on these from the start.
+        has_unevaluated_ =
+            has_unevaluated_ || key == "unevaluatedProperties" || key == "unevaluatedItems";
+        has_dynamic_ = has_dynamic_ || key == "$dynamicAnchor" || key == "$recursiveAnchor";
         open.push_back({&value, entry.depth + 1});
       }
     }
@@ -152,42 +156,53 @@ void SchemaDocument::begin_resource(SchemaId id, std::string uri) {
     by_uri_[uri] = 0;
     return;
   }
-  if (by_uri_.count(uri) != 0) return;  // two with one identifier: the first counts
   const Draft draft = draft_of(*place.json, at(resources_, place.resource).draft);
   place.resource = static_cast<int>(resources_.size());
-  by_uri_[uri] = place.resource;
+  const auto [known, is_new] = by_uri_.emplace(uri, place.resource);
+  if (!is_new) known->second = kAmbiguous;
   resources_.push_back({.uri = std::move(uri), .root = id, .draft = draft});
+}
+
+void SchemaDocument::add_anchor(SchemaId id, const std::string& name) {
+  auto& anchors = at(resources_, at(places_, id).resource).anchors;
+  const auto [known, is_new] = anchors.emplace(name, id);
+  if (!is_new && known->second != id) known->second = kAmbiguous;
+}
+
+void SchemaDocument::add_dynamic_anchor(SchemaId id, const std::string& name) {
+  const int index =
+      anchor_names_.emplace(name, static_cast<int>(anchor_names_.size())).first->second;
+  at(resources_, at(places_, id).resource).dynamic_anchors.emplace(index, id);
+  entered_.clear();
 }
 
 void SchemaDocument::read_identifiers(SchemaId id) {
   const Json& json = *at(places_, id).json;
   if (json.as_object() == nullptr) return;
-  has_unevaluated_ = has_unevaluated_ || json.find("unevaluatedProperties") != nullptr ||
-                     json.find("unevaluatedItems") != nullptr;
   const Draft outer = draft_of(json, draft(id));
   if (is_old(outer) && json.find_string("$ref") != nullptr) return;
   const bool has_old_id = outer == Draft::k4 || outer == Draft::kAny;
   const std::string* name = outer == Draft::k4 ? nullptr : json.find_string("$id");
   if (name == nullptr && has_old_id) name = json.find_string("id");
   if (name != nullptr && !name->empty()) {
-    const SplitUri split = resolve_uri(at(resources_, at(places_, id).resource).uri, *name);
-    if ((*name)[0] != '#') begin_resource(id, split.uri);
-    if (!split.fragment.empty()) {
-      at(resources_, at(places_, id).resource).anchors.emplace(split.fragment, id);
+    const std::string& base = at(resources_, at(places_, id).resource).uri;
+    budget_.spend(base.size() + name->size());
+    const SplitUri split = resolve_uri(base, *name);
+    if (split.uri.size() > kUriMax) {
+      report_.fail(pointer(id), cat("has an identifier of more than ", kUriMax, " bytes"));
     }
+    if ((*name)[0] != '#') begin_resource(id, split.uri);
+    if (!split.fragment.empty()) add_anchor(id, split.fragment);
   }
   if (is_old(outer)) return;
-  Resource& resource = at(resources_, at(places_, id).resource);
-  if (const auto* anchor = json.find_string("$anchor")) resource.anchors.emplace(*anchor, id);
+  if (const auto* anchor = json.find_string("$anchor")) add_anchor(id, *anchor);
   if (const auto* anchor = json.find_string("$dynamicAnchor")) {
-    resource.anchors.emplace(*anchor, id);
-    resource.dynamic_anchors.emplace(*anchor, id);
-    has_dynamic_ = true;
+    add_anchor(id, *anchor);
+    add_dynamic_anchor(id, *anchor);
   }
   const Json* recursive = json.find("$recursiveAnchor");
   if (recursive != nullptr && recursive->as_bool() != nullptr && *recursive->as_bool()) {
-    resource.dynamic_anchors.emplace("", id);
-    has_dynamic_ = true;
+    add_dynamic_anchor(id, "");
   }
 }
 
@@ -248,28 +263,37 @@ SchemaId SchemaDocument::find_pointer(int resource, std::string_view pointer) {
 }
 
 SchemaId SchemaDocument::find(SchemaId from, const std::string& reference) {
-  const int own = at(places_, from).resource;
-  const SplitUri target = resolve_uri(at(resources_, own).uri, reference);
-  const auto resource = by_uri_.find(target.uri);
-  if (resource == by_uri_.end()) return kNoSchema;
-  if (target.fragment.empty()) return at(resources_, resource->second).root;
+  int resource = at(places_, from).resource;
+  const bool is_local = reference.empty() || reference[0] == '#';
+  const std::string_view base = is_local ? std::string_view() : at(resources_, resource).uri;
+  budget_.spend(base.size());
+  const SplitUri target = resolve_uri(base, reference);
+  if (!is_local) {
+    const auto known = by_uri_.find(target.uri);
+    if (known == by_uri_.end()) return kNoSchema;
+    resource = known->second;
+    if (resource == kAmbiguous) return kAmbiguous;
+  }
+  if (target.fragment.empty()) return at(resources_, resource).root;
   if (target.fragment[0] != '/') {
-    const auto& anchors = at(resources_, resource->second).anchors;
+    const auto& anchors = at(resources_, resource).anchors;
     const auto anchor = anchors.find(target.fragment);
     return anchor == anchors.end() ? kNoSchema : anchor->second;
   }
-  const SchemaId found = find_pointer(resource->second, target.fragment);
+  const SchemaId found = find_pointer(resource, target.fragment);
   // Many schemas have identifiers in subschemas by mistake, and mean the whole document.
-  const bool is_local = found == kNoSchema && reference[0] == '#';
-  return is_local ? find_pointer(0, target.fragment) : found;
+  return is_local && found == kNoSchema ? find_pointer(0, target.fragment) : found;
 }
 
 SchemaId SchemaDocument::resolve(SchemaId from, std::string_view keyword,
                                  const std::string& reference) {
   budget_.spend(reference.size());
   const SchemaId found = find(from, reference);
-  if (found == kNoSchema) {
-    report_.fail(pointer(from, keyword), cat("'", printable(reference), "' is not in the schema"));
+  if (found < 0) {
+    report_.fail(pointer(from, keyword),
+                 cat("'", printable(reference),
+                     found == kNoSchema ? "' is not in the schema"
+                                        : "' is the identifier of several subschemas"));
   }
   return found;
 }
@@ -286,24 +310,36 @@ SchemaId SchemaDocument::resolve_dynamic(SchemaId from, std::string_view keyword
     const Json* anchor = json(first).find("$recursiveAnchor");
     if (anchor == nullptr || anchor->as_bool() == nullptr || !*anchor->as_bool()) return first;
   }
-  for (const auto& [known, target] : at(scopes_, context)) {
-    if (known == name) return target;
-  }
-  return first;
+  const auto index = anchor_names_.find(name);
+  if (index == anchor_names_.end()) return first;
+  const Scope& scope = *at(scopes_, context);
+  const auto entry =
+      std::lower_bound(scope.begin(), scope.end(), Scope::value_type(index->second, 0));
+  return entry != scope.end() && entry->first == index->second ? entry->second : first;
+}
+
+int SchemaDocument::add_scope(Scope scope) {
+  const auto [entry, is_new] =
+      by_scope_.emplace(std::move(scope), static_cast<int>(scopes_.size()));
+  if (is_new) scopes_.push_back(&entry->first);
+  return entry->second;
 }
 
 int SchemaDocument::enter(int context, SchemaId to) {
   if (!has_dynamic_) return 0;
-  Scope scope = at(scopes_, context);
-  for (const auto& [name, target] : at(resources_, at(places_, to).resource).dynamic_anchors) {
-    const bool is_known = std::any_of(scope.begin(), scope.end(),
-                                      [&](const auto& entry) { return entry.first == name; });
-    if (!is_known) scope.emplace_back(name, target);
-  }
-  std::sort(scope.begin(), scope.end());
-  const auto [entry, is_new] = by_scope_.emplace(scope, static_cast<int>(scopes_.size()));
-  if (is_new) scopes_.push_back(std::move(scope));
-  return entry->second;
+  const int resource = at(places_, to).resource;
+  const auto known = entered_.find({context, resource});
+  if (known != entered_.end()) return known->second;
+  // The outermost resource that has an anchor counts.
+  const Scope& outer = *at(scopes_, context);
+  const std::map<int, SchemaId>& own = at(resources_, resource).dynamic_anchors;
+  budget_.spend(outer.size() + own.size() + 1);
+  Scope scope;
+  std::set_union(outer.begin(), outer.end(), own.begin(), own.end(), std::back_inserter(scope),
+                 [](const auto& a, const auto& b) { return a.first < b.first; });
+  const int entered = add_scope(std::move(scope));
+  entered_[{context, resource}] = entered;
+  return entered;
 }
 
 }  // namespace ingot::schema

@@ -41,9 +41,10 @@ class SchemaDocument {
  public:
   static constexpr int kDepthMax = 256;
   static constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 20;
+  static constexpr std::size_t kUriMax = 4096;
 
   /// Errors: those of SchemaReport::fail for a document that is too deep or too large, or that has
-  ///         two subschemas with the same identifier; those of CompileBudget.
+  ///         an identifier of more than kUriMax bytes; those of CompileBudget.
   SchemaDocument(const Json& root, SchemaReport& report, CompileBudget& budget);
 
   static constexpr SchemaId kRoot = 0;
@@ -58,7 +59,8 @@ class SchemaDocument {
   SchemaId id_of(const Json& json, SchemaId parent, const std::string& step);
   /// Returns the subschema that the reference in `keyword` of `from` refers to.
   ///
-  /// Errors: those of SchemaReport::fail if there is none.
+  /// Errors: those of SchemaReport::fail if there is none, or if two subschemas have that
+  ///         identifier.
   SchemaId resolve(SchemaId from, std::string_view keyword, const std::string& reference);
   /// Resolves $dynamicRef and $recursiveRef.
   SchemaId resolve_dynamic(SchemaId from, std::string_view keyword, const std::string& reference,
@@ -69,6 +71,9 @@ class SchemaDocument {
   bool has_unevaluated() const { return has_unevaluated_; }
 
  private:
+  /// In place of a subschema or resource: two have the same identifier.
+  static constexpr SchemaId kAmbiguous = -2;
+
   struct Place {
     const Json* json = nullptr;
     SchemaId parent = kNoSchema;
@@ -81,15 +86,19 @@ class SchemaDocument {
     SchemaId root = kNoSchema;
     Draft draft = Draft::kAny;
     std::map<std::string, SchemaId, std::less<>> anchors{};
-    std::map<std::string, SchemaId, std::less<>> dynamic_anchors{};
+    std::map<int, SchemaId> dynamic_anchors{};  ///< by the index of the name
   };
-  using Scope = std::vector<std::pair<std::string, SchemaId>>;
+  /// Names of dynamic anchors by index, ascending, and what they mean.
+  using Scope = std::vector<std::pair<int, SchemaId>>;
 
   void measure(const Json& root);
   void index(const Json& json, SchemaId parent, std::string step, int resource);
   SchemaId add_place(const Json& json, SchemaId parent, std::string step, int resource);
   void read_identifiers(SchemaId id);
+  void add_anchor(SchemaId id, const std::string& name);
+  void add_dynamic_anchor(SchemaId id, const std::string& name);
   void begin_resource(SchemaId id, std::string uri);
+  int add_scope(Scope scope);
   SchemaId find_pointer(int resource, std::string_view pointer);
   SchemaId find(SchemaId from, const std::string& reference);
 
@@ -99,8 +108,10 @@ class SchemaDocument {
   std::unordered_map<const Json*, SchemaId> by_json_;
   std::vector<Resource> resources_;
   std::map<std::string, int, std::less<>> by_uri_;
-  std::vector<Scope> scopes_;
+  std::map<std::string, int, std::less<>> anchor_names_;
   std::map<Scope, int> by_scope_;
+  std::vector<const Scope*> scopes_;            ///< keys of by_scope_
+  std::map<std::pair<int, int>, int> entered_;  ///< by context and resource
   bool has_unevaluated_ = false;
   bool has_dynamic_ = false;
 };

@@ -85,10 +85,7 @@ NodeId SchemaEmitter::unique_node(FormulaId formula) {
   const Plan& plan = planner_.get(formula);
   std::vector<NodeId> alternatives;
   if (plan.has_scalars) alternatives.push_back(scalar_node(formula, true));
-  for (StringSet set : plan.strings) {
-    set.texts = parts_.texts.with_length(set.texts, set.length_min, set.length_max);
-    set.length_min = 0;
-    set.length_max = kNoLimit;
+  for (const StringSet& set : planner_.unique_strings(formula)) {
     alternatives.push_back(string_node(set));
   }
   const NodeId made =

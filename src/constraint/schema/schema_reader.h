@@ -64,7 +64,7 @@ class SchemaReader {
                       Definition& definition);
   void define_reference(const Place& place, const std::string& keyword, const Json& value,
                         Definition& definition);
-  FormulaId any_of(std::vector<FormulaId> parts, bool is_observed);
+  FormulaId any_of(const Place& place, std::vector<FormulaId> parts, bool is_observed);
   FormulaId condition(const Place& place, bool is_observed);
   FormulaId enumeration(const Place& place, const Json& value);
   FormulaId dependent_schemas(const Place& place, const std::string& keyword, const Json& value,

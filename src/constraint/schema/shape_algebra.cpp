@@ -30,7 +30,12 @@ bool simplify(ArraySet& set) {
 }
 
 FormulaId ShapeAlgebra::value_of(const ObjectSet& set, std::int32_t name) {
+  parts_.budget.spend(set.properties.size() / 16);
   if (const Property* property = set.find(name)) return property->value;
+  return value_of_undeclared(set, name);
+}
+
+FormulaId ShapeAlgebra::value_of_undeclared(const ObjectSet& set, std::int32_t name) {
   std::vector<FormulaId> values;
   for (const Rule& rule : set.rules) {
     parts_.budget.spend();
@@ -147,7 +152,8 @@ std::optional<ArraySet> ShapeAlgebra::intersected(const ArraySet& a, const Array
 namespace {
 
 template <class T>
-void append_new(std::vector<T>& to, const std::vector<T>& from) {
+void append_new(std::vector<T>& to, const std::vector<T>& from, CompileBudget& budget) {
+  budget.spend(to.size() * from.size() / 64);
   for (const T& element : from) {
     if (std::find(to.begin(), to.end(), element) == to.end()) to.push_back(element);
   }
@@ -164,16 +170,16 @@ std::optional<ObjectSet> ShapeAlgebra::intersected(const ObjectSet& a, const Obj
   std::unordered_map<std::int32_t, bool> done;
   for (const Property& property : a.properties) {
     const auto other = in_b.find(property.name);
-    const FormulaId value = other != in_b.end() ? other->second->value : value_of(b, property.name);
+    const FormulaId value =
+        other != in_b.end() ? other->second->value : value_of_undeclared(b, property.name);
     set.properties.push_back(
         {property.name, parts_.formulas.both(property.value, value),
          property.is_required || (other != in_b.end() && other->second->is_required)});
     done.emplace(property.name, true);
   }
-  const ObjectSet rules_of_a{.rules = a.rules};
   for (const Property& property : b.properties) {
     if (done.count(property.name) != 0) continue;
-    const FormulaId value = value_of(rules_of_a, property.name);
+    const FormulaId value = value_of_undeclared(a, property.name);
     set.properties.push_back(
         {property.name, parts_.formulas.both(value, property.value), property.is_required});
   }
@@ -181,18 +187,18 @@ std::optional<ObjectSet> ShapeAlgebra::intersected(const ObjectSet& a, const Obj
     if (property.is_required && property.value == kFalse) return std::nullopt;
   }
   set.rules = a.rules;
-  append_new(set.rules, b.rules);
+  append_new(set.rules, b.rules, parts_.budget);
   set.some = a.some;
-  append_new(set.some, b.some);
+  append_new(set.some, b.some, parts_.budget);
   set.count_min = std::max(a.count_min, b.count_min);
   set.count_max = std::min(a.count_max, b.count_max);
   if (set.count_min > set.count_max) return std::nullopt;
   set.dependencies = a.dependencies;
-  append_new(set.dependencies, b.dependencies);
+  append_new(set.dependencies, b.dependencies, parts_.budget);
   set.is_opaque = a.is_opaque || b.is_opaque;
   set.evaluates_all = a.evaluates_all || b.evaluates_all;
   set.evaluated = a.evaluated;
-  append_new(set.evaluated, b.evaluated);
+  append_new(set.evaluated, b.evaluated, parts_.budget);
   return set;
 }
 

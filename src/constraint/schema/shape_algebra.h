@@ -33,6 +33,8 @@ class ShapeAlgebra {
 
   /// What the value of a property must satisfy; kFalse: the property may not occur.
   FormulaId value_of(const ObjectSet& set, std::int32_t name);
+  /// Returns `value_of` for a property that `set` does not declare.
+  FormulaId value_of_undeclared(const ObjectSet& set, std::int32_t name);
 
   void add(Shape& shape, NumberSet set);
   void add(Shape& shape, StringSet set);

@@ -17,6 +17,9 @@ void Planner::reach(FormulaId formula) {
 void Planner::plan(FormulaId root) {
   reach(root);
   for (; planned_ < order_.size(); ++planned_) plan_one(order_[planned_]);
+  for (const FormulaId formula : order_) {
+    for (PlannedArray& array : plans_[formula].arrays) check_unique_strings(array);
+  }
   find_values();
 }
 
@@ -117,11 +120,54 @@ void Planner::add_string(Plan& plan, StringSet set) {
   if (set.length_min == 0 && set.length_max == kNoLimit) {
     for (StringSet& other : plan.strings) {
       if (other.length_min != 0 || other.length_max != kNoLimit) continue;
-      other.texts = parts_.texts.united(other.texts, set.texts);
-      return;
+      if (unite(other.texts, set.texts)) return;
     }
   }
   plan.strings.push_back(set);
+}
+
+bool Planner::unite(TextSetId& texts, TextSetId others) {
+  try {
+    texts = parts_.texts.united(texts, others);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalid) throw;
+    return false;  // they stay alternatives
+  }
+}
+
+bool Planner::add_unique_strings(FormulaId formula) {
+  const auto known = unique_strings_.find(formula);
+  if (formula == kFalse || known != unique_strings_.end()) return true;
+  std::vector<StringSet> strings = get(formula).strings;
+  try {
+    for (StringSet& set : strings) {
+      const std::uint64_t length = set.length_max != kNoLimit ? set.length_max : set.length_min;
+      if (length > kUniqueLengthMax) return false;
+      set.texts = parts_.texts.with_length(set.texts, set.length_min, set.length_max);
+      set.length_min = 0;
+      set.length_max = kNoLimit;
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalid) throw;
+    return false;
+  }
+  unique_strings_.emplace(formula, std::move(strings));
+  return true;
+}
+
+void Planner::check_unique_strings(PlannedArray& array) {
+  if (!array.is_unique) return;
+  parts_.budget.spend(array.first.size() + 1);
+  const auto is_possible = [this](const PlannedItem& item) {
+    return add_unique_strings(item.value) && add_unique_strings(item.counted);
+  };
+  if (std::all_of(array.first.begin(), array.first.end(), is_possible) && is_possible(array.rest)) {
+    return;
+  }
+  array.is_unique = false;
+  report_.cannot_enforce(document_.pointer(std::max(0, array.unique_schema), "uniqueItems"),
+                         "uniqueItems of such long strings cannot be enforced");
 }
 
 bool Planner::is_scalar(FormulaId formula) {
@@ -141,6 +187,7 @@ void Planner::check_unique(const ArraySet& set, PlannedArray& array) {
     is_possible = is_possible && is_scalar(item.value) && is_scalar(item.counted);
   }
   array.is_unique = is_possible;
+  array.unique_schema = set.unique_source.schema;
   if (is_possible) return;
   report_.cannot_enforce(document_.pointer(std::max(0, set.unique_source.schema), "uniqueItems"),
                          "uniqueItems of arrays and objects cannot be enforced");

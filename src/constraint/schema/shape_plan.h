@@ -27,6 +27,7 @@ struct PlannedArray {
   std::uint64_t contained_min = 0;
   std::uint64_t contained_max = kNoLimit;
   bool is_unique = false;
+  SchemaId unique_schema = kNoSchema;  ///< where uniqueItems stands
 };
 
 /// Keys of undeclared properties with a common value.
@@ -64,6 +65,12 @@ class Planner {
   void plan(FormulaId root);
   /// The plan of a formula that `plan` reached.
   const Plan& get(FormulaId formula) const { return plans_.at(formula); }
+  /// The strings of an item of an array without equal items; none has bounds of its length.
+  const std::vector<StringSet>& unique_strings(FormulaId formula) const {
+    return unique_strings_.at(formula);
+  }
+  /// Reports values of which a Matcher may have to follow more alternatives than it can.
+  void check_widths(bool any_order);
   bool has_value(FormulaId formula) const;
   bool has_value(const PlannedArray& array) const;
   bool has_value(const PlannedObject& object) const;
@@ -73,12 +80,18 @@ class Planner {
   std::string scalar_key(FormulaId formula);
 
  private:
+  /// Longer strings make an automaton of too many states.
+  static constexpr std::uint64_t kUniqueLengthMax = 20'000;
+
   void plan_one(FormulaId formula);
   void reach(FormulaId formula);
   void add_string(Plan& plan, StringSet set);
   void add_array(Plan& plan, ArraySet set);
   bool split_contained(ArraySet& set, PlannedArray& array);
   void check_unique(const ArraySet& set, PlannedArray& array);
+  void check_unique_strings(PlannedArray& array);
+  bool add_unique_strings(FormulaId formula);
+  bool unite(TextSetId& texts, TextSetId others);
   bool is_scalar(FormulaId formula);
   void add_object(Plan& plan, const ObjectSet& set);
   std::vector<ObjectSet> without_some(const ObjectSet& set);
@@ -91,6 +104,10 @@ class Planner {
   void find_values();
   bool find_value(const Plan& plan) const;
 
+  std::size_t width(FormulaId formula) const;
+  std::size_t width_of_arrays(const Plan& plan);
+  std::size_t width_of_objects(const Plan& plan, bool any_order);
+
   AlgebraParts parts_;
   ShapeAlgebra algebra_;
   SchemaDocument& document_;
@@ -98,6 +115,8 @@ class Planner {
   SchemaReport& report_;
   std::unordered_map<FormulaId, Plan> plans_;
   std::map<std::pair<std::string, bool>, TextDfa> scalars_;
+  std::unordered_map<FormulaId, std::vector<StringSet>> unique_strings_;
+  std::unordered_map<FormulaId, std::size_t> widths_;
   std::vector<FormulaId> order_;  ///< formulas in the order in which `plan` reached them
   std::size_t planned_ = 0;       ///< number of formulas in `order_` with a plan
 };

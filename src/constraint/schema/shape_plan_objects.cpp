@@ -1,5 +1,6 @@
 // ShapePlan: objects, their undeclared keys and dependencies.
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -11,18 +12,50 @@ namespace {
 constexpr std::size_t kKeyClassesMax = 128;
 constexpr std::size_t kPartsMax = 512;
 
-/// Declares a property, if it is not declared, and restricts its value.
-Property& declare(ObjectSet& set, ShapeAlgebra& algebra, FormulaTable& formulas, std::int32_t name,
-                  FormulaId value) {
-  auto known = std::find_if(set.properties.begin(), set.properties.end(),
-                            [&](const Property& property) { return property.name == name; });
-  if (known == set.properties.end()) {
-    const FormulaId own = algebra.value_of(set, name);
-    set.properties.push_back({name, own, false});
-    known = std::prev(set.properties.end());
+/// Finds the properties of an object by name, and declares missing properties.
+class Declarations {
+ public:
+  Declarations(ObjectSet& set, const AlgebraParts& parts) : set_(set), algebra_(parts) {
+    parts.budget.spend(set.properties.size());
+    for (std::size_t i = 0; i < set.properties.size(); ++i) {
+      index_.emplace(set.properties[i].name, i);
+    }
   }
-  known->value = formulas.both(known->value, value);
-  return *known;
+
+  /// Returns the index of a property in ObjectSet::properties.
+  std::size_t declare(std::int32_t name) {
+    const auto [known, is_new] = index_.emplace(name, set_.properties.size());
+    if (is_new) {
+      set_.properties.push_back({name, algebra_.value_of_undeclared(set_, name), false});
+    }
+    return known->second;
+  }
+
+ private:
+  ObjectSet& set_;
+  ShapeAlgebra algebra_;
+  std::unordered_map<std::int32_t, std::size_t> index_;
+};
+
+/// Marks what can be reached from the marked nodes by edges (from, to), in one pass over both.
+void spread(std::vector<char>& is_marked,
+            const std::vector<std::pair<std::size_t, std::size_t>>& edges, CompileBudget& budget) {
+  budget.spend(is_marked.size() + edges.size());
+  std::vector<std::vector<std::size_t>> next(is_marked.size());
+  for (const auto& [from, to] : edges) next[from].push_back(to);
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < is_marked.size(); ++i) {
+    if (is_marked[i] != 0) open.push_back(i);
+  }
+  while (!open.empty()) {
+    const std::size_t from = open.back();
+    open.pop_back();
+    for (const std::size_t to : next[from]) {
+      if (is_marked[to] != 0) continue;
+      is_marked[to] = 1;
+      open.push_back(to);
+    }
+  }
 }
 
 }  // namespace
@@ -55,8 +88,10 @@ bool Planner::split_some(const ObjectSet& set, std::vector<ObjectSet>& open) {
   base.some.pop_back();
   std::vector<ObjectSet> found;
   const auto add_with = [&](std::int32_t name) {
+    if (found.size() > kPartsMax) return;
     ObjectSet part = base;
-    Property& property = declare(part, algebra_, formulas, name, rule.value);
+    Property& property = part.properties[Declarations(part, parts_).declare(name)];
+    property.value = formulas.both(property.value, rule.value);
     property.is_required = true;
     if (!is_empty(property.value)) found.push_back(std::move(part));
   };
@@ -91,42 +126,41 @@ bool Planner::split_some(const ObjectSet& set, std::vector<ObjectSet>& open) {
     part.count_min = std::max(part.count_min, required + 1);
     found.push_back(std::move(part));
   }
+  if (found.size() > kPartsMax) return false;
   for (ObjectSet& part : found) open.push_back(std::move(part));
   return true;
 }
 
 void Planner::declare_dependencies(ObjectSet& set) {
-  std::vector<std::pair<std::int32_t, std::int32_t>> kept;
+  if (set.dependencies.empty()) return;
+  std::vector<std::pair<std::size_t, std::size_t>> forward, backward;
+  Declarations declarations(set, parts_);
   for (const auto& [name, needed] : set.dependencies) {
     parts_.budget.spend();
     if (name == needed) continue;
-    if (declare(set, algebra_, parts_.formulas, name, kTrue).value == kFalse) continue;
-    declare(set, algebra_, parts_.formulas, needed, kTrue);
-    kept.emplace_back(name, needed);
+    const std::size_t from = declarations.declare(name);
+    if (set.properties[from].value == kFalse) continue;
+    forward.emplace_back(from, declarations.declare(needed));
+    backward.emplace_back(forward.back().second, from);
   }
-  // A required property makes the properties required that it depends on.
-  const auto find = [&set](std::int32_t name) {
-    return std::find_if(set.properties.begin(), set.properties.end(),
-                        [name](const Property& property) { return property.name == name; });
-  };
-  for (bool has_changed = true; has_changed;) {
-    has_changed = false;
-    for (const auto& [name, needed] : kept) {
-      parts_.budget.spend();
-      const auto from = find(name), to = find(needed);
-      if (from->is_required && !to->is_required) {
-        to->is_required = true;
-        has_changed = true;
-      } else if (to->value == kFalse && from->value != kFalse) {
-        from->value = kFalse;
-        has_changed = true;
-      }
-    }
+  // A required property makes those required that it needs. One that needs a forbidden property is
+  // forbidden too.
+  std::vector<char> is_required, is_forbidden;
+  for (const Property& property : set.properties) {
+    is_required.push_back(property.is_required ? 1 : 0);
+    is_forbidden.push_back(property.value == kFalse ? 1 : 0);
+  }
+  spread(is_required, forward, parts_.budget);
+  spread(is_forbidden, backward, parts_.budget);
+  for (std::size_t i = 0; i < set.properties.size(); ++i) {
+    set.properties[i].is_required = is_required[i] != 0;
+    if (is_forbidden[i] != 0) set.properties[i].value = kFalse;
   }
   set.dependencies.clear();
-  for (const auto& [name, needed] : kept) {
-    const bool is_settled = find(needed)->is_required || find(name)->value == kFalse;
-    if (!is_settled) set.dependencies.emplace_back(name, needed);
+  for (const auto& [from, needed] : forward) {
+    const bool is_settled = is_required[needed] != 0 || is_forbidden[from] != 0;
+    if (is_settled) continue;
+    set.dependencies.emplace_back(set.properties[from].name, set.properties[needed].name);
   }
 }
 

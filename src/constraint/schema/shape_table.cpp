@@ -78,8 +78,10 @@ std::vector<FormulaId> ShapeTable::dependencies(FormulaId id) {
       if (formula.is_negated) return {parts_.formulas.negation(id)};
       entry(id).rewritten = reader_.property_names(formula.schema, formula.context);
       return {entry(id).rewritten};
-    case Kind::kAll:
     case Kind::kAny:
+      if (entry(id).rewritten != kNoFormula) return {entry(id).rewritten};
+      return formula.parts;
+    case Kind::kAll:
     case Kind::kUnevaluated:
       return formula.parts;
     case Kind::kOne:
@@ -117,7 +119,18 @@ bool ShapeTable::finish(FormulaId id) {
     entry(id).rewritten = result;
     return false;
   }
-  if (formula.kind == Kind::kSchema || formula.kind == Kind::kOne) {
+  const bool is_combined = formula.kind == Kind::kAny && formula.is_observed;
+  if (is_combined && rewritten == kNoFormula) {
+    const FormulaId result = combined(formula);
+    const bool is_wide = result == kNoFormula;
+    const FormulaId parts = is_wide ? parts_.formulas.any_observed(formula.parts) : result;
+    entry(id).rewritten = parts;
+    entry(id).is_wide = is_wide;
+    return false;
+  }
+  if (is_combined) {
+    shape = combined_shape(id);
+  } else if (formula.kind == Kind::kSchema || formula.kind == Kind::kOne) {
     shape = entry(rewritten).shape;
     const bool is_observed = formula.kind == Kind::kOne || formula.is_observed;
     if (document_.has_unevaluated() && !is_observed) shape = without_evaluated(*shape);
@@ -260,6 +273,69 @@ FormulaId ShapeTable::one(const Formula& formula) {
     alternatives.push_back(formulas.all(parts));
   }
   return formulas.any(alternatives);
+}
+
+namespace {
+
+/// The alternatives that evaluate properties or items.
+Shape evaluating(const Shape& shape) {
+  Shape out;
+  for (const ArraySet& set : shape.arrays) {
+    if (set.evaluated != 0 || !set.evaluated_items.empty()) out.arrays.push_back(set);
+  }
+  for (const ObjectSet& set : shape.objects) {
+    if (set.evaluates_all || !set.evaluated.empty()) out.objects.push_back(set);
+  }
+  return out;
+}
+
+}  // namespace
+
+FormulaId ShapeTable::combined(const Formula& formula) {
+  const auto may_share = [this](FormulaId a, FormulaId b) { return may_share_value(a, b); };
+  const std::vector<FormulaId>& parts = formula.parts;
+  std::vector<std::vector<char>> overlap(parts.size(), std::vector<char>(parts.size()));
+  std::vector<Shape> shapes;
+  for (const FormulaId part : parts) shapes.push_back(evaluating(*entry(part).shape));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts_.budget.spend(parts.size());
+    for (std::size_t j = i + 1; j < parts.size(); ++j) {
+      overlap[i][j] = algebra_.are_disjoint(shapes[i], shapes[j], may_share) ? 0 : 1;
+    }
+  }
+  std::vector<FormulaId> all = parts;
+  std::vector<std::vector<std::size_t>> sets;
+  for (std::size_t i = 0; i < parts.size(); ++i) sets.push_back({i});
+  for (std::size_t at_set = 0; at_set < sets.size(); ++at_set) {
+    for (std::size_t j = sets[at_set].back() + 1; j < parts.size(); ++j) {
+      std::vector<std::size_t> set = sets[at_set];
+      parts_.budget.spend();
+      const bool may_have =
+          std::all_of(set.begin(), set.end(), [&](std::size_t i) { return overlap[i][j] != 0; });
+      if (!may_have) continue;
+      if (all.size() >= parts.size() + kCombinationsMax) {
+        report_.cannot_enforce(document_.pointer(formula.schema, "anyOf"),
+                               "has too many parts beside unevaluated properties or items");
+        return kNoFormula;
+      }
+      set.push_back(j);
+      std::vector<FormulaId> some;
+      for (const std::size_t i : set) some.push_back(parts[i]);
+      all.push_back(parts_.formulas.all(some));
+      sets.push_back(std::move(set));
+    }
+  }
+  return parts_.formulas.any_observed(all);
+}
+
+std::shared_ptr<const Shape> ShapeTable::combined_shape(FormulaId id) {
+  const Entry& known = entry(id);
+  const std::shared_ptr<const Shape> shape = entry(known.rewritten).shape;
+  if (!known.is_wide) return shape;
+  Shape wide = *shape;
+  for (ArraySet& set : wide.arrays) set.evaluated = kNoLimit;
+  for (ObjectSet& set : wide.objects) set.evaluates_all = true;
+  return std::make_shared<const Shape>(std::move(wide));
 }
 
 bool ShapeTable::may_share_value(FormulaId a, FormulaId b) {

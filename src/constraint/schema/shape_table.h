@@ -32,12 +32,14 @@ class ShapeTable {
 
  private:
   static constexpr FormulaId kNoFormula = -1;
+  static constexpr std::size_t kCombinationsMax = 128;
   static constexpr int kNestingMax = 8;
   enum class State : std::uint8_t { kNew, kOpen, kDone };
   struct Entry {
     State state = State::kNew;
     int level = 0;  ///< nesting of the computation that opened it
     FormulaId rewritten = kNoFormula;
+    bool is_wide = false;  ///< `rewritten` lacks combinations of an observed kAny
     std::shared_ptr<const Shape> shape;
   };
 
@@ -51,6 +53,10 @@ class ShapeTable {
   Shape assertions(const Formula& formula, FormulaId names);
   Shape all(const Formula& formula);
   FormulaId one(const Formula& formula);
+  /// The union of the parts of an observed kAny and of all their combinations; kNoFormula if they
+  /// are too many.
+  FormulaId combined(const Formula& formula);
+  std::shared_ptr<const Shape> combined_shape(FormulaId id);
   /// The parts of a kOne, each with what stands beside them.
   std::vector<FormulaId> placed_parts(const Formula& formula);
   SchemaId schema_of(FormulaId formula) const;
