@@ -69,7 +69,7 @@ struct Array {
   std::uint64_t contained_max = kUnlimited;
   /// No two items are equal. Then each item is a Terminal or a String without length bounds, or a
   /// Choice of these, in which every value has one spelling, decoded. Items at the first positions
-  /// must have so many values that the others cannot use them up.
+  /// must have more values than the others can use up.
   bool is_unique = false;
 };
 
