@@ -112,7 +112,7 @@ class ConstraintCache {
 
   /// Returns the constraint of `spec`; compiles it in this thread if it is new.
   ///
-  /// Errors: those of `compile_constraint`, for every caller that waits for it. Errors are not kept:
+  /// Errors: those of `compile_constraint`, for every caller that waits for it. They are not kept:
   ///         the next call compiles again.
   std::shared_ptr<const Constraint> get(const ConstraintSpec& spec);
   /// Returns the constraint under `key`; calls `compile` if it is new. `compile` may not call `get`

@@ -94,6 +94,27 @@ TEST(Constraint, StructuralTagsWithSeveralTriggers) {
                {"<a", "<a>1", "[b", "[b1", "<a[b1]", "<ab>[b1]"});
 }
 
+/// A trigger that overlaps itself: the first << of <<< counts.
+TEST(Constraint, StructuralTagsWithOverlappingTriggers) {
+  const Json one = schema_of(R"({"const":1})");
+  const Tags tags{.tags = {{"<<<", one, ""}, {"<<>", one, ""}, {"ab", one, ""}, {"bc", one, ""}},
+                  .triggers = {"<<", "ab", "bc"}};
+  expect_texts({.form = tags}, {"x<<<1", "<<>1<a", "ab1bc1", "xbc1"},
+               {"<<", "x<<<<1", "abc1", "xab"});
+}
+
+/// Free text is one alternative, and tags that begin alike are one: 256 triggers fit.
+TEST(Constraint, ManyTriggers) {
+  const Json one = schema_of(R"({"const":1})");
+  Tags tags;
+  for (std::size_t i = 0; i < ConstraintLimits::kTagsMax; ++i) {
+    tags.triggers.push_back(cat("<\u00e9", i, "="));
+    tags.tags.push_back({tags.triggers.back() + "x", one, ">"});
+  }
+  expect_texts({.form = tags}, {"a<\u00e9255=x1>", "<\u00e90=x1><<\u00e917=x1>z", "\u00ea"},
+               {"<\u00e9255=", "<\u00e917=x1", "<\u00e9255=1>"});
+}
+
 TEST(Constraint, RefusesMalformedStructuralTags) {
   const Json schema(true);
   const std::vector<std::pair<Tags, std::string>> specs = {

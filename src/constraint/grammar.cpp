@@ -28,15 +28,6 @@ std::size_t list_bytes(const GrammarNode& node) {
   return bytes;
 }
 
-/// Memory of an automaton, in bytes, about.
-std::size_t language_bytes(const TextDfa& language) {
-  std::size_t bytes = 0;
-  for (std::int32_t state = 0; state < language.size(); ++state) {
-    bytes += 64 + language.arcs(state).size() * sizeof(TextDfa::Arc);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 NodeId Grammar::add(GrammarNode node) {
@@ -64,7 +55,7 @@ NodeId Grammar::literal(std::string_view text, CompileBudget& budget) {
 std::size_t Grammar::bytes() const {
   std::size_t bytes = nodes_.capacity() * sizeof(GrammarNode);
   for (const GrammarNode& node : nodes_) bytes += list_bytes(node);
-  for (const TextDfa& language : languages_) bytes += language_bytes(language);
+  for (const TextDfa& language : languages_) bytes += language.bytes();
   return bytes;
 }
 

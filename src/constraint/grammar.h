@@ -26,8 +26,8 @@ struct Terminal {
   std::uint32_t language = 0;  ///< index in Grammar::languages
 };
 
-/// A JSON string with quotes. `language` describes the decoded text: \u0061 is a. JSON's escapes are
-/// allowed wherever the decoded character is; a surrogate escape only as part of a pair.
+/// A JSON string with quotes. `language` describes the decoded text: \u0061 is a. JSON's escapes
+/// are allowed wherever the decoded character is; a surrogate escape only as part of a pair.
 struct String {
   static constexpr std::uint32_t kAny = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t language = kAny;  ///< index in Grammar::languages; kAny: every text
@@ -68,7 +68,8 @@ struct Array {
   std::uint64_t contained_min = 0;
   std::uint64_t contained_max = kUnlimited;
   /// No two items are equal. Then each item is a Terminal or a String without length bounds, or a
-  /// Choice of these, in which every value has one spelling, decoded.
+  /// Choice of these, in which every value has one spelling, decoded. Items at the first positions
+  /// must have more values than the others can use up.
   bool is_unique = false;
 };
 
@@ -76,8 +77,8 @@ struct Array {
 /// `any_order`, all keys come in any order. No key occurs twice.
 struct Object {
   struct Property {
-    std::string name;         ///< valid UTF-8, decoded
-    NodeId value = kNoNode;   ///< kNoNode: the property may not occur
+    std::string name;        ///< valid UTF-8, decoded
+    NodeId value = kNoNode;  ///< kNoNode: the property may not occur
     bool is_required = false;
   };
   std::vector<Property> properties;
@@ -121,7 +122,9 @@ class Grammar {
 
   // Shorthands.
   NodeId literal(std::string_view text, CompileBudget& budget);  ///< valid UTF-8
-  NodeId terminal(TextDfa language) { return add(grammar::Terminal{add_language(std::move(language))}); }
+  NodeId terminal(TextDfa language) {
+    return add(grammar::Terminal{add_language(std::move(language))});
+  }
   NodeId sequence(std::vector<NodeId> parts) { return add(grammar::Sequence{std::move(parts)}); }
   NodeId choice(std::vector<NodeId> alternatives) {
     return add(grammar::Choice{std::move(alternatives)});
@@ -150,7 +153,8 @@ class Grammar {
 /// no cycle of nodes consumes nothing (left recursion). A Repeat whose part and separator may be empty
 /// has no limit above 1,000.
 ///
-/// Errors: Error{kInvalid}: "allows no text"; "is left recursive"; those of CompileBudget.
+/// Errors: Error{kInvalid}: "allows no text"; "is left recursive"; an array of unique items whose
+///         positions share few values; those of CompileBudget.
 void check_grammar(Grammar& grammar, CompileBudget& budget);
 
 }  // namespace ingot

@@ -219,6 +219,79 @@ TEST(Matcher, LeavesValuesForLaterItems) {
   EXPECT_THROW(more.finish(more.grammar.add(array), dense_trie()), Error);
 }
 
+/// The kinds of items have a pool of values each.
+TEST(Matcher, LeavesValuesOfBothKindsOfItems) {
+  Maker make;
+  grammar::Array array;
+  array.count_min = 4;
+  array.contained_min = 2;
+  array.is_unique = true;
+  array.rest.value = make.grammar.add(grammar::String{make.any_of({"a", "b", "ab"})});
+  array.rest.counted = make.grammar.add(grammar::Terminal{make.any_of({"1", "11"})});
+  const Matcher matcher = make.finish(make.grammar.add(array), dense_trie());
+  EXPECT_TRUE(takes(matcher, "[1,\"ab\",11,\"a\"]"));
+  EXPECT_TRUE(takes(matcher, "[\"ab\",\"a\",\"b\",11,1]"));
+  EXPECT_FALSE(begins(matcher, "[\"ab\",\"a\",\"b\",11]"));
+  EXPECT_FALSE(begins(matcher, "[1,\"ab\",11,\"a\",1"));
+  EXPECT_FALSE(begins(matcher, "[1,11,\"a\",\"b\",\"ab\","));
+  check_masks(matcher, dense_trie(),
+              {"[", "[1", "[1,", "[1,11", "[1,11,\"a\"", "[1,11,\"a\",\"b\",\"ab\"", "[\"a\",1"});
+}
+
+/// Which values a later position has left depends on the text: such arrays are not narrowed.
+TEST(Matcher, RefusesUniqueItemsThatShareFewValues) {
+  const auto refuses = [](const std::vector<std::string>& first,
+                          const std::vector<std::string>& rest, std::uint64_t count_max) {
+    Maker make;
+    grammar::Array array;
+    array.is_unique = true;
+    array.count_max = count_max;
+    array.first = {{.value = make.grammar.add(grammar::String{make.any_of(first)})}};
+    array.rest.value = make.grammar.add(grammar::String{make.any_of(rest)});
+    try {
+      make.finish(make.grammar.add(array), dense_trie());
+    } catch (const Error& error) {
+      EXPECT_NE(error.message().find("cannot be enforced"), std::string::npos);
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refuses({"a", "b"}, {"a", "b"}, kUnlimited));
+  EXPECT_TRUE(refuses({"a"}, {"a"}, 2));
+  EXPECT_FALSE(refuses({"a"}, {"a"}, 1));
+  EXPECT_FALSE(refuses({"a", "b"}, {"a", "b", "ab"}, 3));
+  EXPECT_TRUE(refuses({"a", "b"}, {"a", "b", "ab"}, 4));
+  EXPECT_FALSE(refuses({"a"}, {"b", "ab"}, kUnlimited));
+}
+
+/// Each object frame has a set of the properties, and each step looks at all of them.
+TEST(Matcher, ObjectsWithManyProperties) {
+  const auto object_of = [](std::uint32_t count, Maker& make) {
+    grammar::Object object;
+    object.any_order = true;
+    const NodeId one = make.literal("1");
+    for (std::uint32_t i = 0; i < count; ++i) {
+      object.properties.push_back({"a" + std::to_string(i), one, false});
+    }
+    return object;
+  };
+  Maker many;
+  Matcher matcher = many.finish(many.grammar.add(object_of(16'384, many)), dense_trie());
+  ASSERT_TRUE(matcher.accept_bytes("{\"a0\":1"));
+  for (int i = 16'000; i < 16'200; ++i) {
+    ASSERT_TRUE(matcher.accept_bytes(",\"a" + std::to_string(i) + "\":1"));
+  }
+  EXPECT_FALSE(begins(matcher, ",\"a16100\""));
+  EXPECT_TRUE(takes(matcher, "}"));
+  Maker more;
+  EXPECT_THROW(more.finish(more.grammar.add(object_of(16'385, more)), dense_trie()), Error);
+  // A chain of dependencies: each property needs all before it, so that the work is superlinear.
+  Maker chain;
+  grammar::Object chained = object_of(8'000, chain);
+  for (std::uint32_t i = 1; i < 8'000; ++i) chained.dependencies.emplace_back(i, i - 1);
+  EXPECT_THROW(chain.finish(chain.grammar.add(chained), dense_trie()), Error);
+}
+
 /// An object whose other keys are `keys`, each with the value 1.
 Matcher dictionary(const std::function<TextDfa(CompileBudget&)>& keys) {
   Maker make;

@@ -13,7 +13,8 @@ namespace ingot {
 /// "structures" of the request: "/structures/0/schema/...".
 ///
 /// Errors: Error{kInvalid}: no tag, a begin without a trigger, an unused trigger, a trigger inside
-///         another one; those of `add_json_schema` and CompileBudget.
+///         another one, more than 16 triggers that overlap; those of `add_json_schema` and
+///         CompileBudget.
 NodeId add_structural_tags(Grammar& grammar, const ConstraintSpec::StructuralTags& form,
                            const std::string& name, std::vector<SchemaNote>& notes,
                            CompileBudget& budget);

@@ -25,7 +25,6 @@ TokenTrie::TokenTrie(std::int32_t ids, const std::function<Token(std::int32_t)>&
   for (std::int32_t id = 0; id < ids; ++id) {
     const std::string_view text = bytes(id);
     if (text.empty()) continue;
-    bytes_max_ = std::max(bytes_max_, text.size());
     const bool is_marker = use(id) == TokenUse::kMarker;
     (is_marker ? markers : texts).emplace_back(text, id);
     if (!is_marker && text.size() == 1) has_byte_[static_cast<std::uint8_t>(text[0])] = true;

@@ -45,8 +45,6 @@ class TokenTrie {
   /// Whether a single token of kText has exactly this byte. A text of other bytes may have no
   /// tokens from some points on, so a Matcher never takes such a byte.
   bool has_byte(std::uint8_t byte) const { return has_byte_[byte]; }
-  /// Bytes of the longest token.
-  std::size_t bytes_max() const { return bytes_max_; }
 
   const ByteTree& texts() const { return texts_; }      ///< the tokens of kText
   const ByteTree& markers() const { return markers_; }  ///< the tokens of kMarker
@@ -55,7 +53,6 @@ class TokenTrie {
 
  private:
   std::int32_t ids_ = 0;
-  std::size_t bytes_max_ = 0;
   std::array<bool, 256> has_byte_{};
   std::string bytes_;                 ///< all tokens' bytes, one after the other
   std::vector<std::uint32_t> first_;  ///< [ids + 1] index in bytes_

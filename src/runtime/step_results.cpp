@@ -1,6 +1,7 @@
 // StepResults: samples a step's rows of logits, and delivers results in the executor's row order.
 #include "runtime/step_results.h"
 
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -20,6 +21,16 @@ void end_without_memory(RunningRequest& request, FunctionRef<void()> body) {
   }
 }
 
+/// Calls `body` and returns its exception; null if it throws none.
+std::exception_ptr failure_of(FunctionRef<void()> body) noexcept {
+  try {
+    body();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 RunningRequest* request_of(const StepPart& part) {
   return part.sequence != nullptr ? part.sequence->request : nullptr;
 }
@@ -34,6 +45,7 @@ StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int3
   outputs_.reserve(drawn_.size());
   sampled_.reserve(drawn_.size());
   choosing_.reserve(drawn_.size());
+  failures_.reserve(drawn_.size());
   rows_.reserve(drawn_.size());
   draws_.reserve(drawn_.size());
   tokens_.reserve(drawn_.size());
@@ -51,10 +63,16 @@ void StepResults::choose(const Step& step) {
     if (request != nullptr && request->must_choose()) choosing_.push_back(request);
   }
   if (choosing_.empty()) return;
+  failures_.assign(choosing_.size(), nullptr);
+  // An exception that left the body would end the process.
   runner_.for_each(std::ssize(choosing_), [&](std::int64_t i) {
-    RunningRequest& request = *at(choosing_, i);
-    end_without_memory(request, [&] { request.choose(); });
+    at(failures_, i) = failure_of([&] { at(choosing_, i)->choose(); });
   });
+  for (std::size_t i = 0; i < choosing_.size(); ++i) {
+    if (failures_[i] == nullptr || choosing_[i]->ended()) continue;
+    choosing_[i]->finish(FinishReason::kError, error_of(failures_[i]));
+    failures_[i] = nullptr;
+  }
 }
 
 std::span<const SampleRow> StepResults::draws(const Step& step) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,7 @@ class StepResults {
 
   /// Finds which tokens the step's constrained requests may draw. Then returns how the runner draws
   /// from each row of logits of the planned step: see StepRunner::run. The span is valid until the
-  /// next call. If memory runs out for a request's tokens, the request ends, but stays in the step.
+  /// next call. If a request's tokens cannot be found, the request ends, but stays in the step.
   std::span<const SampleRow> draws(const Step& step);
   /// Takes the token that the runner drew from each row of logits, or draws one in the thread pool.
   void sample(const Step& step);
@@ -39,6 +40,7 @@ class StepResults {
   std::vector<RunningRequest*> outputs_;   ///< request of each row of logits; null: request ended
   std::vector<RunningRequest*> sampled_;   ///< `outputs_` without nulls, in the order of `rows_`
   std::vector<RunningRequest*> choosing_;  ///< the requests for which `choose` finds tokens
+  std::vector<std::exception_ptr> failures_;  ///< [choosing_] what `choose` threw; else null
   std::vector<SampleRow> rows_;
   std::vector<SampleRow> draws_;  ///< result of `draws`
   std::vector<Drawn> drawn_;

@@ -8,15 +8,12 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "constraint/language/class_dfa.h"
+#include "constraint/language/saturating.h"
 
 namespace ingot {
 namespace {
 
 constexpr std::uint64_t kInfinite = TextDfa::kInfinite;
-
-std::uint64_t add_saturating(std::uint64_t a, std::uint64_t b, std::uint64_t limit) {
-  return a > limit - std::min(b, limit) ? limit : a + b;
-}
 
 std::uint64_t multiply_saturating(std::uint64_t a, std::uint64_t b, std::uint64_t limit) {
   return b != 0 && a > limit / b ? limit : a * b;
@@ -264,17 +261,10 @@ bool TextDfa::contains(std::string_view text) const {
   return accepts(state);
 }
 
-std::string TextDfa::example() const {
-  std::string text;
-  if (is_empty()) return text;
-  for (std::int32_t state = start(); !accepts(state);) {
-    const std::span<const Arc> all = arcs(state);
-    const auto next = std::find_if(
-        all.begin(), all.end(), [&](const Arc& arc) { return shortest(arc.to) < shortest(state); });
-    append_utf8(text, next->on.first);
-    state = next->to;
-  }
-  return text;
+std::size_t TextDfa::bytes() const {
+  const auto of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
+  return sizeof(TextDfa) + of(first_arc_) + of(arcs_) + of(ascii_) + of(accepts_) + of(tags_) +
+         of(shortest_) + of(longest_) + of(counts_);
 }
 
 }  // namespace ingot

@@ -77,7 +77,6 @@ class TextDfa {
   static TextDfa tagged_by_membership(std::span<const TextDfa> languages, bool keep_rest,
                                       std::vector<std::vector<std::int32_t>>& sets,
                                       CompileBudget& budget);
-  bool is_equal_to(const TextDfa& other) const;  ///< equal languages, whatever the tags
 
   bool is_empty() const { return accepts_.empty(); }
   std::int32_t size() const { return static_cast<std::int32_t>(accepts_.size()); }
@@ -104,8 +103,8 @@ class TextDfa {
   /// Whether from every state accepted rests of all lengths from `shortest` to `longest` exist.
   /// Then a caller can bound lengths with a counter instead of `with_length`.
   bool is_gapless() const { return is_gapless_; }
-  /// Writes some accepted text, a shortest one, for messages and tests.
-  std::string example() const;
+  /// Memory that the automaton uses, in bytes.
+  std::size_t bytes() const;
 
  private:
   static constexpr std::uint8_t kNoColumn = 255;

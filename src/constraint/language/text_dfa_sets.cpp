@@ -309,28 +309,4 @@ TextDfa TextDfa::tagged_by_membership(std::span<const TextDfa> languages, bool k
   return TextDfa(std::move(found.states), budget);
 }
 
-bool TextDfa::is_equal_to(const TextDfa& other) const {
-  if (is_empty() || other.is_empty()) return is_empty() && other.is_empty();
-  Merged merged(to_size(size() + other.size()));
-  std::vector<std::pair<std::int32_t, std::int32_t>> open{{start(), start()}};
-  const auto is_new = [&](std::int32_t a, std::int32_t b) {
-    return merged.merge(to_size(a), to_size(size() + b));
-  };
-  is_new(start(), start());
-  CompileBudget unlimited(kInfinite);  // the work is that of reading both automata once
-  while (!open.empty()) {
-    const auto [a, b] = open.back();
-    open.pop_back();
-    if (accepts(a) != other.accepts(b)) return false;
-    const std::array readers{ArcReader(arcs(a)), ArcReader(other.arcs(b))};
-    bool is_equal = true;
-    sweep(readers, Pair{}, unlimited, [&](CodePointRange, const Pair& to) {
-      is_equal = is_equal && (to[0] == kDead) == (to[1] == kDead);
-      if (is_equal && to[0] != kDead && is_new(to[0], to[1])) open.emplace_back(to[0], to[1]);
-    });
-    if (!is_equal) return false;
-  }
-  return true;
-}
-
 }  // namespace ingot

@@ -3,15 +3,9 @@
 
 #include <algorithm>
 
+#include "constraint/language/saturating.h"
+
 namespace ingot::match {
-namespace {
-
-std::uint64_t add_saturating(std::uint64_t a, std::uint64_t b) {
-  return a > kUnlimited - b ? kUnlimited : a + b;
-}
-
-}  // namespace
-
 ArrayRules::ArrayRules(const grammar::Array& node, std::uint64_t count_max, bool is_pool)
     : rest_{node.rest.value != kNoNode, node.rest.counted != kNoNode},
       count_min_(node.count_min),

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace ingot::match {
 namespace {
 
@@ -187,6 +189,14 @@ CodeRanges possible_chars(const CharState& state) {
       break;
   }
   return ranges;
+}
+
+std::int64_t char_at(std::string_view text, std::size_t at) {
+  return at < text.size() ? static_cast<std::int64_t>(decode_utf8(text.substr(at)).code) : -1;
+}
+
+std::int64_t char_at(std::u32string_view text, std::size_t at) {
+  return at < text.size() ? static_cast<std::int64_t>(text[at]) : -1;
 }
 
 }  // namespace ingot::match

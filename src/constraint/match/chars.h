@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "constraint/language/code_points.h"
 
@@ -55,5 +56,10 @@ struct CodeRanges {
 /// Returns the code points that the bytes read so far can still become, ascending ranges. `state`
 /// is not between code points.
 CodeRanges possible_chars(const CharState& state);
+
+/// Returns the code point of UTF-8 text at byte `at`; -1 behind the end.
+std::int64_t char_at(std::string_view text, std::size_t at);
+/// Returns the code point with this index; -1 behind the end.
+std::int64_t char_at(std::u32string_view text, std::size_t at);
 
 }  // namespace ingot::match

@@ -210,6 +210,9 @@ class Checker {
     match::ArrayState begin;
     if (!part.is_unique) return match::ArrayRules(part, kUnlimited, false).is_feasible(begin);
     const match::UniqueItems unique = match::find_unique_items(grammar_, part, budget_);
+    if (unique.is_narrower) {
+      throw Error(ErrorCode::kInvalid, std::string(match::kSharedItems));
+    }
     begin.values_left = unique.plain->count();
     begin.counted_left = unique.counted->count();
     return match::ArrayRules(part, unique.count_max, unique.is_pool).is_feasible(begin);

@@ -352,16 +352,21 @@ bool Machine::is_used(ListId list, TextId text) const {
   return false;
 }
 
-void Machine::rests(ListId list, TextId prefix, std::vector<std::u32string>& out) const {
+/// Writes the rest of a text behind `prefix`. Returns false if it does not begin so.
+bool Machine::rest_behind(TextId text, TextId prefix, std::u32string& rest) const {
   const std::uint32_t length = texts_[prefix].length;
+  rest.clear();
+  if (texts_[text].length < length) return false;
+  for (; texts_[text].length > length; text = texts_[text].before) rest += texts_[text].last;
+  if (text != prefix) return false;
+  std::reverse(rest.begin(), rest.end());
+  return true;
+}
+
+void Machine::rests(ListId list, TextId prefix, std::vector<std::u32string>& out) const {
+  std::u32string rest;
   for (; list != 0; list = lists_[list].before) {
-    std::u32string rest;
-    TextId text = lists_[list].text;
-    if (texts_[text].length < length) continue;
-    for (; texts_[text].length > length; text = texts_[text].before) rest += texts_[text].last;
-    if (text != prefix) continue;
-    std::reverse(rest.begin(), rest.end());
-    out.push_back(std::move(rest));
+    if (rest_behind(lists_[list].text, prefix, rest)) out.push_back(rest);
   }
 }
 
@@ -369,11 +374,12 @@ void Machine::rests(ListId list, TextId prefix, std::vector<std::u32string>& out
 /// texts whose next code point is in `next`.
 std::uint64_t Machine::used_texts(const Thread& thread, std::span<const CodePointRange> next,
                                   bool with_next) const {
-  std::vector<std::u32string> found;
-  rests(frames_[thread.frame].used, thread.text, found);
   const TextDfa& dfa = *language(thread);
   std::uint64_t count = 0;
-  for (std::u32string_view rest : found) {
+  std::u32string whole;
+  for (ListId list = frames_[thread.frame].used; list != 0; list = lists_[list].before) {
+    if (!rest_behind(lists_[list].text, thread.text, whole)) continue;
+    std::u32string_view rest = whole;
     if (thread.leaf != Leaf::kTerminal && thread.leaf != Leaf::kKey) {
       if (rest.empty() || rest.back() != U'"') continue;
       rest.remove_suffix(1);
@@ -398,7 +404,8 @@ bool Machine::has_unused_text(const Thread& thread) const {
   if (dfa == nullptr) return true;
   if (dfa->is_empty()) return false;
   const std::uint64_t count = dfa->count(thread.state);
-  return count == TextDfa::kInfinite || count > used_texts(thread, {}, false);
+  return count == TextDfa::kInfinite || count > used_length(thread) ||
+         count > used_texts(thread, {}, false);
 }
 
 /// Whether there is such a continuation whose next code point is in `next`.
@@ -421,7 +428,7 @@ bool Machine::has_unused_text(const Thread& thread, std::span<const CodePointRan
       count += below * chars;
     }
   }
-  return count > 0 && count > used_texts(thread, next, true);
+  return count > used_length(thread) || (count > 0 && count > used_texts(thread, next, true));
 }
 
 }  // namespace ingot::match

@@ -48,9 +48,6 @@ class Machine {
 
   /// Whether a Terminal's text may end behind `thread`; then `then` is the thread of what follows.
   bool terminal_may_end(const Thread& thread, Thread& then);
-  /// Whether a key's or String's quote may follow a thread between characters. Appends the threads
-  /// behind it.
-  void close_quote(const Thread& thread, std::vector<Thread>& out);
   /// The thread behind the quote of the key `text` of `other_keys`, which has this tag.
   Thread behind_other_key(const Thread& thread, TextId text, std::int32_t tag);
   /// A text that begins like the thread's and differs from all others.
@@ -95,6 +92,8 @@ class Machine {
   void step_terminal(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   void step_string(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   void step_key(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
+  /// Appends the threads behind the quote of a key or String, if it may follow `thread`.
+  void close_quote(const Thread& thread, std::vector<Thread>& out);
   void step_array(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   void step_object(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
 
@@ -108,6 +107,11 @@ class Machine {
   FrameId frame_of(std::vector<std::uint64_t> members);
   void add_members(FrameId frame, std::vector<std::uint64_t>& members) const;
 
+  bool rest_behind(TextId text, TextId prefix, std::u32string& rest) const;
+  /// How many texts the thread's array or object has: a bound on `used_texts`.
+  std::uint32_t used_length(const Thread& thread) const {
+    return lists_[frames_[thread.frame].used].length;
+  }
   bool has_unused_text(const Thread& thread) const;
   bool has_unused_text(const Thread& thread, std::span<const CodePointRange> next) const;
   std::uint64_t used_texts(const Thread& thread, std::span<const CodePointRange> next,
@@ -115,6 +119,7 @@ class Machine {
   bool fits_length(const Thread& thread, std::uint64_t count, std::int32_t state) const;
   bool string_can_finish(const Thread& thread) const;
   bool is_used(ListId list, TextId text) const;
+  bool is_counted_value(NodeId array, TextId text) const;
   TextId append(TextId text, char32_t c);
 
   ArrayState array_state(const Frame& frame) const;

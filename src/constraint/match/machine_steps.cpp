@@ -2,17 +2,10 @@
 #include <algorithm>
 
 #include "base/index.h"
-#include "base/utf8.h"
 #include "constraint/match/machine.h"
 
 namespace ingot::match {
 namespace {
-
-
-/// Returns the code point of `name` at byte `at`; -1 behind the end.
-std::int64_t char_at(std::string_view name, std::uint32_t at) {
-  return at >= name.size() ? -1 : static_cast<std::int64_t>(decode_utf8(name.substr(at)).code);
-}
 
 std::uint32_t utf8_size(char32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
 
@@ -106,8 +99,21 @@ bool Machine::terminal_may_end(const Thread& thread, Thread& then) {
 FrameId Machine::frame_behind(const Thread& thread, TextId text) {
   if (thread.text == 0) return thread.frame;
   Frame frame = frames_[thread.frame];
+  if (is_counted_value(frame.node, text)) ++frame.next;
   frame.used = lists_.intern({frame.used, text, lists_[frame.used].length + 1});
   return frames_.intern(frame);
+}
+
+/// Whether a value uses up the pool of the items that count as contained, where this matters.
+bool Machine::is_counted_value(NodeId array, TextId text) const {
+  const UniqueItems& unique = grammar_->unique_items(array);
+  if (!unique.is_pool || unique.counted->count() == 0) return false;
+  const bool is_plain_endless = unique.plain->count() == TextDfa::kInfinite;
+  if (is_plain_endless && unique.counted->count() == TextDfa::kInfinite) return false;
+  std::u32string value;
+  for (; text != kEmptyText; text = texts_[text].before) value += texts_[text].last;
+  std::reverse(value.begin(), value.end());
+  return is_plain_endless ? unique.counted->contains(value) : !unique.plain->contains(value);
 }
 
 /// Whether a string of `count` characters in `state` can still reach a length within its bounds.
@@ -266,18 +272,9 @@ ArrayState Machine::array_state(const Frame& frame) const {
   const UniqueItems& unique = grammar_->unique_items(frame.node);
   state.values_left = unique.plain->count();
   state.counted_left = unique.counted->count();
-  if (state.values_left == TextDfa::kInfinite && state.counted_left == TextDfa::kInfinite) {
-    return state;
-  }
-  std::vector<std::u32string> used;
-  rests(frame.used, kEmptyText, used);
-  for (const std::u32string& value : used) {
-    if (state.values_left != TextDfa::kInfinite && unique.plain->contains(value)) {
-      --state.values_left;
-    } else if (state.counted_left != TextDfa::kInfinite && unique.counted->contains(value)) {
-      --state.counted_left;
-    }
-  }
+  const std::uint64_t counted = frame.next, plain = lists_[frame.used].length - counted;
+  if (state.values_left != TextDfa::kInfinite) state.values_left -= plain;
+  if (state.counted_left != TextDfa::kInfinite) state.counted_left -= counted;
   return state;
 }
 
@@ -288,13 +285,13 @@ void Machine::step_array(Thread thread, std::uint8_t byte, std::vector<Thread>& 
                    .frame = frames_.intern({.parent = thread.frame, .node = thread.node})});
     return;
   }
+  if (byte != ']' && (byte != ',' || thread.leaf != Leaf::kArrayNext)) return;
   const Frame frame = frames_[thread.frame];
   const ArrayRules& rules = grammar_->array(frame.node);
   const ArrayState state = array_state(frame);
   if (byte == ']' && rules.can_close(state)) {
     out.push_back({.frame = frame.parent, .node = kReturn});
-  } else if (byte == ',' && thread.leaf == Leaf::kArrayNext &&
-             (rules.can_add(state, false) || rules.can_add(state, true))) {
+  } else if (byte == ',' && (rules.can_add(state, false) || rules.can_add(state, true))) {
     out.push_back({.leaf = Leaf::kSpaceStart, .frame = thread.frame, .node = kItem});
   }
 }

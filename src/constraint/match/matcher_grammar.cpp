@@ -40,6 +40,7 @@ void MatcherGrammar::add_rules(NodeId id, CompileBudget& budget) {
   } else if (const auto* array = std::get_if<grammar::Array>(&node)) {
     match::UniqueItems unique;
     if (array->is_unique) unique = match::find_unique_items(grammar_, *array, budget);
+    if (unique.is_narrower) throw Error(ErrorCode::kInvalid, std::string(match::kSharedItems));
     index_[id] = static_cast<std::uint32_t>(arrays_.size());
     arrays_.push_back({match::ArrayRules(*array, unique.count_max, unique.is_pool), unique});
   }

@@ -5,6 +5,9 @@
 #include <bit>
 #include <utility>
 
+#include "base/text.h"
+#include "constraint/language/saturating.h"
+
 namespace ingot::match {
 namespace {
 
@@ -16,14 +19,19 @@ void put(std::vector<std::uint64_t>& bits, std::uint32_t i) {
   bits[i / 64] |= std::uint64_t{1} << (i % 64);
 }
 
+/// Returns the first member of `wanted` that `have` lacks; there is one.
+std::uint32_t first_missing(const std::vector<std::uint64_t>& wanted,
+                            const std::vector<std::uint64_t>& have) {
+  std::size_t w = 0;
+  while (w + 1 < wanted.size() && (wanted[w] & ~have[w]) == 0) ++w;
+  return static_cast<std::uint32_t>(w * 64) +
+         static_cast<std::uint32_t>(std::countr_zero(wanted[w] & ~have[w]));
+}
+
 std::uint64_t size_of(const std::vector<std::uint64_t>& bits) {
   std::uint64_t count = 0;
   for (const std::uint64_t word : bits) count += static_cast<std::uint64_t>(std::popcount(word));
   return count;
-}
-
-std::uint64_t add_saturating(std::uint64_t a, std::uint64_t b) {
-  return a > TextDfa::kInfinite - b ? TextDfa::kInfinite : a + b;
 }
 
 }  // namespace
@@ -38,6 +46,12 @@ ObjectRules::ObjectRules(const grammar::Object& node, std::vector<bool> is_possi
       possible_(std::move(is_possible)) {
   const auto count = static_cast<std::uint32_t>(node.properties.size());
   budget.spend(1 + count);
+  if (keeps_set_ && count > kSetPropertiesMax) {
+    throw Error(
+        ErrorCode::kInvalid,
+        cat("is too complex: an object has ", count,
+            " properties in any order or with dependencies; the limit is ", kSetPropertiesMax));
+  }
   required_.resize(count);
   for (std::uint32_t i = 0; i < count; ++i) required_[i] = node.properties[i].is_required;
   is_broken_ = count_min_ > count_max_;
@@ -52,7 +66,11 @@ ObjectRules::ObjectRules(const grammar::Object& node, std::vector<bool> is_possi
   for (std::uint32_t i = 0; i < names_.size(); ++i) position_[names_[i].property] = i;
   required_from_.resize(count + 1);
   possible_from_.resize(count + 1);
+  free_from_.resize(count + 1);
   for (std::uint32_t i = count; i-- > 0;) {
+    const bool is_needy = !closures_.empty() && !closures_[i].empty();
+    if (is_needy) needy_.push_back(i);
+    free_from_[i] = free_from_[i + 1] + (possible_[i] && !is_needy ? 1 : 0);
     required_from_[i] = required_from_[i + 1] + (required_[i] ? 1 : 0);
     possible_from_[i] = possible_from_[i + 1] + (possible_[i] ? 1 : 0);
   }
@@ -71,6 +89,7 @@ void ObjectRules::add_dependencies(const grammar::Object& node, CompileBudget& b
   for (std::uint32_t i = 0; i < count; ++i) {
     if (needs[i].empty()) continue;
     Bits& closure = closures_[i];
+    budget.spend(set_words());
     closure.assign(set_words(), 0);
     put(closure, i);
     open.assign(1, i);
@@ -120,33 +139,58 @@ ObjectRules::Bits ObjectRules::obligations(const Bits& taken) const {
   Bits bits(taken.size());
   for (std::uint32_t i = 0; i < possible_.size(); ++i) {
     if (required_[i]) put(bits, i);
-    if (closures_.empty() || closures_[i].empty() || !has(taken, i)) continue;
+  }
+  for (const std::uint32_t i : needy_) {
+    if (!has(taken, i)) continue;
     for (std::size_t w = 0; w < bits.size(); ++w) bits[w] |= closures_[i][w];
   }
   for (std::size_t w = 0; w < bits.size(); ++w) bits[w] &= ~taken[w];
   return bits;
 }
 
-/// Whether all that `property` needs is taken or can still be.
-bool ObjectRules::may_take(std::uint32_t property, std::uint32_t next, const Bits& taken) const {
-  if (!possible_[property]) return false;
-  if (any_order_) return !has(taken, property);
-  if (property < next) return false;
-  if (closures_.empty() || closures_[property].empty()) return true;
-  const Bits& closure = closures_[property];
-  for (std::uint32_t w = 0; w * 64 < next; ++w) {
-    const std::uint64_t passed =
-        next >= (w + 1) * 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (next % 64)) - 1;
-    if ((closure[w] & passed & ~taken[w]) != 0) return false;
+/// Sets `first_due` of each property that may still come and needs others: the first of them, in
+/// declared order, that is not taken. Counts the properties that may come, from `next` on.
+ObjectRules::Outlook ObjectRules::outlook(std::uint32_t next, const Bits& taken) const {
+  const auto count = static_cast<std::uint32_t>(possible_.size());
+  Outlook found;
+  if (any_order_) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (possible_[i] && !has(taken, i)) ++found.most;
+    }
+    return found;
   }
-  return true;
+  found.first_due.resize(count);
+  found.needy_from.resize(count + 1);
+  for (const std::uint32_t i : needy_) {
+    if (i < next || !possible_[i]) continue;
+    const std::uint32_t due = first_missing(closures_[i], taken);
+    found.first_due[i] = due;
+    if (due >= next) ++found.needy_from[due];
+  }
+  for (std::uint32_t i = count; i-- > 0;) found.needy_from[i] += found.needy_from[i + 1];
+  found.most = free_from_[next] + found.needy_from[next];
+  return found;
 }
 
-ObjectRules::Rest ObjectRules::rest(std::uint32_t next, const Bits& taken) const {
-  if (!keeps_set_) return {required_from_[next], possible_from_[next]};
-  Rest rest{size_of(obligations(taken)), 0};
-  for (std::uint32_t i = any_order_ ? 0 : next; i < possible_.size(); ++i) {
-    rest.most += may_take(i, next, taken) ? 1u : 0u;
+/// The numbers of properties that must and can follow `property`, the next one.
+ObjectRules::Rest ObjectRules::rest_behind(std::uint32_t property, const Bits& taken,
+                                           const Bits& must, const Outlook& now) const {
+  if (!keeps_set_) return {required_from_[property + 1], possible_from_[property + 1]};
+  Rest rest{now.least - (has(must, property) ? 1 : 0), 0};
+  const bool is_needy = !closures_.empty() && !closures_[property].empty();
+  if (is_needy) {
+    const Bits& closure = closures_[property];
+    std::uint64_t more = 0;
+    for (std::size_t w = 0; w < closure.size(); ++w) {
+      more += static_cast<std::uint64_t>(std::popcount(closure[w] & ~must[w] & ~taken[w]));
+    }
+    rest.least += more - (has(must, property) ? 0 : 1);  // the closure has the property itself
+  }
+  if (any_order_) {
+    rest.most = now.most - 1;
+  } else {
+    // Needy properties follow if their first due property is this one, or a later one.
+    rest.most = free_from_[property + 1] + now.needy_from[property] - (is_needy ? 1 : 0);
   }
   return rest;
 }
@@ -162,23 +206,17 @@ ObjectChoices ObjectRules::choices(const ObjectState& state) const {
   ObjectChoices found;
   const std::uint64_t others =
       others_ == TextDfa::kInfinite ? others_ : others_ - std::min(others_, state.others);
-  Bits taken(state.taken.begin(), state.taken.end());
-  Bits must = keeps_set_ ? obligations(taken) : Bits{};
-  const Rest now = rest(state.next, taken);
+  const Bits taken(state.taken.begin(), state.taken.end());
+  const Bits must = keeps_set_ ? obligations(taken) : Bits{};
+  Outlook now;
+  if (keeps_set_) now = outlook(state.next, taken);
+  now.least = keeps_set_ ? size_of(must) : required_from_[state.next];
   std::vector<std::uint8_t> is_allowed(names_.size(), 0);
   const std::uint32_t begin = any_order_ ? 0 : state.next;
   for (std::uint32_t i = begin; i < possible_.size() && !is_broken_; ++i) {
-    if (!keeps_set_ ? static_cast<bool>(possible_[i]) : may_take(i, state.next, taken)) {
-      Rest after = {required_from_[i + 1], possible_from_[i + 1]};
-      bool keeps_promises = true;
-      if (keeps_set_) {
-        Bits with = taken;
-        put(with, i);
-        // What it needs may not be among the properties that it passes over.
-        keeps_promises = any_order_ || may_take(i, i, taken);
-        after = rest(any_order_ ? state.next : i + 1, with);
-      }
-      if (keeps_promises && fits(state.count + 1, after, others)) is_allowed[position_[i]] = 1;
+    if (may_take(i, taken, now) &&
+        fits(state.count + 1, rest_behind(i, taken, must, now), others)) {
+      is_allowed[position_[i]] = 1;
     }
     const bool is_due = keeps_set_ ? has(must, i) : static_cast<bool>(required_[i]);
     if (is_due && !any_order_) break;
@@ -189,12 +227,21 @@ ObjectChoices ObjectRules::choices(const ObjectState& state) const {
   }
   if (is_broken_) return found;
   found.can_close = now.least == 0 && state.count >= count_min_ && state.count <= count_max_;
-  const Rest behind = any_order_ ? now : Rest{};
+  const Rest behind = any_order_ ? Rest{now.least, now.most} : Rest{};
   const std::uint64_t others_left =
       others == TextDfa::kInfinite ? others : others - std::min<std::uint64_t>(others, 1);
   found.can_take_other =
       others > 0 && (any_order_ || now.least == 0) && fits(state.count + 1, behind, others_left);
   return found;
+}
+
+/// Whether a property can be the next one, if the counts fit. In declared order, what it needs may
+/// not be among the properties that it passes over.
+bool ObjectRules::may_take(std::uint32_t property, const Bits& taken, const Outlook& now) const {
+  if (!possible_[property]) return false;
+  if (any_order_) return !has(taken, property);
+  if (closures_.empty() || closures_[property].empty()) return true;
+  return now.first_due[property] == property;
 }
 
 bool ObjectRules::is_feasible() const {

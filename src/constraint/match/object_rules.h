@@ -37,6 +37,10 @@ struct ObjectChoices {
 /// The rules of an Object node whose values' texts are known to exist or not.
 class ObjectRules {
  public:
+  /// Each unfinished object keeps a bit for each property in any order or with dependencies, so
+  /// that a text of all properties needs 32 MiB.
+  static constexpr std::uint32_t kSetPropertiesMax = 16'384;
+
   struct Name {
     std::string_view text;  ///< the node's property has the bytes
     std::uint32_t property = 0;
@@ -45,7 +49,9 @@ class ObjectRules {
   /// `is_possible` tells of each property whether its value has texts; `others` is the number of
   /// other keys, `TextDfa::kInfinite` if there is no limit. `node` must outlive the rules.
   ///
-  /// Errors: Error{kInvalid} for cycles of dependencies with bounds that need a search.
+  /// Errors: Error{kInvalid} for cycles of dependencies with bounds that need a search, and for
+  /// more
+  ///         than kSetPropertiesMax properties in any order or with dependencies.
   ObjectRules(const grammar::Object& node, std::vector<bool> is_possible, std::uint64_t others,
               CompileBudget& budget);
 
@@ -75,9 +81,18 @@ class ObjectRules {
     std::uint64_t least = 0;
     std::uint64_t most = 0;
   };
-  Rest rest(std::uint32_t next, const Bits& taken) const;
+  /// The properties that can follow those of an unfinished object.
+  struct Outlook {
+    std::uint64_t least = 0, most = 0;
+    /// In declared order: [properties] see `outlook`, and [properties + 1] how many of them have
+    /// their first due property at a place or behind it.
+    std::vector<std::uint32_t> first_due, needy_from;
+  };
+  Outlook outlook(std::uint32_t next, const Bits& taken) const;
+  Rest rest_behind(std::uint32_t property, const Bits& taken, const Bits& must,
+                   const Outlook& now) const;
   Bits obligations(const Bits& taken) const;
-  bool may_take(std::uint32_t property, std::uint32_t next, const Bits& taken) const;
+  bool may_take(std::uint32_t property, const Bits& taken, const Outlook& now) const;
   bool fits(std::uint64_t count, Rest rest, std::uint64_t others) const;
 
   bool any_order_ = false;
@@ -88,7 +103,9 @@ class ObjectRules {
   std::vector<Name> names_;
   std::vector<std::uint32_t> position_;                       ///< [properties] index in names_
   std::vector<std::uint32_t> required_from_, possible_from_;  ///< [properties + 1]
+  std::vector<std::uint32_t> free_from_;  ///< [properties + 1] possible ones without closure
   std::vector<Bits> closures_;  ///< [properties] what a property needs with it; empty: nothing
+  std::vector<std::uint32_t> needy_;  ///< the properties with a closure
 };
 
 }  // namespace ingot::match

@@ -29,7 +29,8 @@ inline constexpr NodeId kAnyOf = kNoNode - 2;
 struct Frame {
   FrameId parent = 0;
   NodeId node = 0;
-  std::uint32_t next = 0;   ///< Sequence: next part; ordered Object: next property
+  /// Sequence: next part; ordered Object: next property; unique Array: used contained values
+  std::uint32_t next = 0;
   std::uint32_t count = 0;  ///< Repeat, Array, Object: parts, items or properties begun
   /// Array: contained items; Repeat: 1 behind a separator; Object: set of properties
   std::uint32_t extra = 0;

@@ -96,22 +96,27 @@ UniqueItems find_unique_items(const Grammar& grammar, const grammar::Array& node
     }
     return values.count() - std::min(values.count(), shared);
   };
-  for (std::size_t i = 0; i < node.first.size(); ++i) {
+  const std::size_t size =
+      static_cast<std::size_t>(std::min<std::uint64_t>(node.first.size(), node.count_max));
+  for (std::size_t i = 0; i < size; ++i) {
     ItemValues plain(grammar, node.first[i].value, budget);
     ItemValues counted(grammar, node.first[i].counted, budget);
     if (sure_values(plain) == 0 || sure_values(counted) == 0) {
       found.count_max = i;
+      found.is_narrower = true;
       return found;
     }
     before.emplace_back(std::move(plain), i);
     before.emplace_back(std::move(counted), i);
   }
   // Later items share their values with each other, too.
+  const bool has_one_kind = found.plain->count() == 0 || found.counted->count() == 0;
   for (const auto* rest : {&*found.plain, &*found.counted}) {
     const std::uint64_t sure = sure_values(*rest);
-    if (sure != TextDfa::kInfinite) {
-      found.count_max = std::min(found.count_max, node.first.size() + sure);
-    }
+    if (sure == TextDfa::kInfinite || node.first.size() + sure >= node.count_max) continue;
+    found.count_max = std::min<std::uint64_t>(found.count_max, node.first.size() + sure);
+    // All of them come only if no other item can take one.
+    found.is_narrower = found.is_narrower || !has_one_kind || sure != rest->count();
   }
   return found;
 }

@@ -39,9 +39,16 @@ struct UniqueItems {
   std::optional<ItemValues> plain, counted;
   /// Without a pool: the largest length at which every item surely has a value left.
   std::uint64_t count_max = kUnlimited;
+  /// Whether longer arrays may exist, because items share their values. A matcher cannot follow
+  /// these.
+  bool is_narrower = false;
 };
 
-/// Finds the distinct values of an array's items.
+/// Why such arrays are refused, for messages.
+inline constexpr std::string_view kSharedItems =
+    "unique items whose values are few and are shared by several positions cannot be enforced";
+
+/// Finds the distinct values of an array's items, of an array without repetition.
 ///
 /// Errors: those of `ItemValues`.
 UniqueItems find_unique_items(const Grammar& grammar, const grammar::Array& node,

@@ -13,10 +13,6 @@ struct Range {
   CharState chars{};
 };
 
-std::int64_t char_at(const std::u32string& text, std::size_t at) {
-  return at < text.size() ? static_cast<std::int64_t>(text[at]) : -1;
-}
-
 /// Returns the texts of a range whose next character is in [first, last].
 Range narrowed(const std::vector<std::u32string>& texts, const Range& range, char32_t first,
                char32_t last) {

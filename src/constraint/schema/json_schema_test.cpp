@@ -118,6 +118,26 @@ TEST(JsonSchema, BoundsContainedAndUniqueItems) {
             Texts{R"(["a",1])"});
 }
 
+/// Positions with few common values: which ones are left for a later item depends on the text.
+TEST(JsonSchema, RefusesUniqueItemsThatShareFewValues) {
+  const std::string schema = R"({"type":"array","uniqueItems":true,"minItems":3,
+      "prefixItems":[{"type":"integer"},{"type":"integer"}],"items":{"enum":[1,2]}})";
+  EXPECT_NE(refusal(schema).find("schema/uniqueItems: unique items whose values are few"),
+            std::string::npos);
+  std::vector<SchemaNote> notes;
+  compiled(schema, notes, false);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].pointer, "/uniqueItems");
+  EXPECT_EQ(allowed(R"({"type":"array","uniqueItems":true,"items":{"enum":[1,2]},
+                        "prefixItems":[{"type":"boolean"},{"enum":[1,3]}]})",
+                    {"[true,3,1]", "[true,3,3]"}),
+            Texts{});
+  EXPECT_EQ(allowed(R"({"type":"array","uniqueItems":true,"items":{"enum":[1,2]},
+                        "prefixItems":[{"type":"boolean"},{"enum":[4,3]}]})",
+                    {"[true,3,1]", "[true,3,1,2]", "[true,3,2,2]"}),
+            (Texts{"[true,3,1]", "[true,3,1,2]"}));
+}
+
 TEST(JsonSchema, NamesWhatItCannotEnforce) {
   const std::string schema =
       R"({"type":"array","items":{"type":"object"},"uniqueItems":true,"maxItems":2})";

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/text.h"
+#include "constraint/match/unique_items.h"
 
 namespace ingot::schema {
 namespace {
@@ -122,9 +123,18 @@ void SchemaEmitter::write(FormulaId formula) {
 }
 
 grammar::Array SchemaEmitter::array(const PlannedArray& planned) {
+  if (planned.is_unique) {
+    grammar::Array unique = array(planned, true);
+    if (!match::find_unique_items(grammar_, unique, parts_.budget).is_narrower) return unique;
+    planner_.drop_unique(planned, match::kSharedItems);
+  }
+  return array(planned, false);
+}
+
+grammar::Array SchemaEmitter::array(const PlannedArray& planned, bool is_unique) {
   const auto item = [&](const PlannedItem& from) {
     const auto one = [&](FormulaId formula) {
-      return planned.is_unique ? unique_node(formula) : node(formula);
+      return is_unique ? unique_node(formula) : node(formula);
     };
     return grammar::Array::Item{.value = one(from.value), .counted = one(from.counted)};
   };
@@ -136,7 +146,7 @@ grammar::Array SchemaEmitter::array(const PlannedArray& planned) {
   array.count_max = planned.count_max;
   array.contained_min = planned.contained_min;
   array.contained_max = planned.contained_max;
-  array.is_unique = planned.is_unique;
+  array.is_unique = is_unique;
   for (const PlannedItem& planned_item : planned.first) {
     array.first.push_back(item(planned_item));
     if (is_possible(array.first.back())) continue;

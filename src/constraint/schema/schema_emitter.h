@@ -30,6 +30,7 @@ class SchemaEmitter {
   NodeId unique_node(FormulaId formula);
   void write(FormulaId formula);
   grammar::Array array(const PlannedArray& planned);
+  grammar::Array array(const PlannedArray& planned, bool is_unique);
   grammar::Object object(const PlannedObject& planned);
   void write_other_keys(const PlannedObject& planned, grammar::Object& object);
   std::uint32_t language(TextSetId texts);

@@ -166,7 +166,7 @@ void Planner::check_unique_strings(PlannedArray& array) {
     return;
   }
   array.is_unique = false;
-  report_.cannot_enforce(document_.pointer(std::max(0, array.unique_schema), "uniqueItems"),
+  report_.cannot_enforce(document_.pointer(std::max(0, array.unique_source), "uniqueItems"),
                          "uniqueItems of such long strings cannot be enforced");
 }
 
@@ -186,11 +186,14 @@ void Planner::check_unique(const ArraySet& set, PlannedArray& array) {
   for (const PlannedItem& item : array.first) {
     is_possible = is_possible && is_scalar(item.value) && is_scalar(item.counted);
   }
+  array.unique_source = set.unique_source.schema;
   array.is_unique = is_possible;
-  array.unique_schema = set.unique_source.schema;
-  if (is_possible) return;
-  report_.cannot_enforce(document_.pointer(std::max(0, set.unique_source.schema), "uniqueItems"),
-                         "uniqueItems of arrays and objects cannot be enforced");
+  if (!is_possible) drop_unique(array, "uniqueItems of arrays and objects cannot be enforced");
+}
+
+void Planner::drop_unique(const PlannedArray& array, std::string_view reason) {
+  report_.cannot_enforce(document_.pointer(std::max(0, array.unique_source), "uniqueItems"),
+                         reason);
 }
 
 bool Planner::split_contained(ArraySet& set, PlannedArray& array) {

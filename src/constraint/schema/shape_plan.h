@@ -27,7 +27,7 @@ struct PlannedArray {
   std::uint64_t contained_min = 0;
   std::uint64_t contained_max = kNoLimit;
   bool is_unique = false;
-  SchemaId unique_schema = kNoSchema;  ///< where uniqueItems stands
+  SchemaId unique_source = kNoSchema;  ///< the schema that says so
 };
 
 /// Keys of undeclared properties with a common value.
@@ -74,6 +74,8 @@ class Planner {
   bool has_value(FormulaId formula) const;
   bool has_value(const PlannedArray& array) const;
   bool has_value(const PlannedObject& object) const;
+  /// Reports that the items of an array may be equal, contrary to its schema.
+  void drop_unique(const PlannedArray& array, std::string_view reason);
   /// The JSON texts of the numbers, booleans and null of a formula.
   const TextDfa& scalars(FormulaId formula, bool one_spelling);
   /// A text that is equal for formulas with equal `scalars`.
