@@ -337,7 +337,7 @@ class SingleArguments {
     return names;
   }
 
-  /// The texts that a parser reads as JSON of `types`. Of arrays and objects, a superset: their
+  /// The texts that a parser reads as JSON of `types`. Arrays and objects are a superset, told by
   /// beginnings and ends.
   TextDfa json_texts(JsonTypes types) {
     using namespace json_type;

@@ -36,7 +36,7 @@ class ArgumentTypes {
     const auto known = declared_.find(name);
     return known == declared_.end() ? others_ : known->second;
   }
-  /// Of arguments that are not declared.
+  /// Types that undeclared arguments may have.
   JsonTypes others() const { return others_; }
 
  private:

@@ -21,7 +21,7 @@ class KnownTools {
   struct Entry {
     std::string name;
     bool is_custom = false;
-    ArgumentTypes types{};  ///< of arguments between tags
+    ArgumentTypes types{};  ///< types that arguments between tags have
   };
   /// `has_tags`: arguments may stand between tags, so their types matter.
   KnownTools(std::span<const Tool> tools, bool has_tags);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -111,6 +112,8 @@ class Rewriter {
         add_reply(message);
       } else if (role != nullptr && (*role == "tool" || *role == "function")) {
         add_result(message);
+      } else if (role != nullptr && *role == "user" && !results_.empty()) {
+        out_.push(behind_results(message));
       } else {
         end_results();
         out_.push(message);
@@ -129,28 +132,32 @@ class Rewriter {
       if (thought == nullptr) thought = message.find_string(key);
     }
     const bool is_text = facts_.calls == DialectFacts::Calls::kText;
+    std::string said = calls.empty() ? std::string() : text_of(message.find("content"));
+    bool has_thought = thought != nullptr && !facts_.reasoning_key.empty();
+    const bool joins =
+        is_text || said.empty() || (has_thought ? facts_.joins_thoughts : facts_.joins_text);
+    if (!joins && facts_.has_text_before) {
+      out_.push(json_object({{"role", "assistant"}, {"content", std::exchange(said, {})}}));
+    } else if (!joins && facts_.joins_text) {
+      has_thought = false;  // what the model said matters more
+    } else if (!joins) {
+      said.clear();  // the template has no place for it
+    }
     Json reply = Json::object();
     for (const auto& [key, value] : *message.as_object()) {
       if (key == "tool_calls" || (key == "content" && !calls.empty())) continue;
       if (key == facts_.reasoning_key) continue;
       reply.set(key, value);
     }
-    if (thought != nullptr && !facts_.reasoning_key.empty()) {
-      reply.set(facts_.reasoning_key, *thought);
-    }
+    if (has_thought) reply.set(facts_.reasoning_key, *thought);
     if (!calls.empty()) {
-      const std::string said = text_of(message.find("content"));
-      reply.set("content", is_text ? Json(with_calls(said, calls)) : content(said, thought));
+      reply.set("content", is_text                   ? Json(with_calls(said, calls))
+                           : facts_.has_null_content ? Json()
+                                                     : Json(said));
       if (!is_text) reply.set("tool_calls", calls_json(calls));
     }
-    for (PastCall& call : calls) names_.emplace_back(call.id, call.name);
+    for (const PastCall& call : calls) names_[call.id] = call.name;
     out_.push(std::move(reply));
-  }
-
-  Json content(const std::string& said, const std::string* thought) const {
-    if (facts_.has_null_content) return {};
-    const bool is_alone = thought != nullptr && !facts_.joins_thoughts;
-    return is_alone ? Json("") : Json(said);
   }
 
   std::string with_calls(const std::string& said, const std::vector<PastCall>& calls) const {
@@ -203,12 +210,8 @@ class Rewriter {
     result.set("content", content);
     if (id != nullptr) result.set("tool_call_id", id_for_template(*id));
     if (result.find("name") == nullptr && id != nullptr) {
-      for (const auto& [known, name] : names_) {
-        if (known == *id) {
-          result.set("name", name);
-          break;
-        }
-      }
+      const auto known = names_.find(*id);
+      if (known != names_.end()) result.set("name", known->second);
     }
     out_.push(std::move(result));
   }
@@ -218,9 +221,22 @@ class Rewriter {
     out_.push(json_object({{"role", "user"}, {"content", std::exchange(results_, {})}}));
   }
 
+  /// A user's message behind results, with the results in front: roles must alternate.
+  Json behind_results(const Json& message) {
+    const Json* content = message.find("content");
+    std::string text = std::exchange(results_, {});
+    if (content == nullptr || content->as_array() == nullptr) {
+      return with_member(message, "content", Json(cat(text, "\n", text_of(content))));
+    }
+    Json parts = Json::array();
+    parts.push(json_object({{"type", "text"}, {"text", text += '\n'}}));
+    for (const Json& part : *content->as_array()) parts.push(part);
+    return with_member(message, "content", std::move(parts));
+  }
+
   const DialectFacts& facts_;
   Json out_ = Json::array();
-  std::vector<std::pair<std::string, std::string>> names_{};
+  std::map<std::string, std::string> names_{};  // each id has the name in its last call
   std::string results_{};
 };
 

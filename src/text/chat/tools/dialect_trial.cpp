@@ -286,8 +286,11 @@ bool find_syntax(const Trials& trials, std::string_view source, TrialReply reply
     const auto bare = empty ? parse_trial(syntax, reasoning, none, *empty) : std::nullopt;
     for (std::size_t i = 0; i < syntax.forms; ++i) {
       const CallSyntax& form = syntax.calls[i];
-      const Fit begins = fit(form.section_begin.empty() ? form.call_begin : form.section_begin,
-                             std::string_view(first->text).substr(first->spans[0].begin, 1));
+      const std::string_view part =
+          form.section_begin.empty() ? form.call_begin : form.section_begin;
+      const std::string_view first_byte =
+          std::string_view(first->text).substr(first->spans[0].begin, 1);
+      const Fit begins = part.empty() ? Fit::kWhole : fit(part, first_byte);
       if (i + 1 < syntax.forms && begins == Fit::kNo) continue;
       auto frames = learn_frames(form, both ? *both : *first, bare ? &*bare : nullptr);
       if (!frames) continue;
@@ -322,6 +325,24 @@ bool still_fits(const Trials& trials, const DialectFacts& facts, const TrialRepl
   return text && parse_trial(*facts.syntax, facts.reasoning, reply, *text);
 }
 
+bool has_text_and_calls(const std::optional<std::string>& text) {
+  return text && text->find(kContent) != std::string::npos &&
+         text->find(kNames[0]) != std::string::npos;
+}
+
+/// Finds where the text of a reply with calls may stand.
+void find_places_of_text(const Trials& trials, TrialReply reply, DialectFacts& facts) {
+  TrialReply said{.calls = 0, .content = kContent};
+  reply.has_results = true;
+  Json messages = list_of({trial_message(said), trial_message(reply)});
+  trials.add_results(messages, reply);
+  said.content = "qjend";
+  messages.push(trial_message(said));
+  facts.has_text_before = has_text_and_calls(trials.render(messages, false));
+  reply.content = kContent;
+  facts.joins_text = !facts.has_null_content && has_text_and_calls(trials.reply_text(reply));
+}
+
 void find_details(const Trials& trials, DialectFacts& facts) {
   TrialReply reply{.is_string = facts.calls == DialectFacts::Calls::kString,
                    .has_null_content = facts.has_null_content};
@@ -337,6 +358,7 @@ void find_details(const Trials& trials, DialectFacts& facts) {
       reply.has_null_content = facts.has_null_content;
     }
   }
+  find_places_of_text(trials, reply, facts);
   TrialReply listed = reply;
   listed.has_list = true;
   facts.has_nested_text = facts.calls == DialectFacts::Calls::kObject &&
@@ -361,7 +383,7 @@ void find_reasoning_key(const Trials& trials, DialectFacts& facts) {
     if (!text || text->find(kThought) == std::string::npos) continue;
     facts.reasoning_key = key;
     reply.content = kContent;
-    facts.joins_thoughts = reply.has_null_content || trials.reply_text(reply).has_value();
+    facts.joins_thoughts = facts.joins_text && has_text_and_calls(trials.reply_text(reply));
     return;
   }
 }

@@ -30,7 +30,9 @@ struct DialectFacts {
   bool has_null_content = false;    ///< messages with calls must have no content
   bool has_short_ids = false;       ///< ids are nine letters and digits
   bool has_nested_text = false;     ///< arrays and objects among arguments are given as JSON text
-  bool joins_thoughts = true;       ///< content and reasoning may stand beside calls
+  bool joins_text = true;           ///< content beside calls is written
+  bool joins_thoughts = true;       ///< content beside calls and reasoning is written
+  bool has_text_before = false;     ///< content is written as a message before that of the calls
   bool needs_descriptions = false;  ///< each property of a tool must have a description
   std::string reasoning_key{};      ///< the member that the template writes as reasoning
 };

@@ -67,7 +67,7 @@ class JsonValueReader {
   State state_ = State::kValue;
   std::string open_{};       ///< brackets that are open
   bool is_key_ = false;      ///< the string is a key
-  int digits_ = 0;           ///< of an escape, that are missing
+  int digits_ = 0;           ///< digits that an escape misses
   std::string_view word_{};  ///< the rest of a word
 };
 

@@ -185,7 +185,7 @@ class ReplyBuilder {
   const DialectFacts& facts_;
   const ReplyBegin& begin_;
   std::vector<const Tool*> tools_{};
-  std::vector<std::string> names_{};  // of all tools, also those that are not allowed
+  std::vector<std::string> names_{};  // all tools, also if the model may not call them
 };
 
 }  // namespace
