@@ -27,15 +27,33 @@ Json parameters_of(const Tool& tool) {
 
 std::string schema_name(const Tool& tool) { return cat(tool.path, ".parameters"); }
 
-/// Adds a schema; its notes name the tool.
-NodeId add_schema(CallGrammar& out, const Tool& tool, const Json& schema, std::string_view place) {
-  std::vector<SchemaNote> notes;
+/// The place in a schema of what `wraps` allOf stand around.
+std::string pointer_of_wrap(int wraps) {
+  std::string pointer;
+  for (int i = 0; i < wraps; ++i) pointer += "/allOf/0";
+  return pointer;
+}
+
+/// Adds a schema at `place` of the tool's. Its notes and errors name the tool, without the `wraps`
+/// allOf that stand around the schema.
+NodeId add_schema(Grammar& grammar, CallGrammar& out, const Tool& tool, const Json& schema,
+                  std::string_view place, int wraps, std::vector<SchemaNote>& notes) {
   const SchemaOptions options{.is_strict = tool.is_strict, .name = cat(schema_name(tool), place)};
-  const NodeId node = add_json_schema(out.grammar, schema, options, notes, out.budget);
-  for (SchemaNote& note : notes) {
-    out.notes.push_back({cat(schema_name(tool), place, note.pointer), std::move(note.reason)});
+  const std::string wrap = pointer_of_wrap(wraps);
+  try {
+    std::vector<SchemaNote> found;
+    const NodeId node = add_json_schema(grammar, schema, options, found, out.budget);
+    for (SchemaNote& note : found) {
+      std::string_view pointer = note.pointer;
+      if (pointer.starts_with(wrap)) pointer.remove_prefix(wrap.size());
+      notes.push_back({cat(options.name, pointer), std::move(note.reason)});
+    }
+    return node;
+  } catch (const Error& error) {
+    const std::string_view text = error.what();
+    if (wraps == 0 || !text.starts_with(cat(options.name, wrap))) throw;
+    throw Error(error.code(), cat(options.name, text.substr(options.name.size() + wrap.size())));
   }
-  return node;
 }
 
 /// The language of a custom tool's input; nothing if it is not regular.
@@ -49,10 +67,19 @@ std::optional<TextDfa> custom_language(CallGrammar& out, const Tool& tool) {
       break;
   }
   Grammar scratch;
-  const NodeId root = add_gbnf(scratch, tool.grammar, out.budget);
-  const auto* terminal = std::get_if<grammar::Terminal>(&scratch.node(root));
+  NodeId node = add_gbnf(scratch, tool.grammar, out.budget);
+  bool is_nullable = false;
+  if (const auto* repeat = std::get_if<grammar::Repeat>(&scratch.node(node))) {
+    if (repeat->count_min > 0 || repeat->count_max != 1) return std::nullopt;
+    is_nullable = true;
+    node = repeat->part;
+  }
+  const auto* rule = std::get_if<grammar::Sequence>(&scratch.node(node));
+  if (rule != nullptr && rule->parts.size() == 1) node = rule->parts[0];
+  const auto* terminal = std::get_if<grammar::Terminal>(&scratch.node(node));
   if (terminal == nullptr) return std::nullopt;
-  return scratch.language(terminal->language);
+  const TextDfa& texts = scratch.language(terminal->language);
+  return is_nullable ? texts.united(TextDfa::literal("", out.budget), out.budget) : texts;
 }
 
 /// Calls `body`; its errors begin with the place of the tool's grammar.
@@ -247,9 +274,10 @@ class SingleArguments {
     if (kind != ArgumentKind::kString || (is_literal() && frames_.quote.size() == 1)) {
       const bool has_strings = is_literal() && frames_.quote.size() == 1;
       const Json typed = has_strings ? schema : without_strings(schema);
-      std::vector<NodeId> parts = {
-          add_key(key, frames_.other_key_end),
-          add_schema(out_, tool_, rooted(typed), name.empty() ? "" : cat("/properties/", name))};
+      std::vector<NodeId> parts = {add_key(key, frames_.other_key_end),
+                                   add_schema(grammar(), out_, tool_, rooted(typed),
+                                              name.empty() ? "" : cat("/properties/", name),
+                                              has_strings ? 1 : 2, out_.notes)};
       if (!frames_.value_end.empty()) parts.push_back(literal(frames_.value_end));
       forms.push_back(grammar().sequence(std::move(parts)));
     }
@@ -286,9 +314,7 @@ class SingleArguments {
     Grammar scratch;
     std::vector<SchemaNote> notes;
     const std::string place = name.empty() ? "" : cat("/properties/", name);
-    const NodeId root = add_json_schema(
-        scratch, typed, {.is_strict = tool_.is_strict, .name = cat(schema_name(tool_), place)},
-        notes, out_.budget);
+    const NodeId root = add_schema(scratch, out_, tool_, typed, place, 2, notes);
     std::optional<TextDfa> language;
     std::vector<NodeId> open = {root};
     while (!open.empty()) {
@@ -382,9 +408,10 @@ NodeId add_arguments(CallGrammar& out, const CallFrames& frames, const Tool& too
   const bool has_json =
       frames.syntax->body == CallBody::kObject || frames.syntax->body == CallBody::kNamed;
   if (!has_json) return SingleArguments(out, frames, tool).add();
-  const NodeId arguments = tool.kind == Tool::Kind::kCustom
-                               ? add_custom_json(out, tool)
-                               : add_schema(out, tool, parameters_of(tool), "");
+  const NodeId arguments =
+      tool.kind == Tool::Kind::kCustom
+          ? add_custom_json(out, tool)
+          : add_schema(out.grammar, out, tool, parameters_of(tool), "", 0, out.notes);
   return out.grammar.sequence({out.frame(frames.middle), arguments});
 }
 
