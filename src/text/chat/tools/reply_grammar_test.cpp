@@ -121,7 +121,7 @@ std::string_view read_part(const std::shared_ptr<const MatcherGrammar>& grammar,
   return text.substr(0, at);
 }
 
-/// What comes before a call in text that chooses to call.
+/// Text before a call.
 constexpr std::string_view kSpoken = "Let me look. ";
 
 TEST(ReplyGrammar, AutoConstrainsCallsOnceTheyBegin) {
