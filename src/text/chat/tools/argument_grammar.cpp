@@ -37,7 +37,6 @@ NodeId add_schema(CallGrammar& out, const Tool& tool) {
   for (SchemaNote& note : notes) {
     out.notes.push_back({cat(schema_name(tool), note.pointer), std::move(note.reason)});
   }
-  return node;
 }
 
 /// The language of a custom tool's input; nothing if it is not regular.
@@ -51,10 +50,19 @@ std::optional<TextDfa> custom_language(CallGrammar& out, const Tool& tool) {
       break;
   }
   Grammar scratch;
-  const NodeId root = add_gbnf(scratch, tool.grammar, out.budget);
-  const auto* terminal = std::get_if<grammar::Terminal>(&scratch.node(root));
+  NodeId node = add_gbnf(scratch, tool.grammar, out.budget);
+  bool is_nullable = false;
+  if (const auto* repeat = std::get_if<grammar::Repeat>(&scratch.node(node))) {
+    if (repeat->count_min > 0 || repeat->count_max != 1) return std::nullopt;
+    is_nullable = true;
+    node = repeat->part;
+  }
+  const auto* rule = std::get_if<grammar::Sequence>(&scratch.node(node));
+  if (rule != nullptr && rule->parts.size() == 1) node = rule->parts[0];
+  const auto* terminal = std::get_if<grammar::Terminal>(&scratch.node(node));
   if (terminal == nullptr) return std::nullopt;
-  return scratch.language(terminal->language);
+  const TextDfa& texts = scratch.language(terminal->language);
+  return is_nullable ? texts.united(TextDfa::literal("", out.budget), out.budget) : texts;
 }
 
 /// Calls `body`; its errors begin with the place of the tool's grammar.

@@ -30,6 +30,7 @@ void ArgumentsOut::string_bytes(std::string_view bytes) {
     if (is_input_) text_ += bytes;
     return;
   }
+  if (is_dropped_) return;
   for (const char c : bytes) {
     switch (c) {
       case '"':
@@ -57,9 +58,12 @@ void ArgumentsOut::string_bytes(std::string_view bytes) {
   }
 }
 
-void ArgumentsOut::key(std::string_view name, bool is_first) {
-  is_input_ = name == kCustomInput;
-  if (is_custom_) return;
+void ArgumentsOut::key(std::string_view name) {
+  const bool is_first = names_.empty();
+  const bool is_new = names_.emplace(name).second;
+  is_input_ = is_new && name == kCustomInput;
+  is_dropped_ = !is_new;
+  if (is_custom_ || is_dropped_) return;
   if (!is_first) text_ += ", ";
   begin_string();
   string_bytes(name);

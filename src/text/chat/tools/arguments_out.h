@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -18,14 +20,17 @@ class ArgumentsOut {
   bool is_custom() const { return is_custom_; }
   /// Adds JSON outside strings.
   void json(std::string_view text) {
-    if (!is_custom_) text_ += text;
+    if (!is_custom_ && !is_dropped_) text_ += text;
   }
   void begin_string() { json("\""); }
   void end_string() { json("\""); }
   /// Adds bytes of a string, decoded.
   void string_bytes(std::string_view bytes);
-  /// Adds a key with its colon; `is_first` of the object. For a custom tool, chooses what is taken.
-  void key(std::string_view name, bool is_first);
+  /// Adds an argument's name with its colon. For a custom tool, chooses what is taken. If the name
+  /// came before, what follows is dropped up to the next name or `end_arguments`.
+  void key(std::string_view name);
+  /// Ends the last argument.
+  void end_arguments() { is_dropped_ = false; }
   /// Adds bytes as they are, also for a custom tool.
   void raw(std::string_view bytes) { text_ += bytes; }
   /// Takes the text that was added since the last call.
@@ -34,6 +39,8 @@ class ArgumentsOut {
  private:
   bool is_custom_;
   bool is_input_ = false;  ///< custom: the current key is "input"
+  bool is_dropped_ = false;
+  std::set<std::string, std::less<>> names_;
   std::string text_;
 };
 

@@ -78,7 +78,7 @@ class LiteralReader : public CallReader {
       if (key_.size() > 1 && key_.front() == '"' && key_.back() == '"') {
         key_ = key_.substr(1, key_.size() - 2);
       }
-      out_.key(key_, span_.arguments.size() == 1);
+      out_.key(key_);
       key_.clear();
       state_ = State::kValue;
       return Step::kMore;
@@ -93,6 +93,7 @@ class LiteralReader : public CallReader {
 
   Step end_call(std::size_t offset) {
     span_.arguments_end = offset;
+    out_.end_arguments();
     out_.json("}");
     return Step::kDone;
   }

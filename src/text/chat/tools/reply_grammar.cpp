@@ -2,6 +2,9 @@
 #include "text/chat/tools/reply_grammar.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -193,8 +196,15 @@ class ReplyBuilder {
 NodeId add_reply_grammar(Grammar& grammar, const DialectFacts& facts, const ReplyBegin& begin,
                          std::span<const Tool> tools, const ToolChoice& choice,
                          std::vector<SchemaNote>& notes, CompileBudget& budget) {
-  CallGrammar out{grammar, notes, budget, facts.has_short_ids};
-  return ReplyBuilder(out, facts, begin).add(tools, choice);
+  std::vector<SchemaNote> found;
+  CallGrammar out{grammar, found, budget, facts.has_short_ids};
+  const NodeId reply = ReplyBuilder(out, facts, begin).add(tools, choice);
+  // A tool that may be called in several forms has the same notes for each.
+  std::set<std::pair<std::string, std::string>> seen;
+  for (SchemaNote& note : found) {
+    if (seen.emplace(note.pointer, note.reason).second) notes.push_back(std::move(note));
+  }
+  return reply;
 }
 
 NodeId add_content_grammar(Grammar& grammar, const DialectFacts& facts, const ReplyBegin& begin,

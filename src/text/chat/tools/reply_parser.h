@@ -1,4 +1,4 @@
-// ReplyParser: splits a reply's text, as it is streamed, into reasoning, content and calls of tools.
+// ReplyParser: splits a reply, as it is streamed, into reasoning, content and calls of tools.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class ReplyParser {
   virtual ~ReplyParser() = default;
   /// Adds a piece of the text. Appends the parts that are certain now to `events`.
   virtual void add(std::string_view piece, std::vector<ReplyEvent>& events) = 0;
-  /// Ends the text. What was held back becomes content, or stays an unfinished call: then no
+  /// Ends the text. Text that was held back becomes content, or stays an unfinished call: then no
   /// kCallEnd follows its kCallBegin.
   virtual void finish(std::vector<ReplyEvent>& events) = 0;
   /// Whether the next text is reasoning, as far as is known.

@@ -289,7 +289,10 @@ constexpr ReplySyntax kSyntaxes[] = {
                           .section_end = "]",
                           .key_end = "=",
                           .is_bare = true}}},
-    {.name = "hermes", .calls = {kHermesCall}},
+    {.name = "hermes",
+     .calls = {kHermesCall},
+     .hint = "within <tool_call></tool_call> XML tags",
+     .sample = kHermesSample},
     {.name = "generic", .calls = {kHermesCall}, .sample = kHermesSample},
 };
 

@@ -157,6 +157,7 @@ class TaggedReader : public CallReader {
     held_.clear();
     begin_call();
     if (end == Fit::kWhole) {
+      out_.end_arguments();
       out_.json("}");
       return Step::kDone;
     }
@@ -188,7 +189,7 @@ class TaggedReader : public CallReader {
     const Fit fits = fit(syntax_.key_end, held_);
     if (fits == Fit::kNo) return Step::kFailed;
     if (fits == Fit::kBegun) return Step::kMore;
-    out_.key(key_, span_.arguments.size() == 1);
+    out_.key(key_);
     value_ = ValueWriter(types());
     held_.clear();
     state_ = State::kValue;

@@ -21,7 +21,7 @@ struct Tool {
   std::string description{};
   Json parameters{};       ///< JSON Schema of an object; null: any object
   bool is_strict = false;  ///< whether keywords of `parameters` that cannot be enforced are errors
-  Grammar grammar_kind = Grammar::kText;  ///< of a custom tool
+  Grammar grammar_kind = Grammar::kText;  ///< the form of a custom tool's `grammar`
   std::string grammar{};
   std::string path{};  ///< where the request holds it, for messages: "tools[2].function"
 };
