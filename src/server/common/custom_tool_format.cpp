@@ -46,11 +46,15 @@ std::optional<std::string> lark_expression(std::string_view rule) {
   return expression;
 }
 
-/// Sets the grammar of a tool from a lark grammar with one rule: start: /expression/
-void set_lark(const std::string& place, const std::string& definition, Tool& tool) {
+/// Sets the grammar of a tool from a lark grammar with one rule: start: /expression/. Warns of
+/// others.
+void set_lark(Params& params, const std::string& place, const std::string& definition, Tool& tool) {
   auto expression = lark_expression(only_rule(definition));
   if (!expression) {
-    refuse_at(place, "is a lark grammar: only \"start: /expression/\" is supported, use gbnf");
+    // Coding agents send such grammars in every request, and check the text themselves.
+    params.warn(place, "not_enforced",
+                "of lark grammars, only \"start: /expression/\" is enforced: use gbnf");
+    return;
   }
   tool.grammar_kind = Tool::Grammar::kRegex;
   tool.grammar = std::move(*expression);
@@ -58,7 +62,7 @@ void set_lark(const std::string& place, const std::string& definition, Tool& too
 
 }  // namespace
 
-void read_custom_format(const std::string& place, const Json& format, Tool& tool) {
+void read_custom_format(Params& params, const std::string& place, const Json& format, Tool& tool) {
   if (format.as_object() == nullptr) {
     refuse_at(place, cat("is ", format.kind(), ", expected an object"));
   }
@@ -73,7 +77,7 @@ void read_custom_format(const std::string& place, const Json& format, Tool& tool
   const std::string at = has_inner ? cat(place, ".grammar") : place;
   const std::string syntax = part_string(at, body, "syntax");
   const std::string definition = part_string(at, body, "definition");
-  if (syntax == "lark") return set_lark(cat(at, ".definition"), definition, tool);
+  if (syntax == "lark") return set_lark(params, cat(at, ".definition"), definition, tool);
   if (syntax != "regex" && syntax != "gbnf") {
     refuse_at(cat(at, ".syntax"),
               cat("is ", printable(syntax, 64), ", possible are regex, gbnf, lark"));

@@ -4,15 +4,17 @@
 #include <string>
 
 #include "load/json.h"
+#include "server/common/params.h"
 #include "text/chat/tools/tool.h"
 
 namespace ingot {
 
 /// Reads the `format` of a custom tool: {"type": "text"}, or {"type": "grammar"} with "syntax"
-/// (regex, gbnf, lark) and "definition", which a member "grammar" may hold. A lark grammar is
-/// refused, unless it is a single rule with a regular expression or a text.
+/// (regex, gbnf, lark) and "definition", which a member "grammar" may hold. Of lark
+/// grammars, only a single rule with a regular expression is enforced; for others, the function
+/// adds the warning "not_enforced" to `params`, and the tool takes any text.
 ///
 /// Errors: ApiError that names the member.
-void read_custom_format(const std::string& place, const Json& format, Tool& tool);
+void read_custom_format(Params& params, const std::string& place, const Json& format, Tool& tool);
 
 }  // namespace ingot

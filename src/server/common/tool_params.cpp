@@ -185,7 +185,7 @@ class ChatToolReader {
     Tool tool = named(place, members);
     tool.kind = Tool::Kind::kCustom;
     if (const Json* format = members.take("format")) {
-      read_custom_format(cat(place, ".format"), *format, tool);
+      read_custom_format(members, cat(place, ".format"), *format, tool);
     }
     finish(members);
     return tool;

@@ -23,7 +23,7 @@ Tool read_tool(const std::string& place, const std::string& type, Params& member
   if (type == "custom") {
     tool.kind = Tool::Kind::kCustom;
     if (const Json* format = members.take("format")) {
-      read_custom_format(cat(place, ".format"), *format, tool);
+      read_custom_format(members, cat(place, ".format"), *format, tool);
     }
     return tool;
   }
