@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/error.h"
 #include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -16,6 +17,34 @@ namespace ingot {
 namespace {
 
 using Kind = ReplyEvent::Kind;
+
+/// Maximum depth of arguments that are parsed.
+constexpr std::int32_t kDepthMax = 256;
+
+bool is_deep(std::string_view json) {
+  std::int32_t depth = 0;
+  bool is_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (is_string && c == '\\') ++i;
+    if (c == '"') is_string = !is_string;
+    if (is_string) continue;
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (depth > kDepthMax) return true;
+  }
+  return false;
+}
+
+/// The arguments of a call as JSON text. Complete ones may be deeper than the parser allows. Those
+/// of a call that was cut are no JSON: an empty object.
+std::string input_of(const std::string& arguments, bool is_complete) {
+  try {
+    return parse_json(arguments, "call", "arguments", {.depth_max = kDepthMax}).dump();
+  } catch (const Error&) {
+    return is_complete && is_deep(arguments) ? to_valid_utf8(arguments) : "{}";
+  }
+}
 
 /// A block of the reply.
 struct Block {
@@ -44,14 +73,13 @@ struct Block {
     return j;
   }
 
-  /// The whole block as JSON text. Complete arguments are JSON of any depth, so nothing parses
-  /// them.
+  /// The whole block as JSON text.
   std::string whole() const {
-    if (type != Type::kCall || !is_complete) return json().dump();
+    if (type != Type::kCall) return json().dump();
     const Json head = json_object({{"type", "tool_use"}, {"id", id}, {"name", name}});
     const std::string text_before = head.dump();
-    return cat(text_before.substr(0, text_before.size() - 1), ",\"input\":", to_valid_utf8(text),
-               "}");
+    return cat(text_before.substr(0, text_before.size() - 1),
+               ",\"input\":", input_of(text, is_complete), "}");
   }
 
   /// JSON has U+FFFD in place of invalid bytes, so this text is signed.

@@ -96,6 +96,7 @@ class ConstraintReader {
   void structured_outputs() {
     params_.within("structured_outputs", [&](Params& members) {
       ConstraintReader reader(members);
+      const bool is_switched_off = members.has("json_object");
       reader.schema("json");
       reader.regex("regex");
       reader.choice("choice");
@@ -109,7 +110,7 @@ class ConstraintReader {
       members.ignore("disable_any_whitespace", "JSON has at most one space behind ',' and ':'");
       members.ignore("whitespace_pattern", "JSON has at most one space behind ',' and ':'");
       auto spec = reader.take();
-      if (!spec) refuse_at("structured_outputs", "has no constraint");
+      if (!spec && !is_switched_off) refuse_at("structured_outputs", "has no constraint");
       add(std::move(spec));
     });
   }

@@ -1,17 +1,24 @@
 // Reads the formats of custom tools: text, regular expressions and grammars.
 #include "server/common/custom_tool_format.h"
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "base/text.h"
+#include "constraint/gbnf.h"
+#include "constraint/lark.h"
 #include "server/common/api_error.h"
 #include "server/common/message_text.h"
 
 namespace ingot {
 
 namespace {
+
+/// Steps to try a translated grammar with: less than compiling may take.
+constexpr std::uint64_t kTrialSteps = 200'000;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
@@ -46,16 +53,25 @@ std::optional<std::string> lark_expression(std::string_view rule) {
   return expression;
 }
 
-/// Sets the grammar of a tool from a lark grammar with one rule: start: /expression/. Any other
+/// Sets the grammar of a tool from a lark grammar: one expression, or what GBNF can say. Any other
 /// gives free text.
 void set_lark(Params& params, const std::string& place, const std::string& definition, Tool& tool) {
-  auto expression = lark_expression(only_rule(definition));
-  if (!expression) {
-    params.warn(place, "not_enforced", "the text is free: lark can only be start: /expression/");
+  if (auto expression = lark_expression(only_rule(definition))) {
+    tool.grammar_kind = Tool::Grammar::kRegex;
+    tool.grammar = std::move(*expression);
     return;
   }
-  tool.grammar_kind = Tool::Grammar::kRegex;
-  tool.grammar = std::move(*expression);
+  try {
+    std::string gbnf = gbnf_of_lark(definition);
+    Grammar grammar;
+    CompileBudget budget(kTrialSteps);
+    add_gbnf(grammar, gbnf, budget);
+    tool.grammar_kind = Tool::Grammar::kGbnf;
+    tool.grammar = std::move(gbnf);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalid) throw;
+    params.warn(place, "not_enforced", cat("the text is free: ", error.message()));
+  }
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace ingot {
 
 /// Reads the `format` of a custom tool: {"type": "text"}, or {"type": "grammar"} with "syntax"
-/// (regex, gbnf, lark) and "definition", which a member "grammar" may hold. A lark grammar that is
-/// not a single rule with a regular expression gives free text, with the warning "not_enforced".
+/// (regex, gbnf, lark) and "definition", which a member "grammar" may hold. A lark grammar that
+/// cannot be translated gives free text, with the warning "not_enforced".
 ///
 /// Errors: ApiError that names the member.
 void read_custom_format(Params& params, const std::string& place, const Json& format, Tool& tool);

@@ -214,15 +214,19 @@ TEST(ToolParams, ReadsCustomTools) {
   EXPECT_EQ(gbnf.grammar, "root ::= \"a\"");
 }
 
-TEST(ToolParams, TakesLarkOfOneExpression) {
+TEST(ToolParams, TakesLark) {
   const auto lark = [](const std::string& definition) {
     return custom_tool(
         cat(R"({"type":"grammar","syntax":"lark","definition":)", Json(definition).dump(), "}"));
   };
   EXPECT_EQ(tools_of(lark("start: /a\\/b\\d+/")).tools.front().grammar, "a/b\\d+");
   EXPECT_EQ(tools_of(lark("\n start : /x/ \n")).tools.front().grammar, "x");
-  for (const char* definition : {"start: a\na: /x/", "start: /x/i", "start: /a/ /b/",
-                                 "start: \"x\"", "starter: /x/", "start: //", ""}) {
+  for (const char* definition : {"start: a\na: /x/", "start: /a/ /b/", "start: \"x\""}) {
+    EXPECT_EQ(tools_of(lark(definition)).tools.front().grammar_kind, Tool::Grammar::kGbnf)
+        << definition;
+  }
+  for (const char* definition :
+       {"start: /x/i", "start: \"x\"\n%ignore \"y\"", "starter: /x/", "start: start \"x\"", ""}) {
     std::string warned;
     const Tool tool = tools_of(lark(definition), &warned).tools.front();
     EXPECT_EQ(tool.grammar_kind, Tool::Grammar::kText) << definition;
