@@ -8,8 +8,8 @@
 
 namespace ingot {
 
-/// The fuel of one compilation. Every loop whose length the input controls spends from it. It counts
-/// steps instead of seconds, so that a constraint compiles on every machine or on none.
+/// The fuel of one compilation. Every loop whose length the input controls spends from it. It
+/// counts steps instead of seconds, so that a constraint compiles on every machine or on none.
 class CompileBudget {
  public:
   /// About 250 ms of work: a step is one state, transition, node or character.

@@ -150,8 +150,8 @@ class Grammar {
 /// Checks that a Matcher can walk a grammar without dead ends, and removes what no text can use:
 /// alternatives without any text, optional properties whose value has none. Checks each node: is
 /// there a text; can a text be finished from each point that the matcher reaches. Also checks that
-/// no cycle of nodes consumes nothing (left recursion). A Repeat whose part and separator may be empty
-/// has no limit above 1,000.
+/// no cycle of nodes consumes nothing (left recursion). A Repeat whose part and separator may be
+/// empty has no limit above 1,000.
 ///
 /// Errors: Error{kInvalid}: "allows no text"; "is left recursive"; an array of unique items whose
 ///         positions share few values; those of CompileBudget.

@@ -26,7 +26,7 @@ class Machine {
   Thread start() const;
   /// Appends the threads that follow `thread` and `byte`, each once.
   void step(const Thread& thread, std::uint8_t byte, Takers takers, std::vector<Thread>& out);
-  /// Removes threads from index `first` on that occur before, and joins those that differ only in
+  /// Removes threads from index `first` on that occur before, and joins threads that differ only in
   /// the frames below: one thread then has them all below it. So alternatives of nested values add
   /// up and do not multiply.
   void join(std::vector<Thread>& threads, std::size_t first);

@@ -22,7 +22,8 @@ using BitsId = std::uint32_t;
 inline constexpr NodeId kReturn = kNoNode;
 /// What begins next, instead of a node: an item of the frame's array.
 inline constexpr NodeId kItem = kNoNode - 1;
-/// The node of a frame that stands for a set of frames: `extra` names them. One of them goes on.
+/// The node of a frame that stands for a set of frames: `extra` names them, and one of them
+/// continues.
 inline constexpr NodeId kAnyOf = kNoNode - 2;
 
 /// An unfinished node below the place where a thread is.

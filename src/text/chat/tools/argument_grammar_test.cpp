@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "load/json_object.h"
-#include "text/chat/tools/syntax_test_util.h"
 #include "text/chat/tools/dialect_test_util.h"
+#include "text/chat/tools/syntax_test_util.h"
 
 namespace ingot {
 namespace {
