@@ -37,6 +37,7 @@ NodeId add_schema(CallGrammar& out, const Tool& tool) {
   for (SchemaNote& note : notes) {
     out.notes.push_back({cat(schema_name(tool), note.pointer), std::move(note.reason)});
   }
+  return node;
 }
 
 /// The language of a custom tool's input; nothing if it is not regular.
