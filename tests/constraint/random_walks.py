@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Validates documents that compiled JSON Schemas allow, with an independent validator.
 
-usage: random_walks.py WALKER [--schemas N] [--walks N] [--seed N] [--vocabulary TOKENS] [SET...]
+usage: random_walks.py WALKER [--schemas N] [--walks N] [--seed N] [--vocabulary TOKENS]
+                       [SET...]
 WALKER is the program random_walk. The validator is the PyPI package jsonschema. Each schema
 gets N random texts. TOKENS is 256 (bytes, the default), 512 (a small model's), 2048 (the first ones
 of GPT-2) or 150000 (Qwen2). The exit status is 1 if a document is not valid, or if a walk met a dead end.

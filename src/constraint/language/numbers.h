@@ -44,7 +44,7 @@ struct NumberBounds {
   bool has_any_length = false;
 };
 
-/// Numbers have up to so many digits before the point and behind it. A model that repeats a digit
+/// Limits on the digits of a number before the point and behind it. A model that repeats a digit
 /// ends there. Bounds and divisors with more digits raise the limits. Beside divisors, the limit
 /// before the point is lower, because their automata are large.
 inline constexpr std::size_t kWholeDigitsMax = 309;
