@@ -230,13 +230,88 @@ TextDfa multiples(const Decimal& divisor, CompileBudget& budget) {
       .united(zero, budget);
 }
 
-/// Returns the unsigned spellings without exponent.
-TextDfa plain_spellings(const NumberBounds& bounds, CompileBudget& budget) {
-  const char* fraction = bounds.is_integer     ? ""
-                         : bounds.one_spelling ? R"((\.\d*[1-9])?)"
-                                               : R"((\.\d+)?)";
-  return compile_pattern(cat(R"((0|[1-9]\d*))", fraction), Anchoring::kWhole, budget);
+/// How many digits spellings have, at most; kEndless: any number.
+struct DigitLimits {
+  static constexpr std::size_t kEndless = 0;
+  std::size_t whole = kWholeDigitsMax;
+  std::size_t fraction = kFractionDigitsMax;
+};
+
+/// Returns the digits that decide about bounds and divisors, and at least the usual ones.
+DigitLimits digit_limits(const NumberBounds& bounds, const Magnitudes& magnitudes) {
+  if (bounds.has_any_length) return {DigitLimits::kEndless, DigitLimits::kEndless};
+  DigitLimits limits;
+  if (!bounds.divisors.empty()) limits.whole = kWholeDigitsWithDivisors;
+  for (const auto& bound : {magnitudes.low, magnitudes.high}) {
+    if (!bound) continue;
+    const Spelling spelling = spelled(*bound);
+    limits.whole = std::max(limits.whole, spelling.whole.size() + 1);
+    limits.fraction = std::max(limits.fraction, spelling.fraction.size() + 1);
+  }
+  if (magnitudes.high) limits.whole = spelled(*magnitudes.high).whole.size();
+  for (const Decimal& divisor : bounds.divisors) {
+    limits.fraction = std::max(limits.fraction, spelled(divisor).fraction.size());
+    limits.whole = std::max(limits.whole, spelled(divisor).whole.size());
+  }
+  return limits;
 }
+
+/// Writes the automaton of unsigned spellings without exponent.
+class PlainSpellings {
+ public:
+  PlainSpellings(const NumberBounds& bounds, DigitLimits limits)
+      : bounds_(bounds), limits_(limits) {}
+
+  TextDfa language(CompileBudget& budget) {
+    const std::size_t whole = std::max<std::size_t>(limits_.whole, 1);
+    const std::size_t fraction = std::max<std::size_t>(limits_.fraction, 1);
+    budget.spend(whole + 2 * fraction);
+    // State 0 is the start, 1 is "0", then come the digits before the point and behind it.
+    const std::size_t point = 2 + whole;
+    states_.resize(point + 1 + 2 * fraction);
+    add_arc(0, '0', '0', 1);
+    add_arc(0, '1', '9', 2);
+    end_whole(1, point);
+    for (std::size_t i = 0; i < whole; ++i) {
+      end_whole(2 + i, point);
+      if (i + 1 < whole) add_arc(2 + i, '0', '9', 3 + i);
+    }
+    if (limits_.whole == DigitLimits::kEndless) add_arc(2, '0', '9', 2);
+    if (!bounds_.is_integer) add_fraction(point, fraction);
+    return TextDfa(std::move(states_), budget);
+  }
+
+ private:
+  void add_arc(std::size_t from, char32_t first, char32_t last, std::size_t to) {
+    states_[from].arcs.push_back({{first, last}, static_cast<std::int32_t>(to)});
+  }
+  void end_whole(std::size_t state, std::size_t point) {
+    states_[state].accepts = true;
+    if (!bounds_.is_integer) add_arc(state, '.', '.', point);
+  }
+  /// Two states for each number of digits: the last digit is 0, or another one.
+  void add_fraction(std::size_t point, std::size_t digits) {
+    const auto add_digits = [this](std::size_t from, std::size_t to) {
+      add_arc(from, '0', '0', to);
+      add_arc(from, '1', '9', to + 1);
+    };
+    add_digits(point, point + 1);
+    for (std::size_t i = 0; i < digits; ++i) {
+      const std::size_t state = point + 1 + 2 * i;
+      states_[state].accepts = !bounds_.one_spelling;
+      states_[state + 1].accepts = true;
+      const bool is_endless = limits_.fraction == DigitLimits::kEndless;
+      if (i + 1 == digits && !is_endless) continue;
+      for (const std::size_t from : {state, state + 1}) {
+        add_digits(from, is_endless ? state : state + 2);
+      }
+    }
+  }
+
+  const NumberBounds& bounds_;
+  DigitLimits limits_;
+  std::vector<State> states_;
+};
 
 /// Returns the exponent of the first digit: 2 for 345.
 std::int64_t first_exponent(const Decimal& value) {
@@ -286,12 +361,18 @@ Magnitudes within_doubles(Magnitudes bounds) {
 }
 
 /// Returns the unsigned spellings with an exponent and one digit before the point.
-TextDfa exponent_spellings(const Magnitudes& wanted, CompileBudget& budget) {
+TextDfa exponent_spellings(const Magnitudes& wanted, std::size_t digits, CompileBudget& budget) {
   const Magnitudes bounds = within_doubles(wanted);
   if (compare(*bounds.low, *bounds.high) > 0) return {};
   const std::int64_t low = first_exponent(*bounds.low);
   const std::int64_t high = first_exponent(*bounds.high);
-  const TextDfa any = compile_pattern(R"([1-9](\.\d+)?)", Anchoring::kWhole, budget);
+  const Spelling low_digits = spelled(mantissa(*bounds.low));
+  const Spelling high_digits = spelled(mantissa(*bounds.high));
+  digits = std::max({digits, low_digits.fraction.size() + 1, high_digits.fraction.size() + 1});
+  const TextDfa any =
+      PlainSpellings({}, {.whole = 1, .fraction = digits})
+          .language(budget)
+          .intersected(compile_pattern("[1-9].*", Anchoring::kWhole, budget), budget);
   Magnitudes from_low{.low = mantissa(*bounds.low), .excludes_low = bounds.excludes_low};
   const Magnitudes to_high{.high = mantissa(*bounds.high), .excludes_high = bounds.excludes_high};
   if (low == high) {
@@ -308,22 +389,27 @@ TextDfa exponent_spellings(const Magnitudes& wanted, CompileBudget& budget) {
   return all.united(any.followed_by(exponents(low + 1, high - 1, budget), budget), budget);
 }
 
-/// Returns the unsigned spellings without exponent that the divisors allow, of any magnitude.
-TextDfa unbounded_language(const NumberBounds& bounds, CompileBudget& budget) {
-  TextDfa language = plain_spellings(bounds, budget);
+/// Returns the unsigned spellings of the numbers within `magnitudes`.
+TextDfa unsigned_language(const NumberBounds& bounds, const Magnitudes& magnitudes,
+                          CompileBudget& budget) {
+  DigitLimits limits = digit_limits(bounds, magnitudes);
+  std::vector<TextDfa> factors;
+  std::size_t states = 1;
   for (const Decimal& divisor : bounds.divisors) {
-    language = language.intersected(multiples(divisor, budget), budget);
+    factors.push_back(multiples(divisor, budget));
+    states *= to_size(factors.back().size());
   }
-  return language;
-}
-
-/// Returns the unsigned spellings of the numbers within `magnitudes`. `unbounded` holds those
-/// without exponent.
-TextDfa unsigned_language(const NumberBounds& bounds, const TextDfa& unbounded,
-                          const Magnitudes& magnitudes, CompileBudget& budget) {
-  TextDfa language = within(unbounded, magnitudes, budget);
-  if (bounds.is_integer || bounds.one_spelling || !bounds.divisors.empty()) return language;
-  return language.united(exponent_spellings(magnitudes, budget), budget);
+  // Small automata can count more digits.
+  constexpr std::size_t kStates = 4000;
+  if (!bounds.divisors.empty() && !bounds.has_any_length && !magnitudes.high) {
+    limits.whole = std::max(limits.whole, std::min(kWholeDigitsMax, kStates / (states + 1)));
+  }
+  TextDfa language = PlainSpellings(bounds, limits).language(budget);
+  for (const TextDfa& factor : factors) language = language.intersected(factor, budget);
+  language = within(std::move(language), magnitudes, budget);
+  const bool has_exponents = !bounds.is_integer && !bounds.one_spelling && bounds.divisors.empty();
+  if (!has_exponents) return language;
+  return language.united(exponent_spellings(magnitudes, limits.fraction, budget), budget);
 }
 
 Decimal negated(Decimal value) {
@@ -339,7 +425,8 @@ std::optional<Magnitudes> magnitudes_from_zero(Magnitudes bounds) {
     const int order = compare(*bounds.high, zero);
     if (order < 0 || (order == 0 && bounds.excludes_high)) return {};
   }
-  if (bounds.low && compare(*bounds.low, zero) < 0) {
+  const int low = bounds.low ? compare(*bounds.low, zero) : -1;
+  if (low < 0 || (low == 0 && !bounds.excludes_low)) {
     bounds.low.reset();
     bounds.excludes_low = false;
   }
@@ -406,6 +493,12 @@ Decimal to_decimal(double value) {
   return parse_decimal(std::string_view(text, static_cast<std::size_t>(end.ptr - text)));
 }
 
+std::string plain_spelling(const Decimal& value) {
+  const Spelling spelling = spelled(value);
+  return cat(value.is_negative ? "-" : "", spelling.whole, spelling.fraction.empty() ? "" : ".",
+             spelling.fraction);
+}
+
 int compare(const Decimal& a, const Decimal& b) {
   if (a.is_negative != b.is_negative) return a.is_negative ? -1 : 1;
   const int sign = a.is_negative ? -1 : 1;
@@ -419,7 +512,6 @@ int compare(const Decimal& a, const Decimal& b) {
 }
 
 TextDfa number_language(const NumberBounds& bounds, CompileBudget& budget) {
-  const TextDfa unbounded = unbounded_language(bounds, budget);
   const Magnitudes given{bounds.low, bounds.excludes_low, bounds.high, bounds.excludes_high};
   const auto positive = magnitudes_from_zero(given);
   auto negative = magnitudes_from_zero(mirrored(bounds));
@@ -428,11 +520,11 @@ TextDfa number_language(const NumberBounds& bounds, CompileBudget& budget) {
     negative->excludes_low = true;
   }
   TextDfa language;
-  if (positive) language = unsigned_language(bounds, unbounded, *positive, budget);
+  if (positive) language = unsigned_language(bounds, *positive, budget);
   if (!negative) return language;
   const bool is_symmetric = !bounds.low && !bounds.high && !bounds.one_spelling;
   const TextDfa unsigned_part =
-      is_symmetric ? language : unsigned_language(bounds, unbounded, *negative, budget);
+      is_symmetric ? language : unsigned_language(bounds, *negative, budget);
   return language.united(TextDfa::literal("-", budget).followed_by(unsigned_part, budget), budget);
 }
 

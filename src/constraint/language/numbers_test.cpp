@@ -208,5 +208,26 @@ TEST(Numbers, KnowsLimits) {
   EXPECT_EQ(bytes.count(TextDfa::start()), 256U);
 }
 
+TEST(Numbers, HaveFewDigits) {
+  const TextDfa any = language_of({});
+  EXPECT_TRUE(any.contains(std::string(kWholeDigitsMax, '1')));
+  EXPECT_FALSE(any.contains(std::string(kWholeDigitsMax + 1, '1')));
+  EXPECT_TRUE(any.contains("1." + std::string(kFractionDigitsMax, '0')));
+  EXPECT_FALSE(any.contains("1." + std::string(kFractionDigitsMax + 1, '0')));
+  EXPECT_FALSE(any.contains("1." + std::string(kFractionDigitsMax + 1, '1') + "e5"));
+  std::mt19937_64 random(13);
+  for (int round = 0; round < 60; ++round) {
+    const TextDfa language = language_of(random_bounds(random));
+    if (!language.is_empty()) {
+      EXPECT_LT(language.longest(TextDfa::start()), 400U);
+    }
+  }
+  // Bounds with more digits raise the limit.
+  EXPECT_FALSE(
+      language_of(
+          {.low = parse_decimal("1e-40"), .high = parse_decimal("1e-40"), .one_spelling = true})
+          .is_empty());
+}
+
 }  // namespace
 }  // namespace ingot

@@ -28,7 +28,7 @@ class ProductStates {
   std::int32_t number(const Tuple& tuple) {
     const auto [found, is_new] = numbers_.try_emplace(tuple, static_cast<std::int32_t>(size()));
     if (is_new) {
-      budget_.spend(tuple.size());
+      budget_.spend(4 * tuple.size());  // takes the time of several arcs
       if (size() == kRawStatesMax)
         throw Error(ErrorCode::kInvalid, "is too complex: use a simpler one");
       tuples_.push_back(&found->first);

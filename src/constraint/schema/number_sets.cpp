@@ -2,6 +2,8 @@
 #include "constraint/schema/number_sets.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 namespace ingot::schema {
 namespace {
@@ -25,8 +27,24 @@ bool is_within(const NumberBounds& bounds, const Decimal& value) {
   return !bounds.is_integer || is_integer(value);
 }
 
-/// Returns whether `divisor` divides `value`: whether the value alone has a spelling.
+/// Returns whether `divisor` divides `value`.
 bool divides(const Decimal& divisor, const Decimal& value, CompileBudget& budget) {
+  if (value.is_zero()) return true;
+  const std::int64_t zeros = value.exponent - divisor.exponent;
+  if (zeros < 0) return false;  // the digits of the value have no trailing zeros
+  std::uint64_t digits = 0;
+  const char* end = divisor.digits.data() + divisor.digits.size();
+  const auto read = std::from_chars(divisor.digits.data(), end, digits);
+  constexpr std::uint64_t kDigitsMax = 1'000'000'000'000'000'000;  // ten times it is no overflow
+  if (read.ec == std::errc() && digits > 0 && digits < kDigitsMax) {
+    budget.spend(value.digits.size() + static_cast<std::uint64_t>(zeros));
+    std::uint64_t rest = 0;
+    const auto add = [&](char c) { rest = (rest * 10 + static_cast<unsigned>(c - '0')) % digits; };
+    for (const char c : value.digits) add(c);
+    for (std::int64_t i = 0; i < zeros; ++i) add('0');
+    return rest == 0;
+  }
+  // The value alone has a spelling.
   const NumberBounds bounds = {
       .low = value, .high = value, .divisors = {divisor}, .one_spelling = true};
   return !number_language(bounds, budget).is_empty();
@@ -49,6 +67,14 @@ void tighten(NumberBounds& a, const NumberBounds& b) {
   for (const Decimal& divisor : b.divisors) {
     if (!contains(a.divisors, divisor)) a.divisors.push_back(divisor);
   }
+}
+
+/// Moves the only number within bounds into the list of values.
+void move_only_value(NumberSet& set) {
+  const NumberBounds& bounds = set.bounds;
+  if (set.allowed.has_value() || !bounds.low.has_value() || !bounds.high.has_value()) return;
+  if (bounds.excludes_low || bounds.excludes_high || !is_equal(*bounds.low, *bounds.high)) return;
+  set.allowed = {*bounds.low};
 }
 
 /// Moves the restrictions into the list of values, if there is one.
@@ -82,8 +108,10 @@ bool is_empty(const NumberSet& set) {
 }  // namespace
 
 Decimal decimal_of(const Json& number) {
-  if (number.as_double() != nullptr) return to_decimal(*number.as_double());
-  return parse_decimal(number.dump());
+  if (number.as_double() == nullptr) return parse_decimal(number.dump());
+  Decimal value = to_decimal(*number.as_double());
+  value.written = number.dump();
+  return value;
 }
 
 std::optional<NumberSet> intersected(const NumberSet& a, const NumberSet& b,
@@ -109,6 +137,7 @@ std::optional<NumberSet> intersected(const NumberSet& a, const NumberSet& b,
   } else if (b.allowed.has_value()) {
     set.allowed = b.allowed;
   }
+  move_only_value(set);
   filter_allowed(set, budget);
   if (is_empty(set)) return std::nullopt;
   return set;
@@ -145,6 +174,22 @@ bool is_everything(const NumberSet& set) {
          !set.allowed && set.excluded.empty();
 }
 
+namespace {
+
+/// Returns the spellings of listed values: the plain ones, and those of the schema.
+TextDfa spellings_of(const NumberSet& set, bool one_spelling, CompileBudget& budget) {
+  std::vector<std::string> texts;
+  for (const Decimal& value : *set.allowed) {
+    texts.push_back(plain_spelling(value));
+    if (!one_spelling && !set.bounds.is_integer && !value.written.empty()) {
+      texts.push_back(value.written);
+    }
+  }
+  return TextDfa::any_of(texts, budget);
+}
+
+}  // namespace
+
 TextDfa language_of(const NumberSet& set, bool one_spelling, CompileBudget& budget) {
   if (!one_spelling && is_everything(set)) {
     // Almost every schema needs this language.
@@ -156,16 +201,7 @@ TextDfa language_of(const NumberSet& set, bool one_spelling, CompileBudget& budg
   }
   NumberBounds bounds = set.bounds;
   TextDfa result;
-  if (set.allowed.has_value()) {
-    for (const Decimal& value : *set.allowed) {
-      const NumberBounds one = {.low = value,
-                                .high = value,
-                                .is_integer = set.bounds.is_integer,
-                                .one_spelling = one_spelling};
-      result = result.united(number_language(one, budget), budget);
-    }
-    return result;
-  }
+  if (set.allowed.has_value()) return spellings_of(set, one_spelling, budget);
   const bool takes_away = set.is_fraction || !set.non_divisors.empty();
   bounds.one_spelling = one_spelling || takes_away;
   // The ranges between the excluded values, ascending.
@@ -186,11 +222,13 @@ TextDfa language_of(const NumberSet& set, bool one_spelling, CompileBudget& budg
   }
   result = result.united(number_language(range, budget), budget);
   if (set.is_fraction) {
-    const NumberBounds integers = {.is_integer = true, .one_spelling = true};
+    const NumberBounds integers = {
+        .is_integer = true, .one_spelling = true, .has_any_length = true};
     result = result.without_texts_of(number_language(integers, budget), budget);
   }
   for (const Decimal& divisor : set.non_divisors) {
-    const NumberBounds multiples = {.divisors = {divisor}, .one_spelling = true};
+    const NumberBounds multiples = {
+        .divisors = {divisor}, .one_spelling = true, .has_any_length = true};
     result = result.without_texts_of(number_language(multiples, budget), budget);
   }
   return result;

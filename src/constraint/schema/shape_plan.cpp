@@ -80,7 +80,8 @@ std::string Planner::scalar_key(FormulaId formula) {
   const Shape& shape = shapes_.shape(formula);
   std::string key = cat(shape.has_null, shape.has_true, shape.has_false);
   const auto add = [&key](char mark, const Decimal& value) {
-    key += cat(mark, value.is_negative ? "-" : "", value.digits, "e", value.exponent);
+    key +=
+        cat(mark, value.is_negative ? "-" : "", value.digits, "e", value.exponent, value.written);
   };
   for (const NumberSet& set : shape.numbers) {
     key += cat("|", set.bounds.is_integer, set.is_fraction, set.bounds.excludes_low,
