@@ -128,10 +128,9 @@ TEST(JsonSchema, RefusesUniqueItemsThatShareFewValues) {
   compiled(schema, notes, false);
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].pointer, "/uniqueItems");
-  EXPECT_EQ(allowed(R"({"type":"array","uniqueItems":true,"items":{"enum":[1,2]},
-                        "prefixItems":[{"type":"boolean"},{"enum":[1,3]}]})",
-                    {"[true,3,1]", "[true,3,3]"}),
-            Texts{});
+  EXPECT_NE(refusal(R"({"type":"array","uniqueItems":true,"items":{"enum":[1,2]},
+                        "prefixItems":[{"type":"boolean"},{"enum":[1,3]}]})"),
+            "");
   EXPECT_EQ(allowed(R"({"type":"array","uniqueItems":true,"items":{"enum":[1,2]},
                         "prefixItems":[{"type":"boolean"},{"enum":[4,3]}]})",
                     {"[true,3,1]", "[true,3,1,2]", "[true,3,2,2]"}),

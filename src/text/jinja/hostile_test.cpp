@@ -94,23 +94,10 @@ TEST(JinjaHostile, C06NothingOfTheHostIsThere) {
             "");
   for (const char* source :
        {"{{ ''.__class__.__mro__ }}", "{{ self._TemplateReference__context }}",
-        "{{ [].append([]) }}", "{{ [].extend([1]) }}", "{{ {}.update({}) }}", "{{ ''.__init__() }}",
+        "{{ [].append(1) }}", "{{ {}.update({}) }}", "{{ ''.__init__() }}",
         "{{ ''.__class__.__base__.__subclasses__() }}", "{{ '{0.__class__.x}'.format(1) }}"}) {
     EXPECT_NE(error_of(source), "no error") << source;
   }
-}
-
-TEST(JinjaHostile, ListsCannotHoldThemselvesAndGrowWithinTheBudget) {
-  for (const char* source :
-       {"{% set a = [] %}{{ a.append(a) }}", "{% set a = [] %}{{ a.append({}) }}",
-        "{% set a = [] %}{{ a.append(a.append) }}", "{{ [].append(missing) }}",
-        "{% set a = namespace(l=[]) %}{{ a.l.append(a) }}"}) {
-    EXPECT_NE(error_of(source).find("can be appended"), std::string::npos) << error_of(source);
-  }
-  JinjaOptions options;
-  options.limits.memory_bytes_max = 4'000'000;
-  EXPECT_TRUE(is_budget_error(error_of(
-      "{% set a = [] %}{% for i in range(90000) %}{{ a.append(1) }}{% endfor %}", "{}", options)));
 }
 
 TEST(JinjaHostile, C07OtherTemplatesAndLongFormatsAreErrors) {

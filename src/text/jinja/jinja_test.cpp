@@ -65,17 +65,6 @@ TEST(Jinja, LoopsHaveTheirVariables) {
             "TrueFalse1True1");
 }
 
-TEST(Jinja, ListsGrow) {
-  EXPECT_EQ(render("{% set a = ['x'] %}{% set _ = a.append(1) %}{% set _ = a.append(none) %}"
-                   "{{ a }}{{ a.pop(0) }}{{ a | length }}"),
-            "['x', 1, None]x2");
-  // A loop goes over what the list had at its begin.
-  EXPECT_EQ(
-      render("{% set a = [1, 2] %}{% for x in a %}{{ x }}{% set _ = a.append(x) %}{% endfor %}"
-             "{{ a }}"),
-      "12[1, 2, 1, 2]");
-}
-
 TEST(Jinja, AssignmentsEndWithTheirScope) {
   EXPECT_EQ(render("{% set a = 1 %}{% for x in [1] %}{% set a = 2 %}{{ a }}{% endfor %}{{ a }}"),
             "21");

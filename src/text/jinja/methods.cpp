@@ -54,18 +54,6 @@ Value list_pop(Environment&, const Value& self, const Arguments& arguments) {
   return popped;
 }
 
-/// Appends only values without parts: then no list contains itself, and lists that hold this one
-/// know its depth to one level.
-Value list_append(Environment& env, const Value& self, const Arguments& arguments) {
-  const Parameters p("append", arguments, {"value"}, 1);
-  if (!p[0]->is_none() && !p[0]->is_number() && !p[0]->is_string()) {
-    fail("append(): only strings, numbers, booleans and None can be appended");
-  }
-  env.heap.spend(1);
-  self.as<Sequence>().push(*p[0]);
-  return {};
-}
-
 Value list_clear(Environment&, const Value& self, const Arguments& arguments) {
   const Parameters none("clear", arguments, {});
   self.as<Sequence>().items.clear();
@@ -142,10 +130,9 @@ Value cycler_reset(Environment&, const Value& self, const Arguments& arguments) 
 }
 
 constexpr MethodInfo kListMethods[] = {
-    {"append", list_append},   {"clear", list_clear}, {"copy", list_copy},
-    {"count", sequence_count}, {"extend", nullptr},   {"index", sequence_index},
-    {"insert", nullptr},       {"pop", list_pop},     {"remove", nullptr},
-    {"reverse", nullptr},      {"sort", nullptr}};
+    {"append", nullptr}, {"clear", list_clear},     {"copy", list_copy}, {"count", sequence_count},
+    {"extend", nullptr}, {"index", sequence_index}, {"insert", nullptr}, {"pop", list_pop},
+    {"remove", nullptr}, {"reverse", nullptr},      {"sort", nullptr}};
 constexpr MethodInfo kTupleMethods[] = {{"count", sequence_count}, {"index", sequence_index}};
 constexpr MethodInfo kDictMethods[] = {{"clear", nullptr},
                                        {"copy", dict_copy},

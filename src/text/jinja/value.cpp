@@ -122,12 +122,6 @@ Sequence::Sequence(Heap& heap, Flavor sequence_flavor, std::vector<Value>&& valu
   hold(deepest(items));
 }
 
-void Sequence::push(const Value& value) {
-  hold(value.depth());
-  charge(2 * sizeof(Value));  // room for more
-  items.push_back(value);
-}
-
 Loop::Loop(Heap& heap, std::vector<Value>&& loop_items, int loop_depth)
     : Object(heap, Kind::kLoop, sizeof(Loop) + loop_items.size() * sizeof(Value)),
       items(std::move(loop_items)),

@@ -193,9 +193,6 @@ struct String : Object {
 struct Sequence : Object {
   Sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
 
-  /// Appends a value.
-  void push(const Value& value);
-
   const Flavor flavor;
   std::vector<Value> items;
 };
