@@ -11,6 +11,8 @@ CHAT = "/v1/chat/completions"
 TEXT = "/v1/completions"
 SCRIPT = ["<think>", "hm", ", so", "</think>", "\n\n", "Hello", " there", "!"]
 PLAIN = ["Hello", " there", "!"]
+# Without reasoning.
+SHORT_TEMPLATE = "{% for m in messages %}{{ m.role[0] }}:{{ m.content }}\n{% endfor %}a:"
 USER = {"role": "user", "content": "Hello"}
 SCHEMA = {"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {"const": "x"}},
           "required": ["a", "b"], "additionalProperties": False}
@@ -71,7 +73,7 @@ BAD = (
 class Constraints(ServerTest):
     @classmethod
     def arguments(cls):
-        return (cls.file("script.gguf", script_model(PLAIN)),)
+        return (cls.file("script.gguf", script_model(PLAIN, SHORT_TEMPLATE)),)
 
     def bodies(self, members):
         yield CHAT, {"messages": [USER], "temperature": 0, "max_tokens": 200, **members}

@@ -78,7 +78,7 @@ class Parameters(server.ServerTest):
             return [{"role": "user", "content": value}]
         url = {"type": "image_url"}
         self.each("messages", *map(content, (
-            None, 5, [], {}, True, [5], ["x"], [{}], [{"type": "video"}], [{"type": "text"}],
+            5, [], {}, True, [5], ["x"], [{}], [{"type": "video"}], [{"type": "text"}],
             [{"type": "text", "text": 5}], [{**url, "image_url": {"url": "http://127.0.0.1/x"}}],
             [{**url, "image_url": {"url": "file:///etc/passwd"}}],
             [{**url, "image_url": {"url": "data:image/png;base64,AAAA"}}],

@@ -281,7 +281,7 @@ class Reasoning(ServerTest):
     def test_logprobs_are_the_text_s(self):
         found = self.ask(PATH, {**ASK, "include": ["message.output_text.logprobs"]})
         entries = found["output"][1]["content"][0]["logprobs"]
-        self.assertEqual([e["token"] for e in entries], SCRIPT[4:])
+        self.assertEqual([e["token"] for e in entries], SCRIPT[5:])
 
     def test_goes_on(self):
         """Reasoning that is sent back reaches the template."""
