@@ -63,7 +63,7 @@ def run_lines(command, lines):
     """Gives a program one JSON line for each input; returns one parsed line for each."""
     text = "".join(json.dumps(line) + "\n" for line in lines)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    answers = [json.loads(line) for line in done.stdout.split("\n") if line]
     if done.returncode != 0 or len(answers) != len(lines):
         raise RuntimeError(f"{command[0]} ended with {done.returncode} at line {len(answers)}: "
                            + done.stderr[-500:])
