@@ -30,7 +30,8 @@ DIRECT = {
     "base": [],
     "quant": ["base"],
     "load": ["quant"],
-    "text": ["load"],
+    "constraint": ["load"],
+    "text": ["constraint"],
     "hub": ["load"],
     "backend": ["quant"],
     "kv": ["backend"],
@@ -281,7 +282,7 @@ def iostream(s):
 
 
 def parser_includes(s):
-    if s.is_cxx and s.folder in ("load", "text", "hub") and not s.is_test:
+    if s.is_cxx and s.folder in ("load", "constraint", "text", "hub") and not s.is_test:
         yield from in_lines(s, r"^\s*#\s*include\s*<(cstdio|cstring|stdio\.h|string\.h)>",
                             "a parser reads through ByteReader, not through the C library")
 

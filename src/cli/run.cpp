@@ -15,6 +15,7 @@
 #include "cli/options/options.h"
 #include "cli/output.h"
 #include "cli/reply.h"
+#include "cli/run_constraints.h"
 #include "cli/run_session.h"
 
 namespace ingot {
@@ -45,17 +46,27 @@ void check_input(const RunValues& v) {
   }
 }
 
-std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instance) {
-  if (v.tokens) return parse_tokens(*v.tokens, instance.spec().vocab);
-  if (v.messages) {
-    const Json chat = read_json_file(*v.messages, "messages", kContextLimits);
-    expect_chat_members(chat);
-    return encode_messages(chat_template(instance, v.chat_template),
-                           parse_chat(chat, local_time()));
+/// Reads the prompt of a chat. A constraint begins behind the reply's reasoning.
+void read_chat(const RunValues& v, const Instance& instance, Request& request) {
+  const Json chat = read_json_file(*v.messages, "messages", kContextLimits);
+  expect_chat_members(chat);
+  const ChatTemplate chosen = chat_template(instance, v.chat_template);
+  RenderedChat prompt = render_messages(chosen, parse_chat(chat, local_time()));
+  request.prompt = std::move(prompt.ids);
+  if (v.constraint) {
+    RunConstraints(instance, v.chat_template)
+        .constrain_reply(*v.constraint, chosen, prompt.text, request);
   }
-  auto ids = encode_prompt(instance, *v.prompt, prompt_options(v));
-  if (ids.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
-  return ids;
+}
+
+void read_prompt(const RunValues& v, const Instance& instance, Request& request) {
+  if (v.messages) return read_chat(v, instance, request);
+  request.prompt = v.tokens ? parse_tokens(*v.tokens, instance.spec().vocab)
+                            : encode_prompt(instance, *v.prompt, prompt_options(v));
+  if (request.prompt.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
+  if (v.constraint) {
+    RunConstraints(instance, v.chat_template).constrain_text(*v.constraint, request);
+  }
 }
 
 std::string as_json(const RunValues& v, const Request& request, const Reply& reply,
@@ -94,7 +105,7 @@ Request read_request(const RunValues& v, const Instance& instance, const RunSess
   if (session.is_continued()) {
     request = session.request(request);
   } else {
-    request.prompt = read_prompt(v, instance);
+    read_prompt(v, instance, request);
   }
   request.digest = v.json;
   return request;
@@ -134,8 +145,9 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   if (v.print_ids) write_stdout(ids_line(reply.ids));
 }
 
-int run(const RunValues& v) {
+int run(RunValues& v) {
   check_input(v);
+  v.constraint = constraint_of(v.constraint_flags);
   OpenModel model(v.model, v.trace.profile);
   Instance& instance = model.instance;
   TraceFile trace(v.trace);
@@ -175,7 +187,8 @@ void add_input(CLI::App& app, RunValues& values) {
       cat("Continue each line of stdin, all as one batch, and print one JSON object for each "
           "in order. A line is an object {\"prompt\"}, {\"prompt_ids\"} or {\"messages\"} (as for "
           "--messages), and may set for itself ",
-          line_fields(), ", special (true or false, as --no-special), suffix",
+          line_fields(), ", special (true or false, as --no-special), suffix, and one of ",
+          "json_schema (an object), regex, grammar (texts) and choice (a list of texts)",
           ". A bad line gives {\"error\"} in its place, and exit code 1 in the end"));
   add_text(app, values.messages, "--messages",
            "A JSON file with a chat to continue, through the model's chat template: an object with "
@@ -193,6 +206,10 @@ void add_session(CLI::App& app, RunValues& values) {
            "Write tokens, sampling parameters, and what was computed to this file in the end");
   exclude(app, "--session", {"--messages", "--jsonl"});
   exclude(app, "--save-session", {"--jsonl"});
+  // A session file does not store how far a constraint is.
+  for (const char* option : {"--session", "--save-session"}) {
+    exclude(app, option, {"--json-schema", "--regex", "--grammar", "--choice"});
+  }
 }
 
 void add_output(CLI::App& app, RunValues& values) {
@@ -219,6 +236,7 @@ Command add_run_command(CLI::App& app) {
   values->app = &sub;
   add_model_options(sub, values->model);
   add_input(sub, *values);
+  add_constraint_options(sub, values->constraint_flags);
   add_session(sub, *values);
   add_request_options(sub, values->request, place::kRun);
   add_output(sub, *values);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/options/constraint_options.h"
 #include "cli/options/model_options.h"
 #include "cli/options/request_options.h"
 #include "cli/options/trace_file.h"
@@ -15,6 +16,9 @@ namespace ingot {
 struct RunValues {
   ModelOptionValues model;
   Request request = default_request(place::kRun);
+  ConstraintValues constraint_flags;
+  std::optional<ConstraintSpec>
+      constraint;  ///< read from `constraint_flags` before the model opens
   TraceValues trace;
   std::optional<std::string> prompt;
   std::optional<std::string> suffix;  ///< text behind the gap that the model fills; absent: no gap

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/reply.h"
 #include "cli/run.h"
+#include "cli/run_constraints.h"
 #include "runtime/request_fields.h"
 #include "runtime/sampling/bias_texts.h"
 #include "runtime/sampling/random_seed.h"
@@ -22,7 +23,8 @@ namespace ingot {
 
 namespace {
 
-constexpr JsonLimits kLineLimits{.bytes_max = std::uint64_t{1} << 24};
+/// A schema in a line may have 256 levels.
+constexpr JsonLimits kLineLimits{.bytes_max = std::uint64_t{1} << 24, .depth_max = 258};
 
 /// A line of input and its result.
 struct Line {
@@ -52,12 +54,26 @@ struct LineReader {
   const RunValues& values;
   const Instance& instance;
   const std::tm now;
-  std::optional<ChatTemplate> chat;  ///< present once a line has messages
+  RunConstraints constraints;
+  std::optional<ChatTemplate> chat{};  ///< present once a line has messages
 
-  std::vector<std::int32_t> encode_chat(const Json& line) {
+  void read_chat(const Json& line, const std::optional<ConstraintSpec>& spec, Request& request) {
     ChatInput input = parse_chat(line, now);
     if (!chat) chat.emplace(chat_template(instance, values.chat_template));
-    return encode_messages(*chat, std::move(input));
+    RenderedChat prompt = render_messages(*chat, std::move(input));
+    request.prompt = std::move(prompt.ids);
+    if (spec) constraints.constrain_reply(*spec, *chat, prompt.text, request);
+  }
+
+  static void expect_known_members(const Json& line, bool has_messages) {
+    for (const auto& [name, unused] : *line.as_object()) {
+      const bool is_text = name == "prompt" || name == "special" || name == "suffix";
+      if (is_text || is_constraint_member(name)) continue;
+      if (has_messages && is_chat_member(name)) continue;
+      if (find_field(name, place::kLine) == nullptr) {
+        refuse_line(cat("unknown member ", printable(name)));
+      }
+    }
   }
 
   /// Parses a line. Errors: Error{kInvalid} or Error{kModel} with the reason.
@@ -71,13 +87,7 @@ struct LineReader {
     if (inputs != 1) refuse_line("expected exactly one of prompt, prompt_ids and messages");
     // Each line draws a seed of its own.
     if (is_given_as(*values.app, "--seed", "-1")) request.sampling.seed = random_seed();
-    for (const auto& [name, unused] : *j.as_object()) {
-      const bool is_text = name == "prompt" || name == "special" || name == "suffix";
-      if (is_text || (has_messages && is_chat_member(name))) continue;
-      if (find_field(name, place::kLine) == nullptr) {
-        refuse_line(cat("unknown member ", printable(name)));
-      }
-    }
+    expect_known_members(j, has_messages);
     const Json* biases = j.find("logit_bias");
     const Json biases_by_id =
         biases == nullptr ? Json() : with_token_ids(*biases, instance.tokenizer());
@@ -88,7 +98,13 @@ struct LineReader {
         return value == biases && value != nullptr ? &biases_by_id : value;
       });
     }
-    if (has_messages) request.prompt = encode_chat(j);
+    std::optional<ConstraintSpec> spec = constraint_of_line(j);
+    if (!spec) spec = values.constraint;
+    if (has_messages) {
+      read_chat(j, spec, request);
+    } else if (spec) {
+      constraints.constrain_text(*spec, request);
+    }
     if (prompt != nullptr) {
       request.prompt = encode_prompt(instance, text_member("prompt", *prompt), read_options(j));
     } else if (j.find("special") != nullptr || j.find("suffix") != nullptr) {
@@ -120,8 +136,10 @@ class Lines {
     const std::string input = read_stdin();
     Request defaults = values_.request;
     defaults.digest = true;
-    LineReader reader{
-        .values = values_, .instance = instance_, .now = local_time(), .chat = std::nullopt};
+    LineReader reader{.values = values_,
+                      .instance = instance_,
+                      .now = local_time(),
+                      .constraints = RunConstraints(instance_, values_.chat_template)};
     std::size_t number = 0;
     for (const std::string_view text : split_lines(input)) {
       interruption_point();

@@ -259,7 +259,7 @@ void Engine::poll_reader(RunningRequest& request, bool is_drain_over, double now
   if (is_drain_over || stalls || (request.is_cancelled() && !INGOT_MUTANT(14))) {
     request.finish(FinishReason::kCancelled);
   } else if (request.is_done()) {
-    request.finish(FinishReason::kLength);
+    request.finish(request.done_reason());
   }
   some_ended_ = some_ended_ || request.ended();
 }
@@ -313,7 +313,7 @@ void Engine::finish(const Step& step) {
   for (RunningRequest* const request : in_step_) {
     if (!request->ended()) {
       request->note_computed();
-      if (request->is_done()) request->finish(FinishReason::kLength);
+      if (request->is_done()) request->finish(request->done_reason());
     }
     some_ended_ = some_ended_ || request->ended();
   }

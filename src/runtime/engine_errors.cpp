@@ -27,6 +27,18 @@ std::optional<Error> copy_of(const Error* error) {
   }
 }
 
+Error error_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return *copy_of(&error);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (...) {
+    return {ErrorCode::kInternal, "internal error"};  // so short that it needs no memory
+  }
+}
+
 Error too_late(std::string_view parameter, double given, double predicted) {
   return {ErrorCode::kUnavailable,
           cat(parameter, ": ", milliseconds(given),

@@ -1,12 +1,16 @@
 // Inbox, Intake, StepResults and EngineReporter: the way of a request, without an engine.
 #include <gtest/gtest.h>
 
+#include <exception>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "runtime/engine_errors.h"
 #include "runtime/engine_reporter.h"
 #include "runtime/inbox.h"
 #include "runtime/intake.h"
@@ -237,6 +241,16 @@ TEST_F(EnginePartsTest, TheExpectedWaitGrowsWithTheQueue) {
   EXPECT_NEAR(inbox.expected_wait(1), 2, 0.3);
   EXPECT_NEAR(inbox.expected_wait(3), 6, 0.9);
   EXPECT_EQ(inbox.expected_wait(100), inbox.expected_wait(4)) << "four were waiting";
+}
+
+/// What a body in the pool throws reaches the engine's thread.
+TEST(EngineErrors, EveryExceptionIsAnError) {
+  const Error given = error_of(std::make_exception_ptr(Error(ErrorCode::kInvalid, "wrong")));
+  EXPECT_EQ(given.code(), ErrorCode::kInvalid);
+  EXPECT_EQ(given.message(), "wrong");
+  EXPECT_EQ(error_of(std::make_exception_ptr(std::bad_alloc())).code(), ErrorCode::kDoesNotFit);
+  EXPECT_EQ(error_of(std::make_exception_ptr(std::length_error("x"))).code(), ErrorCode::kInternal);
+  EXPECT_EQ(error_of(std::make_exception_ptr(1)).code(), ErrorCode::kInternal);
 }
 
 TEST_F(EnginePartsTest, TheIntakeQueuesEveryChoice) {

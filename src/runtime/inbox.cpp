@@ -72,6 +72,7 @@ std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, Queue
   Submission submission;
   submission.repeats =
       prompt_repeats(request.sampling, *request.shared, request.prompt, tokenizer_);
+  count_invalid([&] { submission.matcher = begin_matcher(request); });
   submission.id = last_id_.fetch_add(count) + 1;
   submission.time = (*now_)();
   std::vector<Stream> streams;

@@ -18,6 +18,7 @@
 #include "runtime/schedule/queue_pace.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/stream.h"
+#include "runtime/token_rules.h"
 
 namespace ingot {
 
@@ -26,6 +27,7 @@ struct Submission {
   std::uint64_t id = 0;  ///< id of the first choice; choice i has the id `id` + i
   Request request;
   std::optional<RepeatHistory> repeats;  ///< history of the prompt; present if DRY acts
+  std::optional<Matcher> matcher;        ///< present if the request has a constraint
   std::vector<std::shared_ptr<Channel>> channels;
   std::int64_t prompt_tokens = 0;  ///< length of the prompt, which `request` loses to a choice
   double time = 0;                 ///< time of submission, in seconds of the engine's clock
@@ -68,7 +70,8 @@ class Inbox {
   /// Queues a request and returns a stream for each choice. Returns no streams if too many choices
   /// are under way, or after `refuse_all` or `close`: see QueuePlace. Then `request` is unchanged,
   /// but may be prepared. Only a new request counts as refused. The calling thread prepares
-  /// sampling and searches the prompt for sequence breakers, so that the engine's thread need not.
+  /// sampling, searches the prompt for sequence breakers and begins the constraint's text, so that
+  /// the engine's thread need not.
   ///
   /// `place`: kSuccessor is for a caller that replaces its own ended choices, one by one. Meanwhile
   /// other requests may take the free places. Then the number of choices under way exceeds its
@@ -76,7 +79,7 @@ class Inbox {
   ///
   /// Errors: those of `check_request`; Error{kInvalid} for a number of choices outside
   /// [1, kChoicesMax] and for a request that does not fit into the KV pool; those of
-  /// Tokenizer::encode; std::bad_alloc.
+  /// Tokenizer::encode and `begin_matcher`; std::bad_alloc.
   [[nodiscard]] std::vector<Stream> submit(Request&& request, std::int32_t choices,
                                            QueuePlace place = QueuePlace::kNew);
   /// Returns whether `submit` would accept a new request for this number of choices now.

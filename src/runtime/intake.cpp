@@ -45,11 +45,11 @@ void Intake::enqueue_choice(Submission& submission, std::size_t choice, double n
   if (choice > 0) request.queue_seconds = kNever;  // the limit is the first choice's alone
   auto made = std::make_unique<RunningRequest>(
       id, std::move(request), submission.channels[choice], submission.time, to_.runner.cache(),
-      to_.inbox.limits().request, tokenizer_, submission.repeats);
+      to_.inbox.limits().request, tokenizer_, submission.repeats, submission.matcher);
   RunningRequest& running = *to_.requests.emplace(id, std::move(made)).first->second;
   if (choice == 0) running.set_choices(submission.channels.size());
   Sequence& sequence = running.sequence();
-  sequence.draws_ahead = to_.runner.draws() && running.can_draw_ahead();
+  running.set_runner_draws(to_.runner.draws());
   const auto first = to_.requests.find(submission.id);
   if (choice > 0 && first != to_.requests.end()) sequence.fork_of = &first->second->sequence();
   to_.scheduler.add(sequence);

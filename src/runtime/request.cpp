@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "runtime/request_fields.h"
+#include "runtime/sampling/shared_sampling.h"
 
 namespace ingot {
 
@@ -71,6 +72,47 @@ void check_history(const Request& r, const RequestLimits& limits) {
   }
 }
 
+/// Checks a list of token ids.
+void check_ids(std::string_view name, const std::vector<std::int32_t>& listed, std::size_t most,
+               const RequestLimits& limits) {
+  if (listed.size() > most) {
+    refuse(cat(name, ": ", listed.size(), " tokens are more than ", most));
+  }
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (listed[i] >= 0 && listed[i] < limits.ids) continue;
+    refuse(cat(name, "[", i, "] is token ", listed[i], ", possible are tokens from 0 to ",
+               limits.ids - 1));
+  }
+}
+
+/// Checks that no other field restricts the tokens of a constrained text: both together might allow
+/// no token.
+void check_constraint(const Request& r) {
+  if (r.constraint == nullptr) return;
+  const auto refuse_both = [](std::string_view name) {
+    refuse(cat(name, " has no meaning together with a constraint: leave one of them out"));
+  };
+  const SharedSampling* shared = r.shared.get();
+  if (!r.sampling.bad_words.empty() || (shared != nullptr && !shared->bad_words.empty())) {
+    refuse_both("bad_words");
+  }
+  if (!r.sampling.allowed_token_ids.empty() || (shared != nullptr && !shared->allowed.empty())) {
+    refuse_both("allowed_token_ids");
+  }
+}
+
+void check_reasoning(const Request& r, const RequestLimits& limits) {
+  check_ids("markers", r.markers, kMarkersMax, limits);
+  const ReasoningBudget& budget = r.reasoning;
+  if (budget.tokens == -1) return;
+  if (budget.tokens < -1) refuse(cat("thinking_budget: ", budget.tokens, " is less than -1"));
+  if (!limits.text) refuse("thinking_budget: the model has no tokenizer, so there is no text");
+  if (budget.end.empty() || budget.close.empty()) {
+    refuse("thinking_budget: the model has no text that closes its reasoning");
+  }
+  check_ids("thinking_budget", budget.close, kCloseIdsMax, limits);
+}
+
 void check_stop(const Request& r, const RequestLimits& limits) {
   if (r.stop.empty()) return;
   if (!limits.text) refuse("stop: the model has no tokenizer, so there is no text");
@@ -98,6 +140,8 @@ void check_request(const Request& request, const RequestLimits& limits) {
   check_continued(request);
   check_hidden(request, limits);
   check_stop(request, limits);
+  check_constraint(request);
+  check_reasoning(request, limits);
   check_sampling(request, limits);
   const std::int32_t scores = request.prompt_logprobs;
   if (scores < -1 || scores > limits.prompt_logprobs) {

@@ -14,10 +14,22 @@
 
 namespace ingot {
 
+struct Constraint;
 struct SharedSampling;
 
 /// The rows of a prompt for which a request wants hidden states.
 enum class HiddenRows { kNone, kLast, kAll };
+
+/// A limit on the tokens of a reply's reasoning block. The block opens at the beginning of the
+/// reply, or already in the prompt.
+struct ReasoningBudget {
+  std::int64_t tokens = -1;  ///< limit on the tokens inside the block; -1 = no limit
+  bool open = false;         ///< whether the prompt ends inside the block
+  std::string begin{};       ///< text that opens the block; empty: only the prompt opens it
+  std::string end{};         ///< text that closes the block
+  std::vector<std::int32_t>
+      close{};  ///< tokens that follow without a draw when the limit is reached
+};
 
 /// A prompt, and how to draw the tokens after it. `check_request` checks the fields.
 struct Request {
@@ -35,8 +47,15 @@ struct Request {
   /// Stop strings. The text ends at the first stop string that occurs: see `include_stop`. The
   /// reader still gets the ids and log-probabilities of the tokens that spell this string.
   std::vector<std::string> stop{};
-  bool include_stop = false;              ///< whether the text keeps the stop string or stop token
-  bool ignore_eos = false;                ///< whether to continue after the model's end tokens
+  bool include_stop = false;  ///< whether the text keeps the stop string or stop token
+  /// Whether to continue after the model's end tokens. A text with a constraint still ends where
+  /// the constraint allows nothing more.
+  bool ignore_eos = false;
+  /// What the text must be; null: anything. The text ends only where it is complete. Stop strings
+  /// do not apply. Tokens in `end_ids` end the text where it is complete; elsewhere they are text.
+  std::shared_ptr<const Constraint> constraint{};
+  std::vector<std::int32_t> markers{};    ///< control tokens that the text keeps by their names
+  ReasoningBudget reasoning{};            ///< thinking_budget
   std::int32_t prompt_logprobs = -1;      ///< number of likeliest tokens per prompt token; -1 = off
   std::int64_t prompt_logprobs_from = 0;  ///< index of the first prompt token to score
   bool digest = false;  ///< whether to hash all logits from which the engine draws
@@ -62,6 +81,8 @@ struct Request {
 inline constexpr std::int32_t kChoicesMax = 128;
 inline constexpr std::size_t kStopsMax = 64;        ///< limit on the stop strings of a request
 inline constexpr std::size_t kStopBytesMax = 1024;  ///< limit on the bytes of a stop string
+inline constexpr std::size_t kMarkersMax = 256;     ///< limit on Request::markers
+inline constexpr std::size_t kCloseIdsMax = 256;    ///< limit on ReasoningBudget::close
 
 /// The limits of a model and an engine, against which `check_request` checks requests.
 struct RequestLimits {

@@ -6,6 +6,7 @@
 
 #include "base/index.h"
 #include "base/text.h"
+#include "constraint/constraint.h"
 #include "kv/mutant.h"
 
 namespace ingot {
@@ -35,19 +36,26 @@ Error all_excluded(std::int64_t tokens, const Request& r) {
               "all: exclude fewer")};
 }
 
+Error not_allowed(std::int32_t id, std::int64_t tokens) {
+  return {ErrorCode::kInternal,
+          cat("the constraint refuses token ", id, " after ", tokens, " tokens, but allowed it")};
+}
+
 }  // namespace
 
 RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
                                double time, KvCache& cache, const RequestLimits& limits,
                                const Tokenizer* tokenizer,
-                               const std::optional<RepeatHistory>& repeats)
+                               const std::optional<RepeatHistory>& repeats,
+                               const std::optional<Matcher>& matcher)
     : request_(std::move(request)),
+      rules_(request_, matcher),
       channel_(std::move(channel)),
       sequence_(cache),
       needs_counts_(has_penalty(request_.sampling)),
       repeats_(repeats),
       surprise_max_(2 * static_cast<double>(request_.sampling.mirostat_tau)),
-      stop_(request_.stop, stop_end()),
+      stop_(stops(), stop_end()),
       queued_(time) {
   sequence_.id = id;
   sequence_.request = this;
@@ -58,7 +66,8 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
         f32_view(request_.embeddings.data(), rows, std::ssize(request_.embeddings) / rows);
   }
   outcome_.prompt_tokens = prompt_tokens_ = sequence_.length();
-  limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
+  limit_ =
+      rules_.is_over() ? 0 : std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
   // Reserved here, because running out of memory here ends only this request.
   sequence_.tokens.reserve(sequence_.tokens.size() + to_size(std::max<std::int64_t>(0, limit_)));
@@ -82,7 +91,8 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   if (request_.digest) digest_.emplace();
   if (tokenizer != nullptr) {
     // The text continues the prompt, so its leading space is kept.
-    detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
+    detokenizer_.emplace(
+        *tokenizer, DetokenizeOptions{.strip_leading_space = false, .markers = request_.markers});
   }
   if (repeats_) repeats_->reserve(sequence_.tokens.capacity());
   replay_history();
@@ -104,11 +114,12 @@ void RunningRequest::replay_history() {
   for (const std::int32_t id : drawn) {
     std::string piece;
     detokenizer_->push(id, piece);
+    rules_.add_text(id, piece);
     replayed_bytes_ += piece.size();
     replayed_bytes_ -= stop_.add(piece, ++tokens >= request_.sampling.min_tokens).size();
   }
   if (!stop_.stopped()) return;
-  stop_ = StopText(request_.stop, stop_end());
+  stop_ = StopText(stops(), stop_end());
   replayed_bytes_ = 0;
 }
 
@@ -124,6 +135,7 @@ void RunningRequest::want_hidden(std::int64_t hidden_size) {
 
 /// The least number of tokens to draw: all up to the limit without end tokens and stop strings.
 std::int64_t RunningRequest::tokens_min() const {
+  if (request_.constraint != nullptr) return 1;
   const bool all = request_.sampling.end_ids.empty() && request_.stop.empty();
   return std::max<std::int64_t>(1,
                                 all ? limit_ : request_.sampling.min_tokens - request_.continued);
@@ -182,6 +194,13 @@ void RunningRequest::add_to_digest(std::span<const float> logits) {
   if (digest_) digest_->add(logits);
 }
 
+void RunningRequest::choose() {
+  if (INGOT_MUTANT(16) && sequence_.preemptions > 0 && request_.constraint != nullptr) {
+    rules_ = TokenRules(request_, Matcher(request_.constraint->grammar));
+  }
+  rules_.choose(static_cast<std::uint64_t>(request_.continued + generated_));
+}
+
 SampleRow RunningRequest::row(std::span<float> logits) const {
   std::span<const std::int32_t> drawn;
   if (!request_.shared->bad_words.empty()) {
@@ -194,6 +213,8 @@ SampleRow RunningRequest::row(std::span<float> logits) const {
           .bad_words = request_.shared->bad_words,
           .allowed = request_.shared->allowed,
           .drawn = drawn,
+          .mask = rules_.mask(),
+          .forced = rules_.forced(),
           .surprise_max = surprise_max_,
           .index = static_cast<std::uint64_t>(request_.continued + generated_)};
 }
@@ -208,17 +229,28 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   if (ended()) return -1;
   count_draw(now);
   Delta delta;
+  // Nothing may follow a complete text if no token can be drawn and no end token is there.
+  if (drawn.excludes_all && request_.constraint != nullptr && rules_.is_complete()) {
+    flush_text(delta.text);
+    if (!delta.text.empty()) push(std::move(delta));
+    finish(FinishReason::kStop);
+    return -1;
+  }
   if (drawn.id < 0) {
     const std::int64_t tokens = sequence_.length();
     finish(FinishReason::kError,
            drawn.excludes_all ? all_excluded(tokens, request_) : no_token(tokens));
     return -1;
   }
-  if (is_end(drawn.id)) {
+  if (rules_.ends_at(drawn.id)) {
     if (request_.include_stop) add_text(drawn.id, delta.text);
     flush_text(delta.text);
     if (!delta.text.empty()) push(std::move(delta));
     finish(FinishReason::kStop);
+    return -1;
+  }
+  if (!rules_.accept(drawn.id)) {
+    finish(FinishReason::kError, not_allowed(drawn.id, sequence_.length()));
     return -1;
   }
   ++generated_;
@@ -230,11 +262,12 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   }
   add_text(drawn.id, delta.text);
   const bool stopped = stop_.stopped();
-  const bool full = generated_ == limit_;
-  if (full && !stopped) flush_text(delta.text);
+  const bool full = generated_ == limit_, over = rules_.is_over();
+  if ((full || over) && !stopped) flush_text(delta.text);
   push(std::move(delta));
-  if (!stopped && !full) return drawn.id;
-  finish(stop_.stopped() ? FinishReason::kStop : FinishReason::kLength);
+  allow_drawing_ahead();
+  if (!stopped && !full && !over) return drawn.id;
+  finish(stop_.stopped() || over ? FinishReason::kStop : FinishReason::kLength);
   return -1;
 }
 
@@ -243,7 +276,7 @@ void RunningRequest::add_to_history(const Drawn& drawn) {
   if (needs_counts_) counts_.add_generated(drawn.id);
   if (repeats_) repeats_->add(drawn.id);
   const SamplingParams& p = request_.sampling;
-  if (p.mirostat == 0 || p.temperature == 0) return;
+  if (p.mirostat == 0 || p.temperature == 0 || drawn.is_forced) return;
   surprise_max_ -=
       static_cast<double>(p.mirostat_eta) * (drawn.surprise - static_cast<double>(p.mirostat_tau));
 }
@@ -262,9 +295,9 @@ void RunningRequest::count_draw(double now) {
   }
 }
 
-bool RunningRequest::is_end(std::int32_t id) const {
-  const auto& ends = request_.sampling.end_ids;
-  return std::find(ends.begin(), ends.end(), id) != ends.end();
+std::span<const std::string> RunningRequest::stops() const {
+  if (request_.constraint != nullptr) return {};
+  return request_.stop;
 }
 
 StopEnd RunningRequest::stop_end() const {
@@ -275,6 +308,7 @@ void RunningRequest::add_text(std::int32_t id, std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->push(id, piece);
+  rules_.add_text(id, piece);
   release_text(stop_.add(piece, may_stop()), text);
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/schedule/sequence.h"
 #include "runtime/stop_text.h"
 #include "runtime/stream.h"
+#include "runtime/token_rules.h"
 #include "text/tokenizer/detokenizer.h"
 
 namespace ingot {
@@ -31,10 +32,12 @@ class RunningRequest {
  public:
   /// `check_request` must have accepted `request`. The request's end_ids must include the model's
   /// end tokens, and `request.shared` must be there. `time` is the time of submission. `tokenizer`
-  /// may be null. `repeats` is DRY's history of the prompt.
+  /// may be null. `repeats` is DRY's history of the prompt, `matcher` the result of
+  /// `begin_matcher`.
   RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
                  KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer,
-                 const std::optional<RepeatHistory>& repeats);
+                 const std::optional<RepeatHistory>& repeats,
+                 const std::optional<Matcher>& matcher);
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
@@ -52,9 +55,14 @@ class RunningRequest {
   double end_seconds() const { return request_.end_seconds; }
   double elapsed_seconds() const { return request_.elapsed_seconds; }
   /// Returns whether the request draws no tokens and already has all its scores and hidden states.
+  /// Then it ends with `done_reason`.
   bool is_done() const {
     return limit_ == 0 && sequence_.score_next >= sequence_.score_end &&
            sequence_.hidden_next >= sequence_.hidden_end;
+  }
+
+  FinishReason done_reason() const {
+    return rules_.is_over() ? FinishReason::kStop : FinishReason::kLength;
   }
 
   /// Records that a step has rows of this request. The first call sets the request's start time.
@@ -68,13 +76,23 @@ class RunningRequest {
   void add_to_digest(std::span<const float> logits);
   /// Returns the number of likeliest tokens to report with each drawn token.
   std::size_t best_tokens() const { return to_size(std::max(0, request_.sampling.logprobs)); }
+  /// Returns whether `choose` has anything to do.
+  bool must_choose() const { return !ended() && rules_.must_choose(); }
+  /// Finds which tokens may come next. Call it before `row`, when all earlier tokens are accepted.
+  /// Any thread may call it, one at a time. Errors: std::bad_alloc.
+  void choose();
   /// Returns how to draw the next token from `logits`.
   SampleRow row(std::span<float> logits) const;
   /// Returns how to draw the last token that a planned step will draw: its index counts the tokens
-  /// that steps under way draw before it. Requires `can_draw_ahead`.
+  /// that steps under way draw before it. Requires `draws_on_device`.
   SampleRow row_ahead() const;
-  /// Returns whether the next tokens can be drawn before the earlier ones are known to the host.
-  bool can_draw_ahead() const { return !digest_ && can_draw_on_device(row({})); }
+  /// Tells the request whether the runner draws tokens. Call it before the first step.
+  void set_runner_draws(bool runner_draws) {
+    draws_on_device_ = runner_draws && !digest_ && can_draw_on_device(row({}));
+    allow_drawing_ahead();
+  }
+  /// Returns whether the runner draws this request's tokens.
+  bool draws_on_device() const { return draws_on_device_; }
   /// Delivers a drawn token to the reader. Returns the token to append to the sequence, or -1 if
   /// the request ended.
   std::int32_t accept_token(Drawn&& drawn, double now);
@@ -103,9 +121,14 @@ class RunningRequest {
   }
   std::int64_t tokens_min() const;
   void count_draw(double now);
-  bool is_end(std::int32_t id) const;
+  /// Lets later steps continue undrawn tokens, once what may come next depends on no token.
+  void allow_drawing_ahead() {
+    sequence_.draws_ahead = draws_on_device_ && !rules_.needs_last_token();
+  }
   /// Returns whether min_tokens tokens are drawn, so that a stop string may end the text.
   bool may_stop() const { return request_.continued + generated_ >= request_.sampling.min_tokens; }
+  /// Returns the stop strings that apply.
+  std::span<const std::string> stops() const;
   StopEnd stop_end() const;
   void replay_history();
   void add_to_history(const Drawn& drawn);
@@ -114,7 +137,9 @@ class RunningRequest {
   void flush_text(std::string& text);
   void push(Delta&& delta);
 
-  Request request_;  ///< the request without its prompt: `sequence_` has the tokens
+  Request request_;   ///< the request without its prompt: `sequence_` has the tokens
+  TokenRules rules_;  ///< uses `request_`
+  bool draws_on_device_ = false;
   std::shared_ptr<Channel> channel_;
   Sequence sequence_;
   std::int64_t prompt_tokens_ = 0;

@@ -1,6 +1,7 @@
 // StepResults: samples a step's rows of logits, and delivers results in the executor's row order.
 #include "runtime/step_results.h"
 
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -20,6 +21,16 @@ void end_without_memory(RunningRequest& request, FunctionRef<void()> body) {
   }
 }
 
+/// Calls `body` and returns its exception; null if it throws none.
+std::exception_ptr failure_of(FunctionRef<void()> body) noexcept {
+  try {
+    body();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 RunningRequest* request_of(const StepPart& part) {
   return part.sequence != nullptr ? part.sequence->request : nullptr;
 }
@@ -33,18 +44,45 @@ StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int3
       drawn_(to_size(sequences)) {
   outputs_.reserve(drawn_.size());
   sampled_.reserve(drawn_.size());
+  choosing_.reserve(drawn_.size());
+  failures_.reserve(drawn_.size());
   rows_.reserve(drawn_.size());
   draws_.reserve(drawn_.size());
   tokens_.reserve(drawn_.size());
 }
 
+/// Finds the masks of all rows at once, each in one thread of the pool, before the step begins: a
+/// device that draws needs them now. No step under way draws a token for these requests, so their
+/// matchers have read all earlier tokens. No two rows share a request. The matchers of a constraint
+/// share only its MatcherGrammar, which is thread-safe, and the engine's thread waits here.
+void StepResults::choose(const Step& step) {
+  choosing_.clear();
+  for (const StepPart& part : step.parts) {
+    if (part.outputs == 0) continue;
+    RunningRequest* const request = request_of(part);
+    if (request != nullptr && request->must_choose()) choosing_.push_back(request);
+  }
+  if (choosing_.empty()) return;
+  failures_.assign(choosing_.size(), nullptr);
+  // An exception that left the body would end the process.
+  runner_.for_each(std::ssize(choosing_), [&](std::int64_t i) {
+    at(failures_, i) = failure_of([&] { at(choosing_, i)->choose(); });
+  });
+  for (std::size_t i = 0; i < choosing_.size(); ++i) {
+    if (failures_[i] == nullptr || choosing_[i]->ended()) continue;
+    choosing_[i]->finish(FinishReason::kError, error_of(failures_[i]));
+    failures_[i] = nullptr;
+  }
+}
+
 std::span<const SampleRow> StepResults::draws(const Step& step) {
+  choose(step);
   draws_.clear();
   if (!runner_draws_) return draws_;
   for (const StepPart& part : step.parts) {
     if (part.outputs == 0) continue;
-    const Sequence& s = *part.sequence;
-    draws_.push_back(s.draws_ahead ? s.request->row_ahead() : SampleRow{});
+    const RunningRequest& request = *part.sequence->request;
+    draws_.push_back(request.draws_on_device() ? request.row_ahead() : SampleRow{});
   }
   return draws_;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -18,8 +19,9 @@ class StepResults {
   /// `sequences`: limit on a step's parts. `runner` and `reporter` must outlive this object.
   StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences);
 
-  /// Returns how the runner draws from each row of logits of a planned step: see StepRunner::run.
-  /// The span is valid until the next call.
+  /// Finds which tokens the step's constrained requests may draw. Then returns how the runner draws
+  /// from each row of logits of the planned step: see StepRunner::run. The span is valid until the
+  /// next call. If a request's tokens cannot be found, the request ends, but stays in the step.
   std::span<const SampleRow> draws(const Step& step);
   /// Takes the token that the runner drew from each row of logits, or draws one in the thread pool.
   void sample(const Step& step);
@@ -28,14 +30,17 @@ class StepResults {
   std::span<const std::int32_t> deliver(const Step& step, double now);
 
  private:
+  void choose(const Step& step);
   void deliver_scores(const Step& step);
   void deliver_hidden(const Step& step);
 
   StepRunner& runner_;
   EngineReporter& reporter_;
   bool runner_draws_;
-  std::vector<RunningRequest*> outputs_;  ///< request of each row of logits; null: request ended
-  std::vector<RunningRequest*> sampled_;  ///< `outputs_` without nulls, in the order of `rows_`
+  std::vector<RunningRequest*> outputs_;   ///< request of each row of logits; null: request ended
+  std::vector<RunningRequest*> sampled_;   ///< `outputs_` without nulls, in the order of `rows_`
+  std::vector<RunningRequest*> choosing_;  ///< the requests for which `choose` finds tokens
+  std::vector<std::exception_ptr> failures_;  ///< [choosing_] what `choose` threw; else null
   std::vector<SampleRow> rows_;
   std::vector<SampleRow> draws_;  ///< result of `draws`
   std::vector<Drawn> drawn_;

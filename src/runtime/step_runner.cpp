@@ -27,6 +27,12 @@ ModelSteps::ModelSteps(Executor& executor, ThreadPool& pool, const HostKernels& 
   INGOT_CHECK(executor.model().head() != nullptr, "steps that draw tokens, without a head");
 }
 
+void ModelSteps::for_each(std::int64_t count, FunctionRef<void(std::int64_t i)> body) {
+  if (count == 1) return body(0);  // wakes no thread
+  const auto lease = pool_.acquire();
+  pool_.parallel_for(count, [&](std::int64_t i, int) { body(i); });
+}
+
 void ModelSteps::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
                         FunctionRef<void(std::int64_t row)> before) {
   const auto lease = pool_.acquire();

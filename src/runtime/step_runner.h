@@ -65,6 +65,11 @@ class StepRunner {
   /// or if two steps may be under way.
   virtual const OpSeconds* op_seconds() const { return nullptr; }
 
+  /// Calls `body` for each index in [0, count), perhaps in several threads at once. `body` must not
+  /// throw.
+  virtual void for_each(std::int64_t count, FunctionRef<void(std::int64_t i)> body) {
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+  }
   /// For each row, calls `before` and then draws a token. May call `before` in any thread.
   virtual void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
                       FunctionRef<void(std::int64_t row)> before) = 0;
@@ -95,6 +100,7 @@ class ModelSteps final : public StepRunner {
   const OpSeconds* op_seconds() const override {
     return profiled_ != nullptr && steps_ahead() == 1 ? &profiled_->last_step() : nullptr;
   }
+  void for_each(std::int64_t count, FunctionRef<void(std::int64_t i)> body) override;
   void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
               FunctionRef<void(std::int64_t row)> before) override;
 

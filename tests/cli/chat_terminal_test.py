@@ -240,6 +240,28 @@ class Turns(TerminalTest):
             self.assertNotIn(forbidden, talk.raw)
 
 
+class Tools(TerminalTest):
+    def test_tools_are_listed(self):
+        tool = {"type": "function", "command": ["sh", "-c", "cat\x1b"],
+                "function": {"name": "echo", "description": "Repeats\x1b it"}}
+        path = self.file("tools.json", json.dumps([tool]).encode())
+        talk = self.talk("--tools", path, "--ctx", "1024", "--log-level", "error")
+        self.assertEqual(talk.answer("/tools"),
+                         "echo: sh -c cat\\x1b\n    Repeats\\x1b it\n")
+        talk.say("hello")  # a reply without calls
+        self.assertEqual(self.talk().answer("/tools"), "There are no tools: see --tools.\n")
+
+    def test_bad_tools_are_refused(self):
+        path = self.file("bad.json", b"[{}]")
+        child = pexpect.spawn(ingot.BINARY, ["chat", self.chat, "--tools", path], timeout=60,
+                              env=ingot.environment(), encoding="utf-8")
+        self.addCleanup(child.close, force=True)
+        child.expect(r"tools\[0\]\.type: is missing")
+        child.expect(pexpect.EOF)
+        child.close()
+        self.assertEqual(child.exitstatus, ingot.USAGE)
+
+
 class FullContext(TerminalTest):
     CHOICE = r"\[c\]ancel\? "
 

@@ -105,6 +105,11 @@ class Pipe(ingot.CliTest):
                                             model=self.model))
         self.assertEqual(result.out, self.assert_done(self.talk("hello\n", *GREEDY)).out)
 
+    def test_tools_need_a_terminal(self):
+        path = self.file("tools.json", b"[]")
+        self.assert_error(ingot.run("chat", self.chat, "--tools", path), ingot.USAGE,
+                          "--tools needs a terminal")
+
     def test_a_template_without_system_message(self):
         refusing = "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}"
         path = self.file("no-system.jinja", (refusing + chat_model.TEMPLATE).encode())

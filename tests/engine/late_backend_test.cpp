@@ -1,5 +1,6 @@
 // Engines on a device that computes steps later give the results of engines on the host.
 #include "base/error.h"
+#include "engine/constraint_test_util.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
 
@@ -58,11 +59,12 @@ std::vector<SamplingParams> device_sampling() {
   };
 }
 
-/// Requests of all kinds: one for each entry of device_sampling, some for hidden states, and some
-/// of random_request, for which the host draws because they want a digest of the logits.
+/// Requests of all kinds: two for each entry of device_sampling, one of them constrained, some for
+/// hidden states, and some of random_request, for which the host draws because they want a digest
+/// of the logits.
 std::vector<Request> late_requests(std::uint64_t seed) {
   std::mt19937_64 rng(seed);
-  std::vector<Request> requests;
+  std::vector<Request> requests, constrained;
   const auto add_random = [&] { requests.push_back(random_request(rng, 20, 60)); };
   const auto add_hidden = [&] {
     requests.push_back({.prompt = random_request(rng, 20, 60).prompt, .hidden = HiddenRows::kAll});
@@ -72,9 +74,16 @@ std::vector<Request> late_requests(std::uint64_t seed) {
     request = {.prompt = request.prompt, .sampling = sampling, .max_tokens = 40};
     request.sampling.seed = rng();
     requests.push_back(request);
+    constrain(request);
+    request.sampling.seed = rng();
+    constrained.push_back(std::move(request));
     if (requests.size() % 4 == 2) add_hidden();
     if (requests.size() % 4 == 0) add_random();
   }
+  // Behind the others, so that the tests whose faults depend on a request's place keep their
+  // faults.
+  for (Request& request : constrained) requests.push_back(std::move(request));
+  for (std::size_t i = requests.size() - 3; i < requests.size(); ++i) requests[i].digest = true;
   return requests;
 }
 

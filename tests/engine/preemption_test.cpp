@@ -4,6 +4,7 @@
 
 #include "base/full_run_test_util.h"
 #include "base/text.h"
+#include "engine/constraint_test_util.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
 
@@ -35,6 +36,7 @@ class RandomSchedule {
     for (int i = 0; i < count; ++i) {
       requests_.push_back(random_request(rng_, 50, 30));
       if (below(4) == 0) embed(requests_.back(), shared.model().spec().hidden);
+      if (requests_.back().sampling.seed % 3 == 0) constrain(requests_.back());
     }
     drive(shared.engine());
     for (std::size_t i = 0; i < requests_.size(); ++i) {

@@ -21,8 +21,10 @@ except ImportError as missing:
     print(f"skipped: {missing}, and {PYTHON} does not have it either")
     sys.exit(SKIPPED)
 
+import json  # noqa: E402
 import threading  # noqa: E402
 import time  # noqa: E402
+import typing  # noqa: E402
 import unittest  # noqa: E402
 
 try:
@@ -35,6 +37,10 @@ from serving import ServerTest  # noqa: E402
 
 MODEL = "ingot-demo"
 KEY = "a-key-of-many-letters"
+CITIES = ["Paris", "Oslo"]
+FUNCTION = {"name": "weather", "description": "The weather in a city",
+            "parameters": {"type": "object", "properties": {"city": {"enum": CITIES}},
+                           "required": ["city"], "additionalProperties": False}}
 CHAT = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}], "temperature": 0,
         "max_tokens": 40}
 # Takes as long as it may.
@@ -162,6 +168,54 @@ class OpenAi(ServerTest):
         with self.client.responses.stream(**how) as stream:
             self.assertEqual(stream.get_final_response().output_text, self.text)
 
+    def test_calls(self):
+        """A forced call, whole and streamed, whose result is sent back."""
+        how = {**CHAT, "tools": [{"type": "function", "function": FUNCTION}],
+               "tool_choice": "required", "parallel_tool_calls": False}
+        choice = self.chat.create(**how).choices[0]
+        call, = choice.message.tool_calls
+        self.assertEqual((choice.finish_reason, call.function.name), ("tool_calls", "weather"))
+        self.assertIn(json.loads(call.function.arguments)["city"], CITIES)
+        with self.chat.stream(**how) as stream:
+            final = stream.get_final_completion().choices[0].message.tool_calls[0]
+        self.assertEqual(final.function.arguments, call.function.arguments)
+        messages = [*CHAT["messages"], choice.message,
+                    {"role": "tool", "tool_call_id": call.id, "content": "rain"}]
+        again = self.chat.create(**{**how, "messages": messages, "tool_choice": "none"})
+        self.assertIsNone(again.choices[0].message.tool_calls)
+
+    def test_calls_of_responses(self):
+        how = {"model": MODEL, "input": "Hello", "temperature": 0, "max_output_tokens": 60,
+               "tools": [{"type": "function", "strict": True, **FUNCTION}],
+               "tool_choice": "required", "parallel_tool_calls": False}
+        found = self.client.responses.create(**how)
+        call = found.output[-1]
+        self.assertEqual((call.type, call.name), ("function_call", "weather"))
+        self.assertIn(json.loads(call.arguments)["city"], CITIES)
+        events = list(self.client.responses.create(**how, stream=True))
+        done, = [e for e in events if e.type == "response.function_call_arguments.done"]
+        self.assertEqual(done.arguments, call.arguments)
+        with self.client.responses.stream(**how) as stream:
+            self.assertEqual(stream.get_final_response().output[-1].arguments, call.arguments)
+        sent = [{"role": "user", "content": "Hello"}, *found.output,
+                {"type": "function_call_output", "call_id": call.call_id, "output": "rain"}]
+        again = self.client.responses.create(**{**how, "input": sent, "tool_choice": "none"})
+        self.assertEqual([item.type for item in again.output if item.type == "function_call"], [])
+
+    def test_structured_output(self):
+        """Types of pydantic as formats, in chats and responses."""
+        import pydantic
+
+        class Answer(pydantic.BaseModel):
+            city: typing.Literal["Paris", "Oslo"]
+            warm: bool
+
+        found = self.chat.parse(**CHAT, response_format=Answer).choices[0].message.parsed
+        self.assertIn(found.city, CITIES)
+        found = self.client.responses.parse(model=MODEL, input="Hello", temperature=0,
+                                            max_output_tokens=60, text_format=Answer)
+        self.assertIn(found.output_parsed.city, CITIES)
+
     def test_models(self):
         model, = self.client.models.list().data
         self.assertEqual(model.id, MODEL)
@@ -231,6 +285,36 @@ class Anthropic(ServerTest):
         self.assertGreater(found.usage.output_tokens, 0)
         events = list(self.messages.create(**self.ask, stream=True))
         self.assertEqual((events[0].type, events[-1].type), ("message_start", "message_stop"))
+
+    def test_calls(self):
+        """A forced call, whole and streamed, whose result is sent back."""
+        tool = {"name": FUNCTION["name"], "description": FUNCTION["description"],
+                "input_schema": FUNCTION["parameters"]}
+        how = {**self.ask, "max_tokens": 80, "tools": [tool],
+               "tool_choice": {"type": "any", "disable_parallel_tool_use": True}}
+        found = self.messages.create(**how)
+        call = found.content[-1]
+        self.assertEqual((found.stop_reason, call.type, call.name),
+                         ("tool_use", "tool_use", "weather"))
+        self.assertIn(call.input["city"], CITIES)
+        with self.messages.stream(**how) as stream:
+            self.assertEqual(stream.get_final_message().content[-1].input, call.input)
+        result = {"type": "tool_result", "tool_use_id": call.id, "content": "rain"}
+        messages = [*how["messages"], {"role": "assistant", "content": found.content},
+                    {"role": "user", "content": [result]}]
+        again = self.messages.create(**{**how, "messages": messages,
+                                        "tool_choice": {"type": "none"}})
+        self.assertNotIn("tool_use", [block.type for block in again.content])
+        self.assertGreater(
+            self.messages.count_tokens(model=MODEL, messages=how["messages"],
+                                       tools=[tool]).input_tokens,
+            self.messages.count_tokens(model=MODEL, messages=how["messages"]).input_tokens)
+
+    def test_output_format(self):
+        form = {"type": "json_schema", "schema": FUNCTION["parameters"]}
+        found = self.messages.create(**{**self.ask, "extra_body": {
+            "temperature": 0, "output_config": {"format": form}}})
+        self.assertIn(json.loads(found.content[-1].text)["city"], CITIES)
 
     def test_stop_sequence(self):
         found = self.messages.create(**self.ask, stop_sequences=["never said", self.text[3:6]])

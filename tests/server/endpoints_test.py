@@ -52,12 +52,13 @@ class Embeddings(server.ServerTest):
 class History(server.ServerTest):
     """What a template gets to see of earlier turns."""
 
-    TEMPLATE = ("{% for m in messages %}[{{ m.role }}:{{ m.content }}"
-                "{% if 'tool_calls' in m %}|{{ m.tool_calls | length }}"
-                "{% for c in m.tool_calls %}|{{ c.function.name }}"
-                "{{ c.function.arguments | tojson }}{% endfor %}{% endif %}"
+    TEMPLATE = ("{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}"
+                "{% for m in messages %}[{{ m.role }}:{{ m.content }}"
+                "{% if 'tool_calls' in m %}{% for c in m.tool_calls %}<tool_call>"
+                "{\"name\": \"{{ c.function.name }}\", \"arguments\": "
+                "{{ c.function.arguments | tojson }}}</tool_call>{% endfor %}{% endif %}"
                 "{% if 'reasoning_content' in m %}|{{ m.reasoning_content }}{% endif %}]"
-                "{% endfor %}")
+                "{% endfor %}{% if add_generation_prompt %}[assistant:{% endif %}")
 
     @classmethod
     def setUpClass(cls):
@@ -70,7 +71,8 @@ class History(server.ServerTest):
 
     def rendered(self, **members):
         message = {"role": "assistant", "content": "yes", **members}
-        reply = self.server.post("/apply-template", {"messages": [message]})
+        reply = self.server.post("/apply-template", {
+            "messages": [message], "add_generation_prompt": False})
         self.assertEqual(reply.status, 200, reply)
         return reply.json()["prompt"]
 
@@ -87,9 +89,10 @@ class History(server.ServerTest):
             return {"id": "1", "type": "function",
                     "function": {"name": "f", "arguments": arguments}}
         for arguments, seen in (('{"a": [1]}', '{"a": [1]}'), ({"a": [1]}, '{"a": [1]}'),
-                                ("{broken", '"{broken"'), ("5", '"5"')):
+                                ("{broken", '{"input": "{broken"}'), ("5", '{"input": "5"}')):
             self.assertEqual(self.rendered(tool_calls=[call(arguments)]),
-                             f"[assistant:yes|1|f{seen}]")
+                             f'[assistant:yes<tool_call>{{"name": "f", "arguments": {seen}}}'
+                             "</tool_call>]")
 
 
 class Echoes(unittest.TestCase):

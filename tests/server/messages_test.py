@@ -4,6 +4,7 @@ import json
 import os
 
 import serving
+import tools_test
 from script_model import script_model
 from serving import ServerTest, wrong_values
 
@@ -26,9 +27,9 @@ MEMBERS = {
     "speed": ["string"], "cache_control": ["object"], "chat_template_kwargs": ["object"],
     "seed": ["integer"], "priority": ["integer"], "cache_salt": ["string"],
     "container": ["string", "object"], "context_management": ["object"], "mcp_servers": ["array"],
-    "betas": ["array"],
+    "betas": ["array"], "output_format": ["object"],
     # Never, whatever they are.
-    "stop": [], "inference_geo": [], "output_format": []}
+    "stop": [], "inference_geo": []}
 
 
 def merged(names):
@@ -152,10 +153,13 @@ class Messages(MessagesTest):
             return [(w["param"], w["code"]) for w in self.ask(**members).get("warnings", [])]
         self.assertEqual(warned(thinking={"type": "disabled"}, service_tier="auto",
                                 tool_choice={"type": "none"}), [])
-        tool = {"name": "f", "input_schema": {}}
-        for tools, choice in (([], "auto"), ([], "none"), ([tool], "none")):
-            self.assertEqual(warned(tools=tools, tool_choice={"type": choice}),
+        tool = {"name": "f", "input_schema": {}, "cache_control": {"type": "ephemeral"}}
+        for choice in ("auto", "none"):
+            self.assertEqual(warned(tools=[], tool_choice={"type": choice}),
                              [("tools", "ignored")])
+        self.assertEqual(warned(tools=[tool], tool_choice={"type": "none"}), [])
+        self.assertEqual(warned(tools=[{**tool, "x": 1}], tool_choice={"type": "none"}),
+                         [("tools[0].x", "unknown")])
         self.assertEqual(warned(stop_sequences=["", "zzz"]), [("stop_sequences", "ignored")])
         self.assertEqual(warned(thinking={"type": "enabled", "budget_tokens": 1024}),
                          [("thinking.type", "ignored"), ("thinking.budget_tokens", "ignored")])
@@ -178,22 +182,36 @@ class Messages(MessagesTest):
         self.refused("n", n=2)
         self.refused("response_format", response_format={"type": "json_object"})
         self.refused("grammar", grammar="root ::= [0-9]")
-        self.refused("tools", tools=[{"name": "f", "input_schema": {}}])
-        self.refused("tool_choice.type", tool_choice={"type": "any"})
+        for tool in ({}, {"name": "f"}, {"name": "a b", "input_schema": {}},
+                     {"name": "f", "input_schema": []},
+                     {"type": "web_search_20250305", "name": "web_search"},
+                     {"type": "computer_20250124", "name": "computer"}):
+            self.refused("tools", tools=[tool])
+            self.refused("tools", tools=[tool], path=COUNT)
+        good = {"name": "f", "input_schema": {}}
+        self.refused("tools", tools=[good, good])
+        self.refused("tool_choice", tool_choice={"type": "any"})
+        self.refused("tool_choice.type", tool_choice={"type": "required"})
+        self.refused("tool_choice.name", tools=[good], tool_choice={"type": "tool"})
+        self.refused("tool_choice.name", tools=[good], tool_choice={"type": "tool", "name": "g"})
         self.refused("thinking.type", thinking={})
         self.refused("thinking.type", thinking={"type": "some"})
         self.refused("thinking.budget_tokens", thinking={"type": "enabled", "budget_tokens": 0})
-        self.refused("output_config.format", output_config={"format": {"type": "json_schema"}})
+        self.refused("output_config.format.schema",
+                     output_config={"format": {"type": "json_schema"}})
         self.refused("metadata.user_id", metadata={"user_id": 3})
         for stops in ([3], ["x" * 1025], ["x"] * 65):
             self.refused("stop_sequences", stop_sequences=stops)
         image = {"type": "image", "source": {"type": "url", "url": "http://x"}}
         thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
+        result = {"type": "tool_result", "tool_use_id": "x", "content": "y"}
         for bad in (None, "", {"role": "user"}, {"role": "tool", "content": "x"},
                     {"role": "user", "content": 3}, {"role": "user", "content": None},
                     {"role": "user", "content": []}, {"role": "user", "content": ["x"]},
                     {"role": "user", "content": [image]}, {"role": "user", "content": [thinking]},
                     {"role": "user", "content": [{"type": "text", "text": 3}]},
+                    {"role": "user", "content": [result]},
+                    {"role": "assistant", "content": [thinking]},
                     {"role": "assistant", "content": ""}):
             self.refused("messages", messages=[bad])
             self.refused("messages", messages=[bad], path=COUNT)
@@ -260,7 +278,8 @@ class Messages(MessagesTest):
         self.ask(container={"id": "container_1", "skills": []})
         self.refused("container.skills", container={"skills": [{"type": "anthropic"}]})
         self.refused("mcp_servers", mcp_servers=[{"type": "url", "url": "https://x", "name": "x"}])
-        self.refused("output_config.format", output_config={"format": {"type": "json_schema"}})
+        self.refused("output_config.format.schema",
+                     output_config={"format": {"type": "json_schema"}})
 
     def error(self, method="POST", path=PATH, body=None, **headers):
         """(status, type) of an error in Anthropic's form."""
@@ -303,8 +322,10 @@ class Thinking(MessagesTest):
     def test_blocks(self):
         found = self.ask()
         self.assertEqual(found["content"], [
-            {"type": "thinking", "thinking": "hm, so", "signature": ""},
+            {"type": "thinking", "thinking": "hm, so",
+             "signature": found["content"][0]["signature"]},
             {"type": "text", "text": "Hello there!"}])
+        self.assertTrue(found["content"][0]["signature"])
 
     def test_events(self):
         events = self.stream()
@@ -313,6 +334,8 @@ class Thinking(MessagesTest):
                           "message_stop"])
         deltas = [e["delta"] for name, e in events if name == "content_block_delta"]
         self.assertEqual("".join(d.get("thinking", "") for d in deltas), "hm, so")
+        signature, = [d["signature"] for d in deltas if d["type"] == "signature_delta"]
+        self.assertEqual(signature, self.ask()["content"][0]["signature"])
         self.assertEqual("".join(d.get("text", "") for d in deltas), "Hello there!")
         indices = [e["index"] for _, e in events if "index" in e]
         self.assertEqual(indices, sorted(indices))
@@ -325,9 +348,173 @@ class Thinking(MessagesTest):
         without = self.count(messages=[USER, {"role": "assistant", "content": blocks[1:]}, USER])
         self.assertGreater(with_all, without)
 
+    def test_signatures_are_checked(self):
+        thinking, text = self.ask()["content"]
+
+        def messages(block):
+            return [USER, {"role": "assistant", "content": [block, text]}, USER]
+        for changed in ({**thinking, "thinking": "hm, no"}, {**thinking, "signature": ""},
+                        {**thinking, "signature": thinking["signature"][:-1] + "!"},
+                        {"type": "thinking", "thinking": "hm, so"}):
+            with self.subTest(changed=changed):
+                self.refused(PATH, {**ASK, "messages": messages(changed)}, "messages")
+        redacted = {"type": "redacted_thinking", "data": "x"}
+        warning, = self.ask(messages=messages(redacted))["warnings"]
+        self.assertEqual((warning["param"], warning["code"]),
+                         ("messages[1].content[0]", "ignored"))
+
+    def test_signatures_of_another_process(self):
+        """After a restart, thinking is left out with a warning."""
+        thinking, text = self.ask()["content"]
+        other = serving.Server(self.path("script.gguf"))
+        try:
+            _, found = other.post(PATH, {**ASK, "messages": [
+                USER, {"role": "assistant", "content": [thinking, text]}, USER]})
+        finally:
+            other.stop()
+        warning, = found["warnings"]
+        self.assertEqual((warning["param"], warning["code"]),
+                         ("messages[1].content[0]", "ignored"))
+
+    def test_budget(self):
+        found = self.ask(thinking={"type": "enabled", "budget_tokens": 1})
+        self.assertEqual(found["content"][0]["thinking"], "hm")
+
     def test_cannot_be_left_out(self):
         warning, = self.ask(thinking={"type": "disabled"})["warnings"]
         self.assertEqual((warning["param"], warning["code"]), ("thinking.type", "ignored"))
+
+
+TOOL = {"name": "get_weather", "input_schema": tools_test.CITY}
+
+
+class Calls(MessagesTest):
+    """A model that says something and calls a tool."""
+
+    @classmethod
+    def arguments(cls):
+        model = cls.file("calls.gguf", script_model(tools_test.SCRIPT, tools_test.TEMPLATE))
+        return (model, "--ctx", "16384", "--log-level", "error")
+
+    def ask(self, **members):
+        return super().ask(**{"tools": [TOOL], "max_tokens": 200, **members})
+
+    def joined(self, **members):
+        """The message that the events of a stream make."""
+        events = self.stream(**{"tools": [TOOL], "max_tokens": 200, **members})
+        blocks, inputs = [], []
+        for name, event in events:
+            if name == "content_block_start":
+                self.assertEqual(event["index"], len(blocks))
+                blocks.append(event["content_block"])
+                inputs.append("")
+            elif name == "content_block_delta":
+                delta = event["delta"]
+                if delta["type"] == "text_delta":
+                    blocks[-1]["text"] += delta["text"]
+                else:
+                    self.assertEqual((delta["type"], blocks[-1]["input"]),
+                                     ("input_json_delta", {}))
+                    inputs[-1] += delta["partial_json"]
+        for block, text in zip(blocks, inputs):
+            if block["type"] == "tool_use":
+                self.assertRegex(block["id"], "^toolu_")
+                block["input"] = tolerant(text)
+        return blocks, events[-2][1]["delta"]["stop_reason"]
+
+    def test_blocks(self):
+        found = self.ask()
+        text, call = found["content"]
+        self.assertEqual(text["text"].strip(), "Let me see.")
+        self.assertEqual((call["type"], call["name"], call["input"]),
+                         ("tool_use", "get_weather", {"city": "Paris"}))
+        self.assertEqual(found["stop_reason"], "tool_use")
+        self.assertNotIn("warnings", found)
+
+    def test_every_cut(self):
+        """A stream has what the whole has, wherever it ends. The limit on tokens wins."""
+        for tokens in range(1, len(tools_test.SCRIPT) + 2):
+            with self.subTest(tokens=tokens):
+                whole = self.ask(max_tokens=tokens)
+                blocks, stop = self.joined(max_tokens=tokens)
+                without = [{k: v for k, v in b.items() if k != "id"} for b in blocks]
+                self.assertEqual(without, [{k: v for k, v in b.items() if k != "id"}
+                                           for b in whole["content"]])
+                self.assertEqual((stop, whole["stop_reason"]),
+                                 (("max_tokens",) if tokens <= len(tools_test.SCRIPT)
+                                  else ("tool_use",)) * 2)
+
+    def test_forced(self):
+        tool = {**TOOL, "input_schema": tools_test.OSLO, "strict": True}
+        for choice in ({"type": "any", "disable_parallel_tool_use": True},
+                       {"type": "tool", "name": "get_weather"}):
+            with self.subTest(choice=choice):
+                call, = self.ask(tools=[tool], tool_choice=choice)["content"]
+                self.assertEqual(call["input"], {"city": "Oslo"})
+
+    def test_results(self):
+        text, call = self.ask()["content"]
+
+        def tokens(**members):
+            result = {"type": "tool_result", "tool_use_id": call["id"], **members}
+            return self.count(tools=[TOOL], messages=[
+                USER, {"role": "assistant", "content": [text, call]},
+                {"role": "user", "content": [result, {"type": "text", "text": "And?"}]}])
+        rain = tokens(content="rain")
+        self.assertEqual(tokens(content=[{"type": "text", "text": "rain"}]), rain)
+        self.assertGreater(rain, tokens())
+        self.assertGreater(tokens(content="rain", is_error=True), rain)
+        self.assertGreater(self.count(tools=[TOOL]), self.count())
+
+    def test_known_tools(self):
+        tools = [{"type": "bash_20250124", "name": "bash"},
+                 {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"}]
+        self.assertNotIn("warnings", self.ask(tools=tools, max_tokens=2))
+        call, = self.ask(tools=tools[:1], max_tokens=200, tool_choice={
+            "type": "tool", "name": "bash"})["content"]
+        self.assertEqual((call["type"], call["name"]), ("tool_use", "bash"))
+
+    def test_output_format(self):
+        form = {"type": "json_schema", "schema": {"enum": ["a", "b"]}}
+        for members in ({"output_config": {"format": form}}, {"output_format": form}):
+            block, = self.ask(tools=[], **members)["content"]
+            self.assertIn(json.loads(block["text"]), ("a", "b"))
+        never = {"type": "json_schema",
+                 "schema": {"type": "object", "properties": {"a": {"pattern": "(a)\\1"}}}}
+        self.refused(PATH, {**ASK, "output_config": {"format": never}},
+                     "output_config.format.schema")
+
+    def test_a_coding_agent(self):
+        """A long list of tools, hints, and a file edit of several turns."""
+        cached = {"cache_control": {"type": "ephemeral"}}
+        tools = [{"name": f"Tool{i}", "description": "Does things. " * 20,
+                  "input_schema": {"$schema": "http://json-schema.org/draft-07/schema#",
+                                   "type": "object", "additionalProperties": False,
+                                   "properties": {"path": {"type": "string"},
+                                                  "n": {"type": "number"}},
+                                   "required": ["path"]}} for i in range(3)]
+        how = {"tools": [*tools, {**TOOL, **cached}], "max_tokens": 60,
+               "system": [{"type": "text", "text": "You edit files.", **cached}],
+               "metadata": {"user_id": "me"},
+               "thinking": {"type": "enabled", "budget_tokens": 1024},
+               "context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}
+        messages = [USER]
+        for _ in range(2):
+            reply = self.ask(messages=messages, **how)
+            self.assertEqual(reply["stop_reason"], "tool_use")
+            call = reply["content"][-1]
+            messages = [*messages, {"role": "assistant", "content": reply["content"]},
+                        {"role": "user", "content": [
+                            {"type": "tool_result", "tool_use_id": call["id"],
+                             "content": [{"type": "text", "text": "done"}], **cached}]}]
+
+
+def tolerant(text):
+    """The JSON of a call's input; an empty object for a call that was cut."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {}
 
 
 class Keys(ServerTest):

@@ -78,7 +78,7 @@ class Parameters(server.ServerTest):
             return [{"role": "user", "content": value}]
         url = {"type": "image_url"}
         self.each("messages", *map(content, (
-            None, 5, [], {}, True, [5], ["x"], [{}], [{"type": "video"}], [{"type": "text"}],
+            5, [], {}, True, [5], ["x"], [{}], [{"type": "video"}], [{"type": "text"}],
             [{"type": "text", "text": 5}], [{**url, "image_url": {"url": "http://127.0.0.1/x"}}],
             [{**url, "image_url": {"url": "file:///etc/passwd"}}],
             [{**url, "image_url": {"url": "data:image/png;base64,AAAA"}}],
@@ -503,15 +503,19 @@ class Parameters(server.ServerTest):
 
     def test_q18_tools(self):
         tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
-        self.each("tools", [tool], [tool] * 129, [{}], "x", {}, 5)
+        self.each("tools", [tool] * 129, [tool] * 2, [{}], "x", {}, 5)
         named = {"type": "function", "function": {"name": "f"}}
         self.each("tool_choice", "required", "x", named, 5)
-        self.each("response_format", {"type": "json_object"}, {"type": "x"}, {}, "json",
-                  {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}})
-        self.good(self.chat(response_format={"type": "text"}))
+        self.each("response_format", {"type": "x"}, {}, "json", {"type": "json_schema"},
+                  {"type": "json_schema", "json_schema": {"name": "x", "schema": "{"}})
+        for kind in ("text", "json_object"):
+            self.good(self.chat(response_format={"type": kind}))
+        self.good(self.chat(response_format={"type": "json_schema",
+                                             "json_schema": {"name": "x", "schema": {}}}))
+        self.good(self.chat(tools=[tool]))
         self.good(self.chat(tools=[]), "tools")
         self.good(self.chat(tool_choice="none"), "tool_choice")
-        self.good(self.chat(tools=[tool], tool_choice="none"), "tool_choice", "tools")
+        self.good(self.chat(tools=[tool], tool_choice="none"))
 
     def test_q28_errors_name_the_entry(self):
         turn = {"role": "user", "content": "x"}

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Tests POST /v1/responses: its object, the order of its events, and its refusals."""
+"""Tests POST /v1/responses: its object, the order of its events, calls, and its refusals."""
+import json
 
 import serving
+import tools_test
 from script_model import script_model
 from serving import ServerTest, wrong_values
 
@@ -27,7 +29,8 @@ MEMBERS = {
     "stream": ["boolean"], "stream_options": ["object"], "store": ["boolean"],
     "background": ["boolean"], "include": ["array"], "top_logprobs": ["integer"],
     "metadata": ["object"], "reasoning": ["object"], "text": ["object"], "tools": ["array"],
-    "tool_choice": ["string"], "truncation": ["string"], "user": ["string"],
+    "tool_choice": ["string", "object"], "parallel_tool_calls": ["boolean"],
+    "truncation": ["string"], "user": ["string"],
     "service_tier": ["string"], "safety_identifier": ["string"], "prompt_cache_key": ["string"],
     "prompt_cache_options": ["object"], "client_metadata": ["object"],
     "context_management": ["array"], "max_tool_calls": ["integer"],
@@ -147,8 +150,8 @@ class Responses(ServerTest):
             return [(w["param"], w["code"]) for w in self.ask(**members).get("warnings", [])]
         self.assertEqual(warned(store=True), [("store", "ignored")])
         self.assertEqual(warned(tools=[]), [("tools", "ignored")])
-        self.assertEqual(warned(tool_choice="none", tools=[{"type": "function", "name": "f"}]),
-                         [("tool_choice", "ignored"), ("tools", "ignored")])
+        self.assertEqual(warned(tool_choice="none", tools=[{"type": "function", "name": "f"}]), [])
+        self.assertEqual(warned(tools=[{"type": "web_search"}]), [("tools[0]", "not_available")])
         self.assertEqual(warned(store=False, background=False, truncation="disabled",
                                 text={"format": {"type": "text"}}, parallel_tool_calls=None), [])
         self.assertEqual(warned(truncation="auto"), [("truncation", "ignored")])
@@ -173,8 +176,16 @@ class Responses(ServerTest):
         refused("previous_response_id", previous_response_id="resp_1")
         refused("conversation", conversation={"id": "conv_1"})
         refused("background", background=True)
-        refused("text.format.type", text={"format": {"type": "json_object"}})
-        refused("tools", tools=[{"type": "function", "name": "f"}])
+        refused("text.format.type", text={"format": {"type": "json"}})
+        strict = {"type": "json_schema", "name": "x", "strict": True,
+                  "schema": {"type": "object", "properties": {"a": {"pattern": "(a)\\1"}}}}
+        refused("text.format.schema", text={"format": strict})
+        for tool in ({}, {"type": "function"}, {"type": "function", "name": "a b"},
+                     {"type": "file_search"}, {"type": "mcp", "server_label": "x"},
+                     {"type": "custom"}, {"type": "function", "name": "f", "parameters": []}):
+            refused("tools", tools=[tool])
+        refused("tool_choice", tools=[{"type": "function", "name": "f"}],
+                tool_choice={"type": "function", "name": "g"})
         refused("tool_choice", tool_choice="required")
         refused("truncation", truncation="some")
         refused("best_of", best_of=2)
@@ -259,10 +270,18 @@ class Reasoning(ServerTest):
         self.assertEqual((item["type"], item["status"], found["status"]),
                          ("reasoning", "incomplete", "incomplete"))
 
+    def test_reasoning_without_content_is_lost(self):
+        """Some clients send back an item without its content."""
+        items = [{"role": "user", "content": "Hello"},
+                 {"type": "reasoning", "summary": [], "encrypted_content": "x"},
+                 {"role": "assistant", "content": "Hi"}, {"role": "user", "content": "More"}]
+        warning, = self.ask(PATH, {**ASK, "input": items})["warnings"]
+        self.assertEqual((warning["param"], warning["code"]), ("input[1]", "ignored"))
+
     def test_logprobs_are_the_text_s(self):
         found = self.ask(PATH, {**ASK, "include": ["message.output_text.logprobs"]})
         entries = found["output"][1]["content"][0]["logprobs"]
-        self.assertEqual([e["token"] for e in entries], SCRIPT[4:])
+        self.assertEqual([e["token"] for e in entries], SCRIPT[5:])
 
     def test_goes_on(self):
         """Reasoning that is sent back reaches the template."""
@@ -271,6 +290,114 @@ class Reasoning(ServerTest):
         with_all = self.ask(PATH, {**ASK, "input": [user, *first["output"], user]})
         without = self.ask(PATH, {**ASK, "input": [user, first["output"][1], user]})
         self.assertGreater(with_all["usage"]["input_tokens"], without["usage"]["input_tokens"])
+
+
+FUNCTION = {"type": "function", "name": "get_weather", "parameters": tools_test.CITY}
+USER = {"role": "user", "content": "Weather?"}
+CALL = {"input": [USER], "temperature": 0, "tools": [FUNCTION], "max_output_tokens": 200}
+CALL_EVENTS = ["response.output_item.added", "response.function_call_arguments.delta",
+               "response.function_call_arguments.done", "response.output_item.done"]
+
+
+class Calls(ServerTest):
+    """A model that says something and calls a tool."""
+
+    @classmethod
+    def arguments(cls):
+        return (cls.file("calls.gguf", script_model(tools_test.SCRIPT, tools_test.TEMPLATE)),)
+
+    def ask(self, **members):
+        return super().ask(PATH, {**CALL, **members})
+
+    def stream(self, **members):
+        return self.server.events(PATH, {**CALL, **members})
+
+    @staticmethod
+    def without_ids(items):
+        return [{k: v for k, v in item.items() if k not in ("id", "call_id")} for item in items]
+
+    def test_items(self):
+        found = self.ask()
+        message, call = found["output"]
+        self.assertEqual(message["content"][0]["text"].strip(), "Let me see.")
+        self.assertEqual((call["type"], call["status"], call["name"]),
+                         ("function_call", "completed", "get_weather"))
+        self.assertEqual(json.loads(call["arguments"]), {"city": "Paris"})
+        self.assertRegex(call["id"], "^fc_")
+        self.assertRegex(call["call_id"], "^call_")
+        self.assertEqual((found["status"], found["tools"], found["tool_choice"],
+                          found["parallel_tool_calls"]), ("completed", [FUNCTION], "auto", True))
+        self.assertNotIn("warnings", found)
+
+    def test_every_cut(self):
+        """A stream has what the whole has, wherever it ends."""
+        for tokens in range(1, len(tools_test.SCRIPT) + 2):
+            with self.subTest(tokens=tokens):
+                whole = self.ask(max_output_tokens=tokens)
+                events = self.stream(max_output_tokens=tokens)
+                last = events[-1][1]["response"]
+                self.assertEqual(self.without_ids(last["output"]),
+                                 self.without_ids(whole["output"]))
+                is_cut = tokens <= len(tools_test.SCRIPT)
+                self.assertEqual(last["status"], "incomplete" if is_cut else "completed")
+                self.assertEqual(whole["status"], last["status"])
+                done = [e["item"] for n, e in events if n == "response.output_item.done"]
+                self.assertEqual(done, last["output"])
+                if whole["output"][-1]["type"] == "function_call":
+                    text = whole["output"][-1]["arguments"]
+                    deltas = [e["delta"] for n, e in events if n == CALL_EVENTS[1]]
+                    self.assertEqual("".join(deltas), text)
+
+    def test_events(self):
+        names = merged([name for name, _ in self.stream()])
+        self.assertEqual(names, [*BEGIN, *MESSAGE_EVENTS, *CALL_EVENTS, "response.completed"])
+
+    def test_forced(self):
+        tool = {**FUNCTION, "parameters": tools_test.OSLO}
+        for choice in ("required", {"type": "function", "name": "get_weather"},
+                       {"type": "allowed_tools", "mode": "required",
+                        "tools": [{"type": "function", "name": "get_weather"}]}):
+            with self.subTest(choice=choice):
+                call, = self.ask(tools=[tool], tool_choice=choice,
+                                 parallel_tool_calls=False)["output"]
+                self.assertEqual(json.loads(call["arguments"]), {"city": "Oslo"})
+
+    def test_custom(self):
+        tool = {"type": "custom", "name": "get_weather",
+                "format": {"type": "grammar", "syntax": "regex", "definition": "Rome"}}
+        how = {"tools": [tool], "tool_choice": "required", "parallel_tool_calls": False}
+        call, = self.ask(**how)["output"]
+        self.assertEqual((call["type"], call["input"]), ("custom_tool_call", "Rome"))
+        names = {name for name, _ in self.stream(**how)}
+        self.assertLessEqual({"response.custom_tool_call_input.delta",
+                              "response.custom_tool_call_input.done"}, names)
+        output = {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "rain"}
+        self.assertNotIn("warnings", self.ask(input=[USER, call, output], tools=[tool]))
+
+    def test_output_can_be_sent_back(self):
+        first = self.ask()
+        result = {"type": "function_call_output", "call_id": first["output"][1]["call_id"],
+                  "output": [{"type": "input_text", "text": "rain"}]}
+        again = self.ask(input=[USER, *first["output"], result])
+        self.assertNotIn("warnings", again)
+        self.assertGreater(again["usage"]["input_tokens"], first["usage"]["input_tokens"])
+        self.refused(PATH, {**CALL, "input": [USER, result]}, "input")
+
+    def test_tokens_count_tools(self):
+        def counted(**members):
+            return super(Calls, self).ask(PATH + "/input_tokens",
+                                          {"input": [USER], **members})["input_tokens"]
+        self.assertGreater(counted(tools=[FUNCTION]), counted())
+
+    def test_text_format(self):
+        schema = {"type": "json_schema", "name": "x", "strict": True,
+                  "schema": {"enum": ["a", "b"]}}
+        found = self.ask(tools=[], text={"format": schema})
+        self.assertIn(json.loads(text_of(found)), ("a", "b"))
+        self.assertEqual(found["text"]["format"], schema)
+        found = self.ask(tools=[], text={"format": {"type": "json_object"}})
+        if found["status"] == "completed":
+            self.assertIsInstance(json.loads(text_of(found)), dict)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ import model_files  # noqa: E402  (found through the line above)
 from model_files import ARRAY, INT32, STRING, tiny  # noqa: E402
 
 EOS = 2
-WEIGHT = 10.0  # the wanted logit, where all others are 0
+USER_DEFINED = 4  # GGUF's type of a token
+CONTEXT = 4096
+WEIGHT = 40.0  # the wanted logit, where all others are 0
 
 TEMPLATE = ("{% for message in messages %}{{ message.role[0] }}:"
             "{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>"
@@ -24,11 +26,13 @@ def floats(rows):
     return values.tobytes()
 
 
-def script_model(script, template=TEMPLATE, control=()):
+def script_model(script, template=TEMPLATE, control=(), defined=(), ends=()):
     """The file of a model that says `script`, a list of different pieces. Its last tokens are the
-    control tokens `control`."""
+    control tokens `control`. Pieces in `defined` are user-defined tokens: texts that contain such a
+    piece are encoded with its token. A reply ends behind pieces in `ends` too."""
     assert len(script) < tiny.HIDDEN and len(set(script)) == len(script)
     model = model_files.tiny_gguf().set("tokenizer.chat_template", STRING, template)
+    model.set("llama.context_length", tiny.UINT32, CONTEXT)
     pieces = list(model.get("tokenizer.ggml.tokens"))
     first = tiny.NORMAL_FROM
     ids = list(range(first, first + len(script)))
@@ -40,6 +44,9 @@ def script_model(script, template=TEMPLATE, control=()):
     types = list(model.get("tokenizer.ggml.token_type"))
     for i, name in enumerate(control, len(pieces) - len(control)):
         pieces[i], types[i] = name, tiny.CONTROL
+    for i, piece in zip(ids, script):
+        if piece in defined:
+            types[i] = USER_DEFINED
     model.set("tokenizer.ggml.token_type", (ARRAY, INT32), types)
     model.set("tokenizer.ggml.tokens", (ARRAY, STRING), pieces)
     for entry in model.tensors:
@@ -51,8 +58,9 @@ def script_model(script, template=TEMPLATE, control=()):
     place = {token: 1 + i for i, token in enumerate(ids)}
     embedding = [[float(d == place.get(token, 0)) for d in range(tiny.HIDDEN)]
                  for token in range(tiny.VOCAB)]
-    leads = {following: d for d, following in enumerate([*ids, EOS])}
-    output = [[WEIGHT * (leads.get(token) == d) for d in range(tiny.HIDDEN)]
+    leads = dict(enumerate([*ids, EOS]))
+    leads.update((place[i], EOS) for i, piece in zip(ids, script) if piece in ends)
+    output = [[WEIGHT * (leads.get(d) == token) for d in range(tiny.HIDDEN)]
               for token in range(tiny.VOCAB)]
     model.tensor("token_embd.weight")[3] = floats(embedding)
     model.tensor("output.weight")[3] = floats(output)

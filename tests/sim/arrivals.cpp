@@ -6,7 +6,10 @@
 namespace ingot::sim {
 
 Arrivals::Arrivals(const Settings& settings, Random& random)
-    : settings_(settings), random_(random), sampling_(Random(random).next() ^ 4) {
+    : settings_(settings),
+      random_(random),
+      sampling_(Random(random).next() ^ 4),
+      rules_(Random(random).next() ^ 5) {
   for (std::size_t i = 0; i < 3; ++i) {
     auto& stem = stems_.emplace_back();
     for (std::int64_t left = pool_tokens(); left > 0; --left) {
@@ -148,6 +151,23 @@ void Arrivals::draw_host(Request& r) {
   }
 }
 
+/// Sets a constraint or a budget of reasoning. Bad words have no meaning beside a constraint.
+void Arrivals::draw_rules(Request& r) {
+  if (rules_.chance(settings_.constrained) && r.sampling.bad_words.empty()) {
+    const auto rules = text_rules();
+    r.constraint = rules[static_cast<std::size_t>(rules_.below(std::ssize(rules)))].constraint;
+    return;
+  }
+  if (!rules_.chance(settings_.budgets)) return;
+  constexpr std::int32_t kTagsMax = 8;  // the tags are no white space
+  r.reasoning = {.tokens = rules_.below(12),
+                 .open = rules_.below(2) == 0,
+                 .begin = {text_of(rules_.between(1, kTagsMax))},
+                 .end = {text_of(rules_.between(1, kTagsMax))},
+                 .close = {rules_.below(kVocab)}};
+  for (int n = rules_.below(3); n > 0; --n) r.reasoning.close.push_back(rules_.below(kVocab));
+}
+
 Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   Request r;
   if (random_.chance(settings_.embeddings)) {
@@ -171,6 +191,7 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   if (random_.chance(settings_.stops)) draw_stops(r);
   r.sampling.seed = sampling_.next();
   if (sampling_.chance(settings_.host)) draw_host(r);
+  draw_rules(r);
   return r;
 }
 

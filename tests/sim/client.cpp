@@ -43,6 +43,8 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
   job.min_tokens = r.sampling.min_tokens;
   job.ends = r.sampling.end_ids;
   if (!r.ignore_eos) job.ends.push_back(kEndOfText);
+  job.rule = rule_of(r);
+  job.reasoning = r.reasoning;
   job.embedding_rows = r.embedding_rows;
   for (const float x : r.embeddings) job.append(std::bit_cast<std::int32_t>(x));
   for (const std::int32_t id : r.prompt) job.append(id);
@@ -55,22 +57,27 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
   c->is_fork = choice > r.sampling.choice;
   c->reads_cache = r.reads_cache;
   c->has_deadline = std::min({r.queue_seconds, r.first_token_seconds, r.end_seconds}) < kNever;
-  while (job.length() - job.prompt_rows < c->limit) {
-    const std::int32_t id = job.draw(job.length() - 1, job.keys.back());
-    if (job.is_end(id)) {
-      c->finish = FinishReason::kStop;
-      break;
-    }
-    job.append(id);
-    c->text_wanted += text_of(id);
-    const bool may_stop = job.length() - job.prompt_rows >= r.sampling.min_tokens;
-    c->stop = may_stop ? stop_at_end(c->text_wanted, r.stop) : -1;
-    if (c->stop < 0) continue;
-    c->finish = FinishReason::kStop;
-    c->text_wanted.resize(c->text_wanted.size() - r.stop.front().size());
-    break;
-  }
+  c->draw_text(r);
   return c;
+}
+
+/// Draws the whole text of a request alone.
+void Client::draw_text(const Request& r) {
+  for (std::int64_t tokens = 0; tokens < limit; ++tokens) {
+    const std::int32_t id = job.draw(job.length() - 1, job.keys.back());
+    finish = FinishReason::kStop;
+    if (job.ends_at(tokens, id)) return;
+    job.append(id);
+    text_wanted += text_of(id);
+    if (job.rule != nullptr && job.rule->is_over(tokens + 1)) return;
+    const bool may_stop = tokens + 1 >= r.sampling.min_tokens && job.rule == nullptr;
+    stop = may_stop ? stop_at_end(text_wanted, r.stop) : -1;
+    if (stop >= 0) {
+      text_wanted.resize(text_wanted.size() - r.stop.front().size());
+      return;
+    }
+  }
+  finish = FinishReason::kLength;
 }
 
 bool Client::read() {
@@ -87,6 +94,9 @@ bool Client::read() {
   SIM_EXPECT("I13", row < job.length() && delta->ids[0] == job.row(row), "request ", job.id,
              " gets token ", delta->ids[0], " as number ", delivered, " of ",
              job.length() - job.prompt_rows);
+  const std::uint32_t fits = job.rule != nullptr ? job.rule->text_at(delivered) : ~std::uint32_t{0};
+  SIM_EXPECT("I22", (fits >> delta->ids[0] & 1) != 0, "request ", job.id, " gets token ",
+             delta->ids[0], " as number ", delivered, ", which its constraint does not allow");
   for (const TokenLogprobs& p : delta->logprobs) {
     SIM_EXPECT("I13", p.token.id == delta->ids[0], "request ", job.id, " gets another's score");
   }
@@ -117,6 +127,10 @@ void Client::check_reason(const Outcome& outcome, const Circumstances& around) c
                  "request ", job.id, " ended after ", delivered, " tokens of ",
                  job.length() - job.prompt_rows, " with ", to_string(outcome.finish));
       SIM_EXPECT("I13", !job.is_nan && !outcome.error, "request ", job.id, " hides an error");
+      SIM_EXPECT("I22",
+                 outcome.finish == FinishReason::kLength || job.rule == nullptr ||
+                     job.rule->is_complete(delivered),
+                 "request ", job.id, " ends with an incomplete text");
       SIM_EXPECT("I13", outcome.stop == stop && text == text_wanted, "request ", job.id,
                  " ends with ", text.size(), " characters of ", text_wanted.size(),
                  " and stop string ", outcome.stop, " in place of ", stop);

@@ -72,6 +72,7 @@ struct Client {
   Event end_event(const Circumstances& around) const;
 
  private:
+  void draw_text(const Request& request);
   void check_reason(const Outcome& outcome, const Circumstances& around) const;
   void check_error(const Outcome& outcome, const Circumstances& around) const;
   void check_cached(const Outcome& outcome, const Circumstances& around,

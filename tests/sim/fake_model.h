@@ -120,6 +120,7 @@ class FakeModel final : public StepRunner {
   void check_step(const Step& step);
   void check_part(const StepPart& part);
   void check_draws(const Step& step, std::span<const SampleRow> draws) const;
+  void check_rule(const Job& job, const SampleRow& row, std::int64_t tokens) const;
   std::int64_t pending(const Job& job) const;
   void claim(const Sequence& s, std::int32_t g, std::int64_t first, std::int64_t last);
   void take(Batch& b, const Step& step, std::span<const SampleRow> draws);

@@ -69,6 +69,9 @@ void FakeModel::check_part(const StepPart& part) {
   SIM_EXPECT("I13", job != nullptr && job->prefix == s.prefix, "request ", s.id, " is not its own");
   SIM_EXPECT("I13", !s.draws_ahead || (draws() && !job->needs_host), "request ", s.id,
              " draws ahead");
+  const std::int64_t tokens = s.length() - job->prompt_rows;
+  SIM_EXPECT("I22", !s.draws_ahead || (job->rule == nullptr && !job->may_close(tokens)), "request ",
+             s.id, " draws ahead, although its next tokens depend on the last one");
   SIM_EXPECT("I13", part.previous < 0 || s.draws_ahead, "request ", s.id,
              " goes on with a token that the host draws");
   if (job->admission != part.admission) {
@@ -92,10 +95,10 @@ void FakeModel::check_draws(const Step& step, std::span<const SampleRow> draws) 
     if (part.outputs == 0 || row == draws.end()) continue;
     const SampleRow& draw = *row++;
     const Sequence& s = *part.sequence;
-    SIM_EXPECT("I13", (draw.params != nullptr) == s.draws_ahead, "request ", s.id,
+    const Job& job = *find(s.id);
+    SIM_EXPECT("I13", (draw.params != nullptr) == !job.needs_host, "request ", s.id,
                " is drawn by both or by none");
     if (draw.params == nullptr) continue;
-    const Job& job = *find(s.id);
     const std::int64_t index = job.drawn + pending(job);
     SIM_EXPECT("I13", static_cast<std::int64_t>(draw.index) == index, "request ", s.id,
                " draws token ", draw.index, " ahead, expected ", index);
@@ -103,7 +106,23 @@ void FakeModel::check_draws(const Step& step, std::span<const SampleRow> draws) 
     const bool is_own = draw.params->choice == job.choice && draw.params->seed == job.seed;
     SIM_EXPECT("I13", s.request == nullptr || is_own, "request ", s.id, " is choice ",
                draw.params->choice, " with seed ", draw.params->seed);
+    if (s.request != nullptr) check_rule(job, draw, index);
   }
+}
+
+/// Checks what may be drawn after `tokens` tokens.
+void FakeModel::check_rule(const Job& job, const SampleRow& row, std::int64_t tokens) const {
+  const std::uint32_t next = job.next(tokens);
+  const bool has_rule = job.rule != nullptr || job.closing(tokens) >= 0;
+  const std::int32_t only = has_rule && std::has_single_bit(next) ? std::countr_zero(next) : -1;
+  SIM_EXPECT("I22", row.forced == only, "request ", job.id, " must draw ", row.forced, " as token ",
+             tokens, ", expected ", only);
+  if (job.rule == nullptr) {
+    SIM_EXPECT("I22", row.mask.empty(), "request ", job.id, " has another's constraint");
+    return;
+  }
+  SIM_EXPECT("I22", row.mask.size() == 1 && row.mask[0] == next, "request ", job.id,
+             " may draw other tokens as number ", tokens, " than its constraint allows");
 }
 
 /// The number of tokens that steps under way draw for a job.
@@ -223,6 +242,7 @@ void FakeModel::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
     SIM_EXPECT("I13", rows[i].params->choice == job.choice && rows[i].params->seed == job.seed,
                "request ", job.id, " is choice ", rows[i].params->choice, " with seed ",
                rows[i].params->seed);
+    check_rule(job, rows[i], job.drawn);
     SIM_EXPECT("I13", rows[i].given == this->drawn(static_cast<std::int64_t>(output)), "request ",
                job.id, " gets another token than the model drew");
     ++job.drawn;

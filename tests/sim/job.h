@@ -7,12 +7,17 @@
 #include <vector>
 
 #include "kv/prefix_index.h"
+#include "runtime/request.h"
 #include "sim/random.h"
+#include "sim/text_rule.h"
 
 namespace ingot::sim {
 
 inline constexpr std::int32_t kVocab = 32;
 inline constexpr std::int32_t kEndOfText = 0;
+
+/// The text of a token, which is one character.
+inline char text_of(std::int32_t id) { return static_cast<char>(id); }
 
 /// A sequence's rows, and the key that the model computes at each, which depends on all rows up to
 /// it.
@@ -24,6 +29,8 @@ struct Job {
   bool needs_host = false;          ///< its draws need the host, which knows its earlier tokens
   std::int64_t min_tokens = 0;      ///< tokens before which no end is drawn
   std::vector<std::int32_t> ends;   ///< ids that end the text
+  const TextRule* rule = nullptr;   ///< what the text must be; null: anything
+  ReasoningBudget reasoning;        ///< its tags have one character
   std::int64_t embedding_rows = 0;  ///< rows of the prompt that are embeddings
   std::int64_t prompt_rows = 0;
   std::vector<std::int32_t> rows;   ///< bits of embeddings, then ids
@@ -56,21 +63,68 @@ struct Job {
     rows.resize(static_cast<std::size_t>(length));
     keys.resize(static_cast<std::size_t>(length));
   }
-  bool is_end(std::int32_t id) const {
+  /// The tokens that may come next, as bits.
+  std::uint32_t next(std::int64_t tokens) const {
+    if (const std::int32_t id = closing(tokens); id >= 0) return std::uint32_t{1} << id;
+    std::uint32_t end_bits = 0;
+    for (const std::int32_t id : ends) end_bits |= std::uint32_t{1} << id;
+    if (rule != nullptr) return rule->next(tokens, end_bits, min_tokens);
+    return tokens >= min_tokens ? ~std::uint32_t{0} : ~end_bits;
+  }
+  /// Whether a token ends a text of `tokens` tokens, in place of being part of it.
+  bool ends_at(std::int64_t tokens, std::int32_t id) const {
+    if (closing(tokens) >= 0 || (rule != nullptr && !rule->is_complete(tokens))) return false;
     return std::find(ends.begin(), ends.end(), id) != ends.end();
   }
   /// The token that is drawn from a row with this key.
   std::int32_t draw(std::int64_t row, std::uint64_t key) const {
-    const bool may_end = row + 1 - prompt_rows >= min_tokens;
+    const std::uint32_t possible = next(row + 1 - prompt_rows);
+    if (std::has_single_bit(possible)) return std::countr_zero(possible);
     for (std::uint64_t h = mix(key, choice);; h = mix(h, 1)) {
       const auto id = static_cast<std::int32_t>((h & 63) == 0 ? 0 : 1 + (h >> 6) % (kVocab - 1));
-      if (may_end || !is_end(id)) return id;
+      if ((possible >> id & 1) != 0) return id;
     }
   }
-};
 
-/// The text of a token, which is one character.
-inline char text_of(std::int32_t id) { return static_cast<char>(id); }
+  /// The token that must close the reasoning after `tokens` tokens; -1: none.
+  std::int32_t closing(std::int64_t tokens) const {
+    const std::int64_t inside = reasoning_tokens(tokens);
+    if (inside < 0 || inside < reasoning.tokens) return -1;
+    const auto closed = static_cast<std::size_t>(inside - reasoning.tokens);
+    return closed < reasoning.close.size() ? reasoning.close[closed] : -1;
+  }
+  /// Whether reasoning may have to be closed later.
+  bool may_close(std::int64_t tokens) const {
+    if (reasoning.tokens < 0) return false;
+    return opening(tokens) < 0 || reasoning_tokens(tokens) >= 0;
+  }
+
+ private:
+  /// Where the reasoning begins in a text of `tokens` tokens; -1: it may still begin; `tokens`: it
+  /// does not.
+  std::int64_t opening(std::int64_t tokens) const {
+    if (reasoning.open) return 0;
+    for (std::int64_t i = 0; i < std::min(tokens, length() - prompt_rows); ++i) {
+      const char c = text_of(row(prompt_rows + i));
+      if (c == reasoning.begin[0]) return i + 1;
+      if (c != '\t' && c != '\n' && c != '\r') return tokens + 1;
+    }
+    return -1;
+  }
+  /// Tokens in the reasoning that a text of `tokens` tokens ends in, with the tokens that close it
+  /// by force; -1: it ends in none.
+  std::int64_t reasoning_tokens(std::int64_t tokens) const {
+    if (reasoning.tokens < 0) return -1;
+    const std::int64_t first = opening(tokens);
+    if (first < 0 || first > tokens) return -1;
+    const std::int64_t most = reasoning.tokens + std::ssize(reasoning.close);
+    for (std::int64_t i = first; i < std::min(tokens, first + reasoning.tokens); ++i) {
+      const bool is_known = prompt_rows + i < length();
+      if (is_known && text_of(row(prompt_rows + i)) == reasoning.end[0]) return -1;
+    }
+    return tokens - first < most ? tokens - first : -1;
+  }
+};
 
 /// The log-probability that the model gives the token after a row.
 inline float score_of(std::uint64_t key) { return -static_cast<float>(key >> 44); }

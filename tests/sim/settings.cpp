@@ -113,6 +113,14 @@ void draw_draws(Settings& s, Random random) {
   s.host = maybe(random, 0.6);
 }
 
+/// Draws constraints and budgets of reasoning from a separate stream, so that other settings do not
+/// change.
+void draw_rules(Settings& s, Random random) {
+  random = Random(random.next() ^ 5);
+  s.constrained = maybe(random, 0.6);
+  s.budgets = maybe(random, 0.3);
+}
+
 /// Draws a large machine from a separate stream, so that other seeds do not change. Long prompts
 /// and many short ones share its steps. Only a few seeds have it, because its ticks take long.
 void draw_crowd(Settings& s, Random random) {
@@ -154,6 +162,7 @@ Settings draw_settings(Random& random, std::int64_t ticks) {
   if (world == 1) draw_backlog(s, random);
   draw_stops(s, random);
   draw_draws(s, random);
+  draw_rules(s, random);
   if (world == 0) draw_crowd(s, random);
   return s;
 }

@@ -49,6 +49,7 @@ struct Settings {
   double shared = 0, domains = 0, adapters = 0, tenants = 0, priorities = 0, choices = 0;
   double large = 0, exact = 0, one_token = 0, end_first = 0, min_tokens = 0;
   double scores = 0, hidden = 0, embeddings = 0, deadline = 0, uncached = 0, stops = 0, host = 0;
+  double constrained = 0, budgets = 0;
   std::int32_t tokens_max = 0;
   std::int32_t letters = 0;  ///< different ids in random prompts
 };

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/chat/chat_terminal.h"
+#include "cli/chat/chat_tools.h"
 #include "cli/command.h"
 #include "cli/log.h"
 #include "cli/options/chat_input.h"
@@ -34,6 +35,7 @@ struct ChatValues {
   TraceValues trace;
   std::optional<std::string> system;
   std::optional<std::string> chat_template;
+  std::optional<std::string> tools;  ///< a file; absent: no tools
   bool no_history = false;
 };
 
@@ -50,17 +52,41 @@ void start(const ChatValues& v, Instance& instance) {
   start_with_progress(instance, start);
 }
 
+bool is_on_terminal() { return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1; }
+
+/// Reads the tools. In a pipe, the user could not be asked before a command runs.
+std::vector<ChatTool> read_tools(const ChatValues& v) {
+  if (!v.tools) return {};
+  if (!is_on_terminal()) {
+    throw Error(ErrorCode::kInvalid,
+                "--tools needs a terminal: the chat asks before it runs a command");
+  }
+  return load_chat_tools(*v.tools);
+}
+
+/// Binds the tools to the model's dialect; null without tools.
+std::unique_ptr<ChatTools> bind_tools(const ChatValues& v, const Instance& instance,
+                                      const ChatTemplate& chosen, std::vector<ChatTool> tools) {
+  if (tools.empty()) return nullptr;
+  if (!v.request.stop.empty()) log_warning("--stop: does not end replies that may have calls");
+  const auto source = choose_template(instance, v.chat_template);
+  return std::make_unique<ChatTools>(
+      std::move(tools), find_tool_dialect(chosen, source ? source->text : std::string()),
+      require_tokenizer(instance), instance.sampled_ids());
+}
+
 void talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTemplate& chosen,
-          Request&& request) {
+          ChatTools* tools, Request&& request) {
   ChatSession session(engine, chosen, std::move(request), instance.executor().limits().context,
-                      local_time());
+                      local_time(), tools);
   session.set_system(v.system);
-  if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) return chat_in_pipe(session);
+  if (!is_on_terminal()) return chat_in_pipe(session);
   TerminalChat terminal(session, {.model = instance.name(), .history = !v.no_history});
   terminal.run();
 }
 
 int chat(const CLI::App& app, const ChatValues& v) {
+  std::vector<ChatTool> list = read_tools(v);
   OpenModel model(v.model, v.trace.profile);
   Instance& instance = model.instance;
   const ChatTemplate chosen = chat_template(instance, v.chat_template);
@@ -70,8 +96,9 @@ int chat(const CLI::App& app, const ChatValues& v) {
   copy_given(request, v.request, app, place::kTalk);
   check_sampling(request.sampling, instance.sampled_ids());
   TraceFile trace(v.trace);
+  const std::unique_ptr<ChatTools> tools = bind_tools(v, instance, chosen, std::move(list));
   start(v, instance);
-  talk(v, instance, *instance.make_engine({.observer = trace.observer()}), chosen,
+  talk(v, instance, *instance.make_engine({.observer = trace.observer()}), chosen, tools.get(),
        std::move(request));
   trace.finish();
   return kDone;
@@ -89,6 +116,10 @@ Command add_chat_command(CLI::App& app) {
       cat("Tokens of the conversation (default: the model's own, up to ", kContextDefault, ")"));
   add_text(sub, values->system, "--system", "The system message: how the model is to behave");
   add_text(sub, values->chat_template, "--template", template_help());
+  add_text(sub, values->tools, "--tools",
+           "A JSON file of tools that the model may call: [{\"type\": \"function\", \"function\": "
+           "{\"name\", \"description\", \"parameters\"}, \"command\": [\"PROGRAM\", ...]}]. A call "
+           "runs its command after you said yes, with the arguments as JSON on its standard input");
   add_switch(sub, values->no_history, "--no-history",
              "Neither read nor keep what was typed in earlier chats");
   add_request_options(sub, values->request, place::kTalk);

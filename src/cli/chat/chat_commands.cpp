@@ -34,7 +34,7 @@ void expect_argument(std::string_view argument, std::string_view usage) {
 }  // namespace
 
 std::span<const TerminalChat::Command> TerminalChat::commands() {
-  static constexpr std::array<Command, 9> kCommands{{
+  static constexpr std::array<Command, 10> kCommands{{
       {"/help", "", "Show this", &TerminalChat::help},
       {"/clear", "", "Begin a new chat; the system message stays", &TerminalChat::clear},
       {"/system", "[TEXT|off]", "Show, set or take away the system message", &TerminalChat::system},
@@ -43,6 +43,7 @@ std::span<const TerminalChat::Command> TerminalChat::commands() {
       {"/regen", "", "Reply to the last message anew", &TerminalChat::regenerate},
       {"/set", "[NAME VALUE]", "Show or change how replies are drawn", &TerminalChat::set},
       {"/stats", "", "Show what the last reply took", &TerminalChat::stats},
+      {"/tools", "", "Show the tools and their commands", &TerminalChat::tools},
       {"/quit", "", "Leave", &TerminalChat::quit},
   }};
   return kCommands;
@@ -131,6 +132,18 @@ void TerminalChat::stats(std::string_view) {
       to_fixed(per_second(computed, o.prefill_seconds), 1), " tokens/s\nlast reply ",
       o.generated_tokens, " tokens, ", to_fixed(per_second(o.decode_steps, o.decode_seconds), 1),
       " tokens/s\nseed ", session_.request().sampling.seed, "\n"));
+}
+
+void TerminalChat::tools(std::string_view) {
+  if (session_.tools() == nullptr) return write_stdout("There are no tools: see --tools.\n");
+  for (const ChatTool& tool : session_.tools()->list()) {
+    std::string words;
+    for (const std::string& word : tool.command) words += cat(" ", printable(word));
+    write_stdout(cat(tool.tool.name, ":", words, "\n"));
+    if (tool.tool.description.empty()) continue;
+    write_model_text(cat("    ", tool.tool.description));
+    write_stdout("\n");
+  }
 }
 
 void TerminalChat::quit(std::string_view) { left_ = true; }

@@ -35,10 +35,12 @@ class ChatReader {
       refuse(cat(list->size(), " messages are more than ", kChatMessagesMax));
     }
     std::vector<ChatMessage> messages;
-    for (const Json& message : *list) add(messages, message);
+    std::vector<std::string> calls;  // ids of calls without result, the next one last
+    for (const Json& message : *list) add(messages, calls, message);
     if (!messages.empty() && messages.back().role == "user") {
       refuse(cat("message ", messages.size(), " has no reply"));
     }
+    if (!calls.empty()) refuse(cat("the call ", printable(calls.back()), " has no result"));
     return messages;
   }
 
@@ -71,25 +73,82 @@ class ChatReader {
     return *value.as_string();
   }
 
-  void add(std::vector<ChatMessage>& messages, const Json& json) const {
+  /// The roles that a message may have behind these messages.
+  static std::vector<std::string_view> next_roles(const std::vector<ChatMessage>& messages,
+                                                  bool has_open_call) {
+    if (has_open_call) return {"tool"};
+    if (messages.empty()) return {"system", "user"};
+    if (messages.back().role == "user") return {"assistant"};
+    if (messages.back().role == "tool") return {"assistant", "user"};
+    return {"user"};
+  }
+
+  void add(std::vector<ChatMessage>& messages, std::vector<std::string>& calls,
+           const Json& json) const {
     const std::string number = cat("message ", messages.size() + 1);
-    expect_members(json, number, {"role", "content"});
+    expect_members(json, number,
+                   {"role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name"});
     ChatMessage message{text(json, "role"), text(json, "content")};
-    const bool after_user = !messages.empty() && messages.back().role == "user";
-    const bool is_next =
-        after_user ? message.role == "assistant"
-                   : message.role == "user" || (message.role == "system" && messages.empty());
+    std::string expected;
+    bool is_next = false;
+    for (const std::string_view role : next_roles(messages, !calls.empty())) {
+      is_next = is_next || role == message.role;
+      expected += cat(expected.empty() ? "" : " or ", role);
+    }
     if (!is_next) {
-      refuse(cat(number, " is of role ", printable(message.role), ", expected ",
-                 after_user         ? "assistant"
-                 : messages.empty() ? "system or user"
-                                    : "user"));
+      refuse(cat(number, " is of role ", printable(message.role), ", expected ", expected));
+    }
+    if (message.role == "assistant") {
+      expect_members(json, number, {"role", "content", "reasoning_content", "tool_calls"});
+      if (json.find("reasoning_content") != nullptr) {
+        message.reasoning = text(json, "reasoning_content");
+      }
+      if (const Json* list = json.find("tool_calls")) message.calls = read_calls(number, *list);
+      for (auto call = message.calls.rbegin(); call != message.calls.rend(); ++call) {
+        calls.push_back(call->id);
+      }
+    } else if (message.role == "tool") {
+      expect_members(json, number, {"role", "content", "tool_call_id", "name"});
+      message.call_id = text(json, "tool_call_id");
+      message.name = text(json, "name");
+      if (message.call_id != calls.back()) {
+        refuse(cat(number, " is no result of the call ", printable(calls.back())));
+      }
+      calls.pop_back();
+    } else {
+      expect_members(json, number, {"role", "content"});
     }
     messages.push_back(std::move(message));
   }
 
+  std::vector<ChatCall> read_calls(const std::string& number, const Json& json) const {
+    const Json::Array* list = json.as_array();
+    if (list == nullptr || list->empty() || list->size() > kChatMessagesMax) {
+      refuse(cat(number, " has tool_calls that are no list of calls"));
+    }
+    std::vector<ChatCall> calls;
+    for (const Json& call : *list) {
+      const std::string what = cat("a call of ", number);
+      expect_members(call, what, {"id", "type", "function"});
+      if (text(call, "type") != "function") refuse(cat(what, " has a type that is not function"));
+      const Json& function = member(call, "function");
+      expect_members(function, what, {"name", "arguments"});
+      calls.push_back({text(call, "id"), text(function, "name"), text(function, "arguments")});
+    }
+    return calls;
+  }
+
   const std::string& file_;
 };
+
+Json arguments_json(const std::string& text, ArgumentForm form) {
+  if (form == ArgumentForm::kText) return text;
+  try {
+    return parse_json(text, "call", "arguments");
+  } catch (const Error&) {
+    return text;
+  }
+}
 
 /// Refuses to replace a file that is not a saved chat.
 void expect_replaceable(const std::string& path) {
@@ -105,13 +164,34 @@ void expect_replaceable(const std::string& path) {
 
 }  // namespace
 
+Json message_json(const ChatMessage& message, ArgumentForm form) {
+  Json j = Json::object();
+  j.set("role", message.role);
+  j.set("content", message.content);
+  if (!message.reasoning.empty()) j.set("reasoning_content", message.reasoning);
+  Json calls = Json::array();
+  for (const ChatCall& call : message.calls) {
+    Json function = Json::object();
+    function.set("name", call.name);
+    function.set("arguments", arguments_json(call.arguments, form));
+    Json entry = Json::object();
+    entry.set("id", call.id);
+    entry.set("type", "function");
+    entry.set("function", std::move(function));
+    calls.push(std::move(entry));
+  }
+  if (!message.calls.empty()) j.set("tool_calls", std::move(calls));
+  if (!message.call_id.empty()) {
+    j.set("tool_call_id", message.call_id);
+    j.set("name", message.name);
+  }
+  return j;
+}
+
 std::string format_saved_chat(const std::vector<ChatMessage>& messages, std::string_view model) {
   Json list = Json::array();
   for (const ChatMessage& message : messages) {
-    Json j = Json::object();
-    j.set("role", message.role);
-    j.set("content", message.content);
-    list.push(std::move(j));
+    list.push(message_json(message, ArgumentForm::kText));
   }
   Json root = Json::object();
   root.set("format", kFormat);

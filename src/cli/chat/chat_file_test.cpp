@@ -40,6 +40,50 @@ TEST(ChatFile, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(parse_saved_chat(format_saved_chat({}, ""), "f"), std::vector<ChatMessage>());
 }
 
+const std::vector<ChatMessage> kCalls{
+    {"user", "how warm?"},
+    {.role = "assistant",
+     .content = "",
+     .reasoning = "look",
+     .calls = {{"call00000", "f", R"({"a": 1})"}, {"call00001", "g", "no JSON"}}},
+    {.role = "tool", .content = "20", .call_id = "call00000", .name = "f"},
+    {.role = "tool", .content = "", .call_id = "call00001", .name = "g"},
+};
+
+TEST(ChatFile, KeepsCallsAndTheirResults) {
+  std::vector<ChatMessage> chat = kCalls;
+  EXPECT_EQ(parse_saved_chat(format_saved_chat(chat, "m"), "f"), chat);
+  chat.push_back({"assistant", "20 degrees"});
+  chat.push_back({"user", "thanks"});
+  chat.push_back({"assistant", "!"});
+  EXPECT_EQ(parse_saved_chat(format_saved_chat(chat, "m"), "f"), chat);
+}
+
+TEST(ChatFile, EachCallHasItsResult) {
+  const auto without = [](std::size_t message) {
+    std::vector<ChatMessage> chat = kCalls;
+    chat.erase(chat.begin() + static_cast<std::ptrdiff_t>(message));
+    return refusal(format_saved_chat(chat, "m"));
+  };
+  EXPECT_EQ(without(1), "@0: message 2 is of role tool, expected assistant");
+  EXPECT_EQ(without(2), "@0: message 3 is no result of the call call00000");
+  EXPECT_EQ(without(3), "@0: the call call00001 has no result");
+  std::vector<ChatMessage> chat(kCalls.begin(), kCalls.begin() + 2);
+  chat.push_back({"user", "well?"});
+  EXPECT_EQ(refusal(format_saved_chat(chat, "m")), "@0: message 3 is of role user, expected tool");
+}
+
+TEST(ChatFile, TemplatesGetArgumentsAsObjects) {
+  const Json text = message_json(kCalls[1], ArgumentForm::kText);
+  const Json object = message_json(kCalls[1], ArgumentForm::kObject);
+  const auto arguments = [](const Json& message, std::size_t call) {
+    return message.find("tool_calls")->as_array()->at(call).find("function")->find("arguments");
+  };
+  EXPECT_EQ(arguments(text, 0)->dump(), R"("{\"a\": 1}")");
+  EXPECT_EQ(arguments(object, 0)->find("a")->dump(), "1");
+  EXPECT_EQ(arguments(object, 1)->dump(), R"("no JSON")");
+}
+
 TEST(ChatFile, EveryTruncationIsRefused) {
   std::string text = format_saved_chat(kChat, "m.gguf");
   text.pop_back();  // without its last line break it is whole

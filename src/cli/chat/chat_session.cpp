@@ -32,20 +32,40 @@ void ChatSession::set_system(std::optional<std::string> text) {
   if (text) messages_.insert(messages_.begin(), {"system", to_valid_utf8(*text)});
 }
 
-void ChatSession::add_user(std::string_view text) {
+void ChatSession::expect_room(std::size_t more) const {
   // The reply needs a place too.
-  if (messages_.size() + 2 > kChatMessagesMax) {
-    throw Error(ErrorCode::kInvalid, cat("the conversation has ", messages_.size(),
-                                         " messages and no room for more: begin a new one"));
-  }
+  if (messages_.size() + more < kChatMessagesMax) return;
+  throw Error(ErrorCode::kInvalid, cat("the conversation has ", messages_.size(),
+                                       " messages and no room for more: begin a new one"));
+}
+
+void ChatSession::add_user(std::string_view text) {
+  expect_room(1);
   messages_.push_back({"user", to_valid_utf8(text)});
 }
 
+void ChatSession::add_result(const ChatCall& call, std::string text) {
+  expect_room(1);
+  messages_.push_back(
+      {.role = "tool", .content = std::move(text), .call_id = call.id, .name = call.name});
+}
+
 bool ChatSession::drop_reply() {
-  if (messages_.empty() || messages_.back().role != "assistant") return false;
+  if (messages_.empty()) return false;
+  if (messages_.back().role == "tool") return true;
+  if (messages_.back().role != "assistant") return false;
   messages_.pop_back();
   return true;
 }
+
+/// Number of the last message of the user; 0 if there is none.
+std::int64_t ChatSession::last_turn() const {
+  std::int64_t last = std::ssize(messages_) - 1;
+  while (last > 0 && at(messages_, last).role != "user") --last;
+  return last;
+}
+
+void ChatSession::start_over() { messages_ = from(last_turn()); }
 
 void ChatSession::load(std::vector<ChatMessage> messages) {
   // A template may refuse a chat without a message of the user.
@@ -67,16 +87,14 @@ std::vector<ChatMessage> ChatSession::from(std::int64_t message) const {
 }
 
 /// The prompt of a reply to these messages.
-std::vector<std::int32_t> ChatSession::encode(const std::vector<ChatMessage>& messages) const {
+MarkedText ChatSession::render(const std::vector<ChatMessage>& messages) const {
   ChatInput input{.now = now_};
   for (const ChatMessage& message : messages) {
-    Json j = Json::object();
-    j.set("role", message.role);
-    j.set("content", message.content);
-    input.messages.push(std::move(j));
+    input.messages.push(message_json(message, ArgumentForm::kObject));
   }
+  if (tools_ != nullptr) tools_->add_to(input);
   const auto name_of = [](std::size_t number) { return cat("messages[", number, "]"); };
-  return template_.encode(render_fitted(template_, std::move(input), name_of).text);
+  return render_fitted(template_, std::move(input), name_of).text;
 }
 
 std::int64_t ChatSession::drop_oldest() {
@@ -97,7 +115,9 @@ std::int64_t ChatSession::drop_oldest() {
 }
 
 std::int64_t ChatSession::prepare() {
-  ids_ = encode(messages_);
+  MarkedText prompt = render(messages_);
+  ids_ = template_.encode(prompt);
+  prompt_ = std::move(prompt.bytes);
   if (system() && !template_.system_rule().one && !std::exchange(has_warned_, true)) {
     log_warning("the chat template has no system message: its text begins the first message");
   }
@@ -115,6 +135,8 @@ const Outcome& ChatSession::reply(FunctionRef<bool()> stop,
   request.prompt = ids_;
   // A repeated reply to a prompt should differ, so each has its own seed.
   request.sampling.seed += static_cast<std::uint64_t>(replies_);
+  std::optional<ToolReply> with_calls;
+  if (tools_ != nullptr) with_calls.emplace(tools_->begin_reply(prompt_, request), calls_);
   auto stream = engine_.submit(std::move(request));
   INGOT_CHECK(stream.has_value(), "the inbox is full with one request at a time");
   Reply reply;
@@ -122,14 +144,20 @@ const Outcome& ChatSession::reply(FunctionRef<bool()> stop,
     interruption_point();
     if (stop()) stream->cancel();
     more = engine_.step();
-    show(collect(*stream, reply));
+    const std::string text = collect(*stream, reply);
+    show(with_calls ? with_calls->add(text) : text);
   }
+  if (with_calls) show(with_calls->finish());
   require_alive();
   outcome_ = stream->outcome();
   if (outcome_.error) throw Error(*outcome_.error);
   ++replies_;
   used_ = outcome_.prompt_tokens + outcome_.generated_tokens;
-  messages_.push_back({"assistant", reply.text});
+  ChatMessage message{.role = "assistant", .content = std::move(reply.text)};
+  if (with_calls) message = with_calls->take();
+  if (outcome_.finish != FinishReason::kStop) message.calls.clear();
+  calls_ += message.calls.size();
+  messages_.push_back(std::move(message));
   return outcome_;
 }
 

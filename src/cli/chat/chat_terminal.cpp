@@ -5,10 +5,18 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/chat/tool_command.h"
 #include "cli/log.h"
 #include "cli/output.h"
 
 namespace ingot {
+
+namespace {
+
+/// Replies of one turn whose calls are run. A model that calls without end stops here.
+constexpr int kRoundsMax = 16;
+
+}  // namespace
 
 TerminalChat::TerminalChat(ChatSession& session, TerminalChatOptions options)
     : session_(session), options_(std::move(options)) {
@@ -87,14 +95,16 @@ void TerminalChat::handle(const InputMessage& message) {
   attempt([&] { session_.add_user(message.text); });
 }
 
-/// Calls `change` and draws a reply. If that gives no reply, the old messages are restored.
+/// Calls `change` and draws a reply. If that gives no reply, the old messages are restored, unless
+/// a command has run: the model must know what it did.
 void TerminalChat::attempt(FunctionRef<void()> change) {
   const std::vector<ChatMessage> before = session_.messages();
+  has_run_ = false;
   try {
     change();
     if (make_room()) return answer();
   } catch (const Error&) {
-    session_.set_messages(before);
+    if (!has_run_) session_.set_messages(before);
     throw;
   }
   session_.set_messages(before);
@@ -136,7 +146,74 @@ char TerminalChat::ask_how_to_make_room(std::int64_t tokens) {
   }
 }
 
+/// Draws replies, and runs their calls, until a reply has none.
 void TerminalChat::answer() {
+  is_stopped_ = false;
+  for (int round = 0; round < kRoundsMax; ++round) {
+    draw_reply();
+    if (session_.messages().back().calls.empty()) return;
+    if (!run_calls() || !make_room()) return;
+  }
+  write_stdout(cat("(stopped: ", kRoundsMax, " replies with calls; /regen continues)\n"));
+}
+
+/// Runs the calls of the last reply. Each gets a result, because templates demand that. Returns
+/// whether the turn continues.
+bool TerminalChat::run_calls() {
+  const std::vector<ChatCall> calls = session_.messages().back().calls;
+  try {
+    session_.expect_room(calls.size());
+  } catch (const Error&) {
+    session_.drop_reply();  // no call of it has run
+    throw;
+  }
+  for (const ChatCall& call : calls) session_.add_result(call, result_of(call));
+  if (is_stopped_) write_stdout("(stopped; /regen continues)\n");
+  return !is_stopped_;
+}
+
+/// Runs a call, and keeps the turn if that fails.
+std::string TerminalChat::result_of(const ChatCall& call) {
+  try {
+    return run_call(call);
+  } catch (const Error& error) {
+    log_error(error.message());
+    is_stopped_ = true;
+    return cat("[failed: ", error.message(), "]");
+  }
+}
+
+/// Runs a call if the user agrees. Returns what the model is told about it.
+std::string TerminalChat::run_call(const ChatCall& call) {
+  const ChatTool* tool = session_.tools()->find(call.name);
+  if (is_stopped_) return "[stopped by the user]";
+  if (tool == nullptr) return "[there is no tool of this name]";
+  write_stdout(cat("The model calls ", printable(call.name), " with\n"));
+  write_model_text(call.arguments);
+  write_stdout("\n");
+  for (bool is_answered = false; !is_answered;) {
+    const TypedLine line = editor_.read("Run it? [y]es, [n]o: ");
+    if (line.end != LineEnd::kEnter) write_stdout("\n");
+    is_stopped_ = line.end != LineEnd::kEnter;
+    if (is_stopped_) return "[stopped by the user]";
+    if (line.text == "n") return "[the user does not allow this call]";
+    is_answered = line.text == "y";
+  }
+  ctrl_c_.take();
+  const auto stop = [&] {
+    interruption_point();
+    return ctrl_c_.take();
+  };
+  has_run_ = true;
+  const CommandResult result = run_tool_command(tool->command, call.arguments, {}, stop);
+  is_stopped_ = result.end == CommandResult::End::kStopped;
+  std::string text = tool_result_text(result);
+  write_model_text(text);
+  if (!text.ends_with('\n')) write_stdout("\n");
+  return text;
+}
+
+void TerminalChat::draw_reply() {
   ctrl_c_.take();
   bool at_line_start = true;
   const auto show = [&](std::string_view text) {

@@ -51,6 +51,10 @@ class TerminalChat {
   bool make_room();
   char ask_how_to_make_room(std::int64_t tokens);
   void answer();
+  void draw_reply();
+  bool run_calls();
+  std::string result_of(const ChatCall& call);
+  std::string run_call(const ChatCall& call);
 
   void help(std::string_view argument);
   void clear(std::string_view argument);
@@ -60,6 +64,7 @@ class TerminalChat {
   void regenerate(std::string_view argument);
   void set(std::string_view argument);
   void stats(std::string_view argument);
+  void tools(std::string_view argument);
   void quit(std::string_view argument);
 
   ChatSession& session_;
@@ -68,6 +73,8 @@ class TerminalChat {
   CtrlC ctrl_c_;
   std::optional<LineHistory> history_;
   bool left_ = false;
+  bool is_stopped_ = false;  ///< Ctrl-C ended the turn
+  bool has_run_ = false;     ///< a command has run in this turn
 };
 
 }  // namespace ingot

@@ -64,11 +64,12 @@ ChatTemplate chat_template(const Instance& instance,
   return {chosen->text, chosen->name, tokenizer};
 }
 
-std::vector<std::int32_t> encode_messages(const ChatTemplate& chat_template, ChatInput input) {
+RenderedChat render_messages(const ChatTemplate& chat_template, ChatInput input) {
   const auto name_of = [](std::size_t number) { return cat("messages[", number, "]"); };
-  const FittedPrompt prompt = render_fitted(chat_template, std::move(input), name_of);
+  FittedPrompt prompt = render_fitted(chat_template, std::move(input), name_of);
   if (!prompt.change.empty()) log_warning(cat("messages: ", prompt.detail));
-  return chat_template.encode(prompt.text);
+  std::vector<std::int32_t> ids = chat_template.encode(prompt.text);
+  return {.ids = std::move(ids), .text = std::move(prompt.text.bytes)};
 }
 
 }  // namespace ingot

@@ -40,8 +40,14 @@ std::optional<NamedTemplate> choose_template(const Instance& instance,
 ChatTemplate chat_template(const Instance& instance,
                            const std::optional<std::string>& name_or_file);
 
-/// Returns the tokens of a chat's prompt. Logs a warning if the template needs other system
-/// messages. Errors: those of render_fitted and ChatTemplate::encode.
-std::vector<std::int32_t> encode_messages(const ChatTemplate& chat_template, ChatInput input);
+/// A chat's prompt.
+struct RenderedChat {
+  std::vector<std::int32_t> ids;
+  std::string text;
+};
+
+/// Renders a chat's prompt. Logs a warning if the template needs other system messages. Errors:
+/// those of render_fitted and ChatTemplate::encode.
+RenderedChat render_messages(const ChatTemplate& chat_template, ChatInput input);
 
 }  // namespace ingot

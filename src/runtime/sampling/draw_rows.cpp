@@ -52,6 +52,7 @@ void DrawRows::add(const SampleRow& row) {
 
 /// Adds the ids that the row allows. Returns the entry, or -1 if the row allows all ids.
 std::int32_t DrawRows::add_mask(const SampleRow& row) {
+  if (row.forced >= 0 || !row.mask.empty()) return add_allowed(row);
   const bool waits_for_end = row.index < static_cast<std::uint64_t>(row.params->min_tokens) &&
                              !row.params->end_ids.empty();
   if (row.allowed.empty() && !waits_for_end) return -1;
@@ -65,6 +66,20 @@ std::int32_t DrawRows::add_mask(const SampleRow& row) {
     for (const std::int32_t id : row.params->end_ids) {
       if (id / 32 < mask_words_) at(mask, id / 32) &= ~bit(id);
     }
+  }
+  return static_cast<std::int32_t>(first / words);
+}
+
+/// Adds the ids that a constraint allows. Returns the entry.
+std::int32_t DrawRows::add_allowed(const SampleRow& row) {
+  const auto words = to_size(mask_words_);
+  const std::size_t first = masks_.size();
+  masks_.resize(first + words, 0);
+  const std::span<std::uint32_t> mask = std::span(masks_).subspan(first);
+  if (row.forced >= 0) {
+    at(mask, row.forced / 32) = std::uint32_t{1} << (row.forced % 32);
+  } else {
+    std::copy_n(row.mask.begin(), std::min(words, row.mask.size()), mask.begin());
   }
   return static_cast<std::int32_t>(first / words);
 }

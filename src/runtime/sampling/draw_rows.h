@@ -41,6 +41,7 @@ class DrawRows {
   enum class Need : std::uint8_t { kDraw, kDrawAndLogits, kLogits };
 
   std::int32_t add_mask(const SampleRow& row);
+  std::int32_t add_allowed(const SampleRow& row);
 
   std::int64_t mask_words_ = 0;
   std::vector<DrawRow> rows_;

@@ -137,5 +137,20 @@ TEST(Sampler, TakesADrawWithoutLogits) {
   EXPECT_TRUE(take(kAllExcluded).excludes_all);
 }
 
+TEST(DrawRows, AConstraintsMaskIsTheRowsMask) {
+  const SamplingParams params{.min_tokens = 6, .end_ids = {0}};
+  const std::vector<std::uint32_t> mask{0x80000001u, 0x3u};
+  DrawRows rows(70, 3);
+  rows.add({.params = &params, .mask = mask});
+  rows.add({.params = &params, .mask = mask, .forced = 64});
+  rows.add({.params = &params, .forced = 33});
+  ASSERT_EQ(rows.rows().size(), 3u);
+  EXPECT_EQ(rows.rows()[0].mask, 0);
+  EXPECT_EQ(rows.rows()[1].mask, 1);
+  EXPECT_EQ(rows.rows()[2].mask, 2);
+  const std::vector<std::uint32_t> want{0x80000001u, 0x3u, 0, 0, 0, 1, 0, 2, 0};
+  EXPECT_TRUE(std::equal(rows.masks().begin(), rows.masks().end(), want.begin(), want.end()));
+}
+
 }  // namespace
 }  // namespace ingot::testing

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <numbers>
 
@@ -82,11 +83,20 @@ std::int64_t RowSampler::bytes(std::int64_t vocab) {
 void RowSampler::draw(const SampleRow& row, Drawn& drawn) {
   drawn.id = -1;
   drawn.excludes_all = false;
+  drawn.is_forced = false;
   drawn.surprise = 0;
   drawn.logprob = 0;
   drawn.top.clear();
   if (row.given) return take(row, drawn);
-  if (!prepare(row, drawn)) return;
+  if (row.forced >= 0) return force(row, drawn);
+  if (!prepare(row, drawn)) {
+    if (!drawn.excludes_all || first_allowed(row) < 0) return;
+    drawn.excludes_all = false;
+    drawn.is_forced = true;
+    drawn.id = first_allowed(row);
+    if (scored_) drawn.logprob = logprob(original(drawn.id));
+    return;
+  }
   drawn.id = pick(sampling_noise(*row.params, row.index));
   if (scored_) drawn.logprob = logprob(original(drawn.id));
   if (row.params->mirostat != 0 && greedy_ < 0) drawn.surprise = surprise(drawn.id);
@@ -94,10 +104,31 @@ void RowSampler::draw(const SampleRow& row, Drawn& drawn) {
 
 /// Takes what the device drew, and adds log-probabilities if they are wanted.
 void RowSampler::take(const SampleRow& row, Drawn& drawn) {
-  drawn.excludes_all = *row.given == kAllExcluded;
-  if (*row.given < 0) return;
-  drawn.id = *row.given;
+  const std::int32_t id = *row.given == kAllExcluded ? first_allowed(row) : *row.given;
+  drawn.excludes_all = *row.given == kAllExcluded && id < 0;
+  if (id < 0) return;
+  drawn.id = id;
   if (row.params->logprobs >= 0 && open(row, drawn)) drawn.logprob = logprob(at(logits_, drawn.id));
+}
+
+/// Takes the only token that may follow, and adds log-probabilities if they are wanted.
+void RowSampler::force(const SampleRow& row, Drawn& drawn) {
+  if (!open(row, drawn)) return;
+  drawn.id = row.forced;
+  drawn.is_forced = true;
+  if (scored_) drawn.logprob = logprob(at(logits_, drawn.id));
+}
+
+/// The token for a row whose logits exclude all tokens that a constraint allows; -1 without a
+/// constraint.
+std::int32_t RowSampler::first_allowed(const SampleRow& row) const {
+  if (row.forced >= 0) return row.forced;
+  for (std::size_t word = 0; word < row.mask.size(); ++word) {
+    if (row.mask[word] == 0) continue;
+    const auto id = static_cast<std::int32_t>(32 * word) + std::countr_zero(row.mask[word]);
+    return id < ids_ ? id : -1;
+  }
+  return -1;
 }
 
 bool RowSampler::prepare(const SampleRow& row, Drawn& drawn) {
@@ -185,6 +216,10 @@ bool RowSampler::modify(const SampleRow& row) {
 /// Sets the logits of tokens that may not be drawn to -Inf. Returns false if no logit changed. No
 /// log-probability of these tokens is reported, so their values are not remembered.
 bool RowSampler::mask(const SampleRow& row) {
+  if (!row.mask.empty()) {
+    keep(row.mask);
+    return true;
+  }
   bool changed = false;
   if (row.index < static_cast<std::uint64_t>(row.params->min_tokens)) {
     for (const std::int32_t id : row.params->end_ids) {
@@ -207,6 +242,20 @@ bool RowSampler::mask(const SampleRow& row) {
   }
   std::fill(logits_.begin() + next, logits_.begin() + ids_, -kInf);
   return true;
+}
+
+/// Sets the logits of ids to -Inf that are not in a mask.
+void RowSampler::keep(std::span<const std::uint32_t> allowed) {
+  const auto logits = logits_.first(to_size(ids_));
+  for (std::size_t word = 0; 32 * word < logits.size(); ++word) {
+    const std::uint32_t bits = word < allowed.size() ? allowed[word] : 0;
+    if (bits == ~std::uint32_t{0}) continue;
+    const auto some =
+        logits.subspan(32 * word, std::min<std::size_t>(32, logits.size() - 32 * word));
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if ((bits >> i & 1) == 0) some[i] = -kInf;
+    }
+  }
 }
 
 bool RowSampler::penalise(const SamplingParams& params, const TokenCounts* counts) {

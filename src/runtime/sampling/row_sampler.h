@@ -51,6 +51,8 @@ class RowSampler {
   };
 
   void take(const SampleRow& row, Drawn& drawn);
+  void force(const SampleRow& row, Drawn& drawn);
+  std::int32_t first_allowed(const SampleRow& row) const;
   bool open(const SampleRow& row, Drawn& drawn);
   bool scan();
   void score(std::int64_t count, std::vector<TokenScore>& top);
@@ -59,6 +61,7 @@ class RowSampler {
   bool penalise(const SamplingParams& params, const TokenCounts* counts);
   bool penalise_repeats(const SamplingParams& params, const RepeatHistory* repeats);
   bool mask(const SampleRow& row);
+  void keep(std::span<const std::uint32_t> allowed);
   float& change(std::int32_t id);
   float original(std::int32_t id) const;
   void choose_source(const SampleRow& row);

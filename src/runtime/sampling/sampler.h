@@ -26,8 +26,12 @@ struct SampleRow {
   std::span<const std::vector<std::int32_t>> bad_words{};  ///< tokens of `bad_words`
   std::span<const std::int32_t> allowed{};  ///< ids of `allowed_token_ids`, rising, each once
   std::span<const std::int32_t> drawn{};    ///< the choice's earlier tokens, for `bad_words`
-  double surprise_max = 0;                  ///< mirostat's limit on a token's surprise, in bits
-  std::uint64_t index = 0;                  ///< index of the token in its choice, from 0
+  /// Ids that a constraint allows: bit i % 32 of word i / 32 for id i. Empty: no constraint. Then
+  /// `min_tokens`, `bad_words` and `allowed` restrict the ids instead.
+  std::span<const std::uint32_t> mask{};
+  std::int32_t forced = -1;  ///< the only id that may follow; -1: several may
+  double surprise_max = 0;   ///< mirostat's limit on a token's surprise, in bits
+  std::uint64_t index = 0;   ///< index of the token in its choice, from 0
   /// What the device drew from the row: a token, kNoToken or kAllExcluded. The Sampler then only
   /// reports log-probabilities, and needs `logits` only for them. Absent: the Sampler draws.
   std::optional<std::int32_t> given{};
@@ -37,6 +41,7 @@ struct SampleRow {
 struct Drawn {
   std::int32_t id = -1;           ///< the token; -1: the row holds NaN or +Inf, or allows no token
   bool excludes_all = false;      ///< whether the row allows tokens, but the parameters exclude all
+  bool is_forced = false;         ///< whether the token was taken without a draw
   double surprise = 0;            ///< with mirostat, -log2 of the probability of drawing `id`
   float logprob = 0;              ///< log-probability of `id` in the unchanged row; 0 if not wanted
   std::vector<TokenScore> top{};  ///< likeliest tokens, by descending probability, then by id
@@ -63,6 +68,10 @@ class RowSampler;
 /// then these sums as doubles. The draw takes the first token whose running sum exceeds u * total,
 /// where u is 53 bits of Philox4x32-10 with the key `seed` and the counter (index, choice, 0). XTC
 /// takes its own number, from the counter (index, choice, 1).
+///
+/// A mask replaces the other bans: all ids that it lacks get -Inf. If no token is left then, the
+/// Sampler takes the lowest id of the mask. It takes a forced id whatever the id's logit is.
+/// Neither needs a draw, and a row that allows no token still gives none.
 ///
 /// A log-probability is (x - largest) - log(sum of exp(x - largest)), computed as doubles from the
 /// unchanged row. The sum includes all V logits of the row, even logits without an id.

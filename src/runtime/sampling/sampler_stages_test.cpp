@@ -273,5 +273,97 @@ TEST(AllowedTokenIds, OtherTokensAreNotDrawn) {
   EXPECT_LT(drawn.logprob, -4);
 }
 
+/// Bits of ids.
+std::vector<std::uint32_t> bits_of(const std::vector<std::int32_t>& ids, std::size_t words) {
+  std::vector<std::uint32_t> mask(words);
+  for (const std::int32_t id : ids) mask[static_cast<std::size_t>(id / 32)] |= 1u << (id % 32);
+  return mask;
+}
+
+TEST(Constraint, AMaskIsTheListOfItsIds) {
+  ThreadPool pool(1);
+  for (const std::int64_t vocab : {5, 32, 33, 100, 700}) {
+    TestRow row{.logits = normal_logits(vocab, 3, 5), .params = {.temperature = 1, .logprobs = 2}};
+    row.params.top_p = 0.9f;
+    row.params.top_n_sigma = 2;
+    row.params.repetition_penalty = 1.3f;
+    row.counts.add_generated(4);
+    std::vector<std::int32_t> ids;
+    for (std::int32_t id = 0; id < vocab; id += 1 + id % 3) ids.push_back(id);
+    for (const std::size_t words : {to_size(vocab + 31) / 32, to_size(vocab + 31) / 32 + 1}) {
+      const auto mask = bits_of(ids, words);
+      for (row.index = 0; row.index < 20; ++row.index) {
+        Sampler sampler(pool, *host_kernels().back(), vocab, vocab, 1);
+        SampleRow masked = row.row();
+        masked.mask = mask;
+        Drawn got, want;
+        sampler.sample({&masked, 1}, {&got, 1});
+        SampleRow listed = row.row();
+        listed.allowed = ids;
+        sampler.sample({&listed, 1}, {&want, 1});
+        EXPECT_EQ(got.id, want.id);
+        EXPECT_EQ(got.logprob, want.logprob);
+        EXPECT_EQ(got.top[1].id, want.top[1].id) << "of the unchanged row";
+        EXPECT_FALSE(got.is_forced);
+      }
+    }
+  }
+}
+
+Drawn draw_masked(TestRow& row, const std::vector<std::uint32_t>& mask, std::int32_t forced = -1,
+                  std::optional<std::int32_t> given = {}) {
+  ThreadPool pool(1);
+  Sampler sampler(pool, *host_kernels().back(), row.vocab(), row.vocab(), 1);
+  SampleRow masked = row.row();
+  masked.mask = mask;
+  masked.forced = forced;
+  masked.given = given;
+  Drawn drawn;
+  sampler.sample({&masked, 1}, {&drawn, 1});
+  return drawn;
+}
+
+/// The mask has the end token, if it may be drawn.
+TEST(Constraint, AMaskReplacesTheOtherBans) {
+  TestRow row{.logits = {9, 1, 2, 3}, .params = {.min_tokens = 5, .end_ids = {2}}};
+  EXPECT_EQ(draw_masked(row, {0b0110}).id, 2);
+  EXPECT_EQ(draw_masked(row, {0b0010}).id, 1);
+}
+
+TEST(Constraint, ARowThatExcludesAllOfTheMaskGivesItsLowestId) {
+  TestRow row{.logits = {5, -kInf, -kInf, 4}, .params = {.temperature = 1, .logprobs = 0}};
+  const Drawn drawn = draw_masked(row, {0b0110});
+  EXPECT_EQ(drawn.id, 1);
+  EXPECT_TRUE(drawn.is_forced);
+  EXPECT_FALSE(drawn.excludes_all);
+  EXPECT_EQ(drawn.logprob, -kInf);
+  row.params.logit_bias = {{.id = 0, .bias = kBan}, {.id = 3, .bias = kBan}};
+  const Drawn banned = draw_masked(row, {0b1001});
+  EXPECT_EQ(banned.id, 0);
+  EXPECT_NEAR(banned.logprob, std::log(1 / (1 + std::exp(-1.0))), 1e-6) << "of the unchanged row";
+  EXPECT_EQ(draw_masked(row, {0b0110}, -1, kAllExcluded).id, 1) << "a device that draws";
+  EXPECT_EQ(draw_masked(row, {0}).id, -1);
+}
+
+TEST(Constraint, AForcedTokenNeedsNoDrawButAValidRow) {
+  TestRow row{.logits = {5, 1, -kInf, 5},
+              .params = {.temperature = 1, .mirostat = 2, .logprobs = 1}};
+  const Drawn drawn = draw_masked(row, {}, 1);
+  EXPECT_EQ(drawn.id, 1);
+  EXPECT_TRUE(drawn.is_forced);
+  EXPECT_EQ(drawn.surprise, 0);
+  EXPECT_NEAR(drawn.logprob, -4 - std::log(2 + std::exp(-4.0)), 1e-6);
+  ASSERT_EQ(drawn.top.size(), 1u);
+  EXPECT_EQ(drawn.top[0].id, 0);
+  EXPECT_EQ(draw_masked(row, {0b0100}, 2).id, 2);
+  EXPECT_EQ(draw_masked(row, {0b0100}, 2, 2).id, 2) << "a device that draws";
+  EXPECT_EQ(draw_masked(row, {0b0100}, 2, kAllExcluded).id, 2);
+  EXPECT_EQ(draw_masked(row, {0b0100}, 2, kNoToken).id, -1);
+  row.logits[0] = std::nanf("");
+  EXPECT_EQ(draw_masked(row, {}, 1).id, -1);
+  row.logits[0] = kInf;
+  EXPECT_EQ(draw_masked(row, {}, 1).id, -1);
+}
+
 }  // namespace
 }  // namespace ingot::testing

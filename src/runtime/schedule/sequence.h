@@ -60,7 +60,7 @@ struct Sequence {
   bool final_norm = true;  ///< true: return hidden states after the final norm; false: before it
   bool draws = true;       ///< whether a token is drawn from the last row
   /// Whether a step may continue a token that a step under way still draws. False if the host
-  /// draws.
+  /// draws, or if the token decides which tokens may come next.
   bool draws_ahead = true;
   bool paused = false;  ///< true if the reader is too slow; the scheduler then plans no rows
   /// Limit on `pending`: number of tokens for which the reader's queue has room.

@@ -6,6 +6,7 @@
 #include "server/anthropic/messages_input.h"
 #include "server/anthropic/messages_writer.h"
 #include "server/common/common_params.h"
+#include "server/common/reply_constraint.h"
 
 namespace ingot {
 
@@ -27,7 +28,7 @@ void read_container(Params& params) {
     throw invalid_request("container",
                           cat("container is ", container->kind(), ", expected a string or object"));
   }
-  params.warn("container", "ignored", "there are no tools that could use it");
+  params.warn("container", "ignored", "the server runs no tools that could use it");
 }
 
 /// Reads members that are only hints. Refuses MCP servers, which the server cannot call.
@@ -47,9 +48,7 @@ void read_hints(Params& params) {
   if (params.one_of("speed", {"standard", "fast"}) == "fast") {
     params.warn("speed", "ignored", "there is one speed");
   }
-  for (const std::string_view name : {"inference_geo", "output_format"}) {
-    params.refuse(name, "is not supported");
-  }
+  params.refuse("inference_geo", "is not supported");
 }
 
 /// Refuses members that would change the reply in unsupported ways.
@@ -68,10 +67,9 @@ Reply messages(const Call& call) {
   form.stream = params.flag("stream").value_or(false);
   Generation generation;
   Request& request = generation.request;
-  ChatPrompt chat = read_messages(params, call.service, PromptRoom::kContext);
-  form.prompt_tokens = std::ssize(chat.ids);
-  const ReplyText reply(chat);
-  request.prompt = std::move(chat.ids);
+  MessagesInput input = read_messages(params, call.service, PromptRoom::kContext);
+  form.prompt_tokens = std::ssize(input.prompt.ids);
+  request.prompt = std::move(input.prompt.ids);
   params.refuse("stop", "its name is stop_sequences here");
   params.array("stop_sequences");  // must be a list of strings
   read_fields(params, call, request, place::kMessages);
@@ -82,6 +80,8 @@ Reply messages(const Call& call) {
   refuse_demands(params);
   read_hints(params);
   form.seed = used_seed(params, request);
+  const ReplyFormat reply = constrain_chat(params, call.service, input.prompt, input.tools,
+                                           input.format, request, "stop_sequences");
   params.finish();
   form.warnings = params.warnings();
   generation.stream = form.stream;
@@ -94,11 +94,11 @@ Reply count_tokens(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   call.service.read_model(params);
-  const ChatPrompt chat = read_messages(params, call.service, PromptRoom::kAny);
+  const MessagesInput input = read_messages(params, call.service, PromptRoom::kAny);
   read_hints(params);
   params.finish();
   Json j = Json::object();
-  j.set("input_tokens", std::ssize(chat.ids));
+  j.set("input_tokens", std::ssize(input.prompt.ids));
   if (!params.warnings().is_null()) j.set("warnings", params.warnings());
   return HttpResponse{.body = j.dump()};
 }

@@ -8,7 +8,7 @@
 
 #include "load/json.h"
 #include "server/common/endpoint.h"
-#include "server/common/reply_text.h"
+#include "server/common/reply_reader.h"
 
 namespace ingot {
 
@@ -24,6 +24,6 @@ struct MessageForm {
 };
 
 /// Makes the writer of a response with one choice.
-std::unique_ptr<ResponseWriter> messages_writer(MessageForm form, const ReplyText& reply);
+std::unique_ptr<ResponseWriter> messages_writer(MessageForm form, const ReplyFormat& reply);
 
 }  // namespace ingot

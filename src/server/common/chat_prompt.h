@@ -5,16 +5,20 @@
 #include <vector>
 
 #include "server/common/params.h"
+#include "server/common/reasoning_params.h"
 #include "server/common/service.h"
+#include "server/common/tool_params.h"
 #include "text/chat/system_messages.h"
+#include "text/chat/tools/tool_dialect.h"
 
 namespace ingot {
 
 /// The tokens of a chat, rendered by the model's template.
 struct ChatPrompt {
   std::vector<std::int32_t> ids;
-  bool has_reasoning = false;    ///< the template contains </think>, so replies may reason
-  bool opens_reasoning = false;  ///< the prompt ends in <think>, so the reply begins with reasoning
+  ReplyBegin begin{};           ///< how the reply begins
+  bool is_continued = false;    ///< whether the reply continues the last message
+  ReasoningDemand reasoning{};  ///< the endpoint sets it
 };
 
 /// Template variables that a request sets: members of `chat_template_kwargs`, and request members
@@ -28,14 +32,20 @@ class ChatArguments {
   /// does not use the variable.
   [[nodiscard]] bool set(std::string_view name, Json value);
   /// Sets the reasoning effort from the member `name`; "none" turns reasoning off if the template
-  /// supports that. Warns if the template does not use an effort.
+  /// supports that. Warns if the template does not use an effort. Errors: ApiError if another
+  /// member sets another effort.
   void read_effort(Params& params, std::string_view name);
 
   const Json& values() const { return values_; }
+  const Service& service() const { return service_; }
 
  private:
+  void check_effort(const std::string& name, const std::string& effort);
+
   const Service& service_;
   Json values_ = Json::object();
+  Json effort_{};              ///< the effort so far
+  std::string effort_from_{};  ///< the member that set it; empty: none
 };
 
 /// How long a prompt may be.
@@ -50,28 +60,35 @@ struct ChatNames {
   MessageName name_of;     ///< returns where a message comes from, such as "input[3]"
 };
 
-/// Renders a chat to a prompt. `chat` has the form that `parse_chat` reads. Warns if the template
-/// needs other system messages (render_fitted).
+/// Renders a chat to a prompt. `chat` has the form that `parse_chat` reads, without tools. The
+/// model's dialect adds `tools`. Warns if the template needs other system messages (render_fitted).
 ///
 /// Errors: ApiError naming the JSON member. This is `names.param` if the template refuses the
 /// messages, or if the prompt is too long (context_length_exceeded).
 ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
-                       const ChatNames& names, PromptRoom room);
+                       const ChatNames& names, PromptRoom room, const RequestTools& tools = {});
 
-/// Makes a prompt from `messages`, `chat_template_kwargs` and the other members of a chat.
+/// Makes a prompt from `messages`, `chat_template_kwargs` and the other members of a chat. Reads
+/// ChatPrompt::reasoning.
 ///
 /// Errors: ApiError naming the JSON member; context_length_exceeded.
-ChatPrompt read_chat(Params& params, const Service& service);
+ChatPrompt read_chat(Params& params, const Service& service, const RequestTools& tools);
 
-/// Renders a chat like `read_chat`, but returns text instead of tokens. Allows any length.
+/// Reads a chat and its tools like `read_chat`, but returns text instead of tokens. Allows any
+/// length.
 ///
 /// Errors: ApiError naming the JSON member.
 MarkedText render_chat(Params& params, const Service& service);
 
 /// Converts messages to the form that templates expect: joins text parts, and stores reasoning
-/// under both names in use.
+/// under both names in use. Calls have the members "id", "type" ("function") and "function", with
+/// arguments as an object if they are one. The text of a custom tool is {"input": text}. The older
+/// `function_call` and the role "function" become a call and a result of a tool.
+///
+/// `params` gets a warning "not_json" for arguments that are no JSON object: such arguments, of a
+/// call that was cut, stay text. Null: no warnings.
 ///
 /// Errors: ApiError naming the message, for roles and contents that templates cannot render.
-Json normalised_messages(const Json& messages);
+Json normalised_messages(const Json& messages, Params* params = nullptr);
 
 }  // namespace ingot

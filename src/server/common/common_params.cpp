@@ -20,9 +20,9 @@ constexpr std::size_t kSaltBytesMax = 256;
 /// Maximum tokens in `logit_bias`. The sampler changes that many logits in every step.
 constexpr std::size_t kBiasesMax = 1024;
 
-/// Maximum nested levels in a body. Tool schemas, the deepest parts of bodies, need far fewer.
-/// Functions that walk a body recursively need stack for each level.
-constexpr std::int32_t kJsonDepthMax = 64;
+/// Maximum nested levels in a body: ConstraintLimits::kSchemaDepthMax, and the levels around the
+/// schema of a tool. Functions that walk a body recursively need stack for each level.
+constexpr std::int32_t kJsonDepthMax = 264;
 
 void check_count(std::string_view name, std::size_t count, std::size_t most) {
   if (count <= most) return;
@@ -161,16 +161,23 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
   }
 }
 
-void read_tool_list(Params& params, bool is_none_chosen) {
+namespace {
+
+/// Reads the list `tools`. Warns if it is empty or if none of its tools may be called. Refuses it
+/// otherwise.
+void refuse_tool_list(Params& params, std::string_view reason, bool is_none_chosen) {
   const Json* tools = params.array("tools");
   if (tools == nullptr) return;
   if (!tools->as_array()->empty() && !is_none_chosen) {
-    throw invalid_request("tools", "tools: tool calls are not supported yet");
+    throw invalid_request("tools", cat("tools: ", reason));
   }
-  params.warn("tools", "ignored", "tool calls are not supported yet");
+  params.warn("tools", "ignored", reason);
 }
 
-void read_tools(Params& params) {
+}  // namespace
+
+void refuse_tools(Params& params, std::string_view endpoint) {
+  const std::string reason = cat(endpoint, " has no tools");
   bool is_none_chosen = false;
   if (const Json* choice = params.take("tool_choice")) {
     const std::string* text = choice->as_string();
@@ -178,24 +185,34 @@ void read_tools(Params& params) {
     if (!is_none_chosen && (text == nullptr || *text != "auto")) {
       throw invalid_request("tool_choice", "tool_choice: there are no tools to choose from");
     }
-    params.warn("tool_choice", "ignored", "tool calls are not supported yet");
+    params.warn("tool_choice", "ignored", reason);
   }
-  read_tool_list(params, is_none_chosen);
+  refuse_tool_list(params, reason, is_none_chosen);
   params.ignore("parallel_tool_calls", "there are no tools");
+  for (const std::string_view name : {"functions", "function_call"}) {
+    params.refuse(name, "is not supported");
+  }
 }
 
-void refuse_constraints(Params& params) {
-  read_response_format(params);
-  for (const std::string_view name :
-       {"functions", "function_call", "audio", "web_search_options", "logit_processors",
-        "logits_processors", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
-        "grammar", "structured_outputs", "json_schema", "chat_template", "prompt_embeds"}) {
+void refuse_unsupported(Params& params) {
+  for (const std::string_view name : {"audio", "web_search_options", "logit_processors",
+                                      "logits_processors", "chat_template", "prompt_embeds"}) {
     params.refuse(name, "is not supported");
   }
   if (params.flag("use_beam_search").value_or(false)) {
     throw invalid_request("use_beam_search", "use_beam_search can only be false");
   }
   params.whole("best_of", 1, 1);
+}
+
+void refuse_constraints(Params& params) {
+  read_response_format(params);
+  for (const std::string_view name :
+       {"functions", "function_call", "guided_json", "guided_regex", "guided_choice",
+        "guided_grammar", "grammar", "structured_outputs", "json_schema"}) {
+    params.refuse(name, "is not supported");
+  }
+  refuse_unsupported(params);
 }
 
 void read_service_tier(Params& params, std::initializer_list<std::string_view> usual) {
@@ -205,9 +222,7 @@ void read_service_tier(Params& params, std::initializer_list<std::string_view> u
   params.warn("service_tier", "ignored", "there is one tier");
 }
 
-void read_unsupported(Params& params) {
-  refuse_constraints(params);
-  read_tools(params);
+void read_without_effect(Params& params) {
   read_service_tier(params, {"auto", "default"});
   for (const std::string_view name :
        {"store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
@@ -218,6 +233,12 @@ void read_unsupported(Params& params) {
   if (!params.flag("skip_special_tokens").value_or(true)) {
     throw invalid_request("skip_special_tokens", "skip_special_tokens can only be true");
   }
+}
+
+void read_unsupported(Params& params, std::string_view endpoint) {
+  refuse_constraints(params);
+  refuse_tools(params, endpoint);
+  read_without_effect(params);
 }
 
 StreamParams read_stream(Params& params) {

@@ -27,20 +27,22 @@ std::optional<std::int64_t> read_limit(Params& params, std::string_view name, st
 /// the prompt, lowers it and adds a warning.
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least = 1);
-/// Refuses tools, which are not supported, unless `tool_choice` is "none". Errors: ApiError naming
-/// the member.
-void read_tools(Params& params);
-/// Reads the list `tools`. Warns if it is empty or if none of its tools may be called. Refuses it
-/// otherwise. Errors: ApiError naming the member.
-void read_tool_list(Params& params, bool is_none_chosen);
-/// Refuses members that would constrain or change a reply in unsupported ways. Errors: ApiError
-/// naming the member.
+/// Refuses tools, which the endpoint does not have, unless `tool_choice` is "none". Errors:
+/// ApiError naming the member.
+void refuse_tools(Params& params, std::string_view endpoint);
+/// Refuses members that would change a reply in unsupported ways. Errors: ApiError naming the
+/// member.
+void refuse_unsupported(Params& params);
+/// Like `refuse_unsupported`. Also refuses constraints and older tools, for endpoints that have
+/// none. Errors: ApiError naming the member.
 void refuse_constraints(Params& params);
 /// Reads `service_tier`. Values besides `usual` ask for another speed or price, so they add a
 /// warning.
 void read_service_tier(Params& params, std::initializer_list<std::string_view> usual);
-/// Warns about members of OpenAI's API that have no effect here. Refuses unsupported members.
-void read_unsupported(Params& params);
+/// Warns about members of OpenAI's API that have no effect here.
+void read_without_effect(Params& params);
+/// Calls `refuse_constraints`, `refuse_tools` and `read_without_effect`.
+void read_unsupported(Params& params, std::string_view endpoint);
 /// Whether a response is a stream, and where the stream has token counts.
 struct StreamParams {
   bool stream = false;

@@ -14,6 +14,8 @@ namespace {
 
 /// Maximum warnings about unknown members, since an attacker could send any number.
 constexpr std::size_t kUnknownMax = 32;
+/// Maximum warnings. A list of many entries could have some for each of them.
+constexpr std::size_t kWarningsMax = 256;
 
 }  // namespace
 
@@ -120,9 +122,13 @@ void Params::within(std::string_view name, const std::function<void(Params&)>& r
   Params inner(*value, cat(full(name), "."));
   read(inner);
   inner.finish();
-  if (inner.warnings().is_null()) return;
-  if (warnings_.is_null()) warnings_ = Json::array();
-  for (const Json& warning : *inner.warnings().as_array()) warnings_.push(warning);
+  add_warnings(inner);
+}
+
+void Params::add_warnings(const Params& part) {
+  if (part.warnings_.is_null()) return;
+  for (const Json& warning : *part.warnings_.as_array()) add_warning(warning);
+  more_warnings_ += part.more_warnings_;
 }
 
 void Params::ignore(std::string_view name, std::string_view why) {
@@ -142,10 +148,26 @@ void Params::refuse(std::string_view name, std::string_view why) {
 }
 
 void Params::warn(std::string_view param, std::string_view code, std::string_view detail) {
+  add_warning(
+      json_object({{"param", printable(full(param), 64)}, {"code", code}, {"detail", detail}}));
+}
+
+void Params::add_warning(Json warning) {
   if (warnings_.is_null()) warnings_ = Json::array();
-  Json warning =
-      json_object({{"param", printable(full(param), 64)}, {"code", code}, {"detail", detail}});
-  warnings_.push(std::move(warning));
+  if (warnings_.as_array()->size() < kWarningsMax) {
+    warnings_.push(std::move(warning));
+  } else {
+    ++more_warnings_;
+  }
+}
+
+Json Params::warnings() const {
+  Json all = warnings_;
+  if (more_warnings_ > 0) {
+    all.push(json_object(
+        {{"param", ""}, {"code", "more"}, {"detail", cat(more_warnings_, " more warnings")}}));
+  }
+  return all;
 }
 
 void Params::warn_once(std::string_view param, std::string_view code, std::string_view detail) {

@@ -2,6 +2,7 @@
 // members that nothing reads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -58,21 +59,27 @@ class Params {
   /// Adds a warning, unless this function has added one with this param and code.
   void warn_once(std::string_view param, std::string_view code, std::string_view detail);
 
+  /// Returns a member's name for messages, with the prefix: "stream_options.include_usage".
+  std::string full(std::string_view name) const;
   /// Warns about the members that were not read. Call it last.
   void finish();
-  /// Returns the warnings: [{"param", "code", "detail"}]; null if there are none.
-  const Json& warnings() const { return warnings_; }
+  /// Adds the warnings of another object, which is a part of this one.
+  void add_warnings(const Params& part);
+  /// Returns the warnings: [{"param", "code", "detail"}]; null if there are none. The last of many
+  /// has the code "more" and counts the others.
+  Json warnings() const;
 
  private:
-  std::string full(std::string_view name) const;
   [[noreturn]] void refuse_kind(std::string_view name, const Json& value,
                                 std::string_view expected) const;
+  void add_warning(Json warning);
 
   const Json& object_;
   std::string prefix_;
   std::set<std::string_view> known_;
   std::set<std::string> warned_;  ///< warnings of `warn_once`
   Json warnings_;
+  std::size_t more_warnings_ = 0;  ///< warnings that are only counted
 };
 
 }  // namespace ingot

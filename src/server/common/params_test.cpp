@@ -126,6 +126,22 @@ TEST(Params, WarnsOnceOfWhatManyPromptsShare) {
             R"({"param":"n","code":"ignored","detail":"it changes nothing"}])");
 }
 
+TEST(Params, CountsTheWarningsOfAnEndlessList) {
+  const Json value = json("{}");
+  Params params(value);
+  for (int i = 0; i < 200; ++i) {
+    Params part(value);
+    part.warn("p", "ignored", "one");
+    part.warn("p", "ignored", "two");
+    params.add_warnings(part);
+  }
+  params.warn("p", "ignored", "three");
+  const Json warnings = params.warnings();
+  ASSERT_EQ(warnings.as_array()->size(), 257U);
+  EXPECT_EQ(warnings.as_array()->back().dump(),
+            R"({"param":"","code":"more","detail":"145 more warnings"})");
+}
+
 TEST(Params, SaysALittleOfManyUnknownMembers) {
   std::string text = "{\"\\u001b[2J\":0";
   for (int i = 0; i < 1000; ++i) text += cat(",\"p", i, "\":0");

@@ -16,7 +16,9 @@
 #include "runtime/request_fields.h"
 #include "server/common/params.h"
 #include "server/common/prompt_feed.h"
+#include "text/chat/constraint_tokens.h"
 #include "text/chat/end_tokens.h"
+#include "text/chat/marker_tokens.h"
 
 namespace ingot {
 
@@ -43,6 +45,10 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
   Request defaults = default_request(place::kChat);
   set_model_defaults(defaults, instance.config(), instance.name());
   sampling_defaults_ = defaults.sampling;
+  if (chat_) {
+    dialect_ = find_tool_dialect(chat_->chat, chat_->source);
+    markers_ = marker_tokens(*tokenizer_, dialect_->markers(), limits_.ids, kMarkersMax);
+  }
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
     throw Error(ErrorCode::kInternal, "the system gives no random numbers");
   }
@@ -66,6 +72,21 @@ const Tokenizer& Service::tokenizer() const {
 const ChatTemplate& Service::chat() const {
   if (!chat_) throw model_lacks("chat template: use /v1/completions");
   return chat_->chat;
+}
+
+const std::shared_ptr<const ToolDialect>& Service::dialect() const {
+  if (dialect_ == nullptr) throw model_lacks("chat template: use /v1/completions");
+  return dialect_;
+}
+
+ConstraintCache& Service::constraints() const {
+  const Tokenizer& vocabulary = tokenizer();
+  std::call_once(constraints_made_, [&] {
+    const auto markers = dialect_ == nullptr ? std::span<const std::string>() : dialect_->markers();
+    const auto ids = static_cast<std::int32_t>(limits_.ids);
+    constraints_ = std::make_unique<ConstraintCache>(make_token_trie(vocabulary, ids, markers));
+  });
+  return *constraints_;
 }
 
 bool Service::chat_knows(std::string_view text) const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/index.h"
+#include "constraint/constraint.h"
 #include "runtime/engine.h"
 #include "runtime/instance.h"
 #include "runtime/observe/engine_metrics.h"
@@ -24,6 +25,7 @@
 #include "server/http/http_metrics.h"
 #include "server/http/request_handler.h"
 #include "text/chat/chat_template.h"
+#include "text/chat/tools/tool_dialect.h"
 
 namespace ingot {
 
@@ -116,6 +118,14 @@ class Service {
   bool has_chat() const { return chat_.has_value(); }
   /// Returns the chat template's source; null if the model has no template.
   const std::string* chat_source() const { return chat_ ? &chat_->source : nullptr; }
+  /// Returns how the model writes reasoning and calls of tools. Errors: ApiError if the model has
+  /// no chat template.
+  const std::shared_ptr<const ToolDialect>& dialect() const;
+  /// Returns the control tokens whose names the dialect reads in replies: see Request::markers.
+  const std::vector<std::int32_t>& markers() const { return markers_; }
+  /// Returns the compiled constraints. The first call makes the trie of the vocabulary. Errors:
+  /// ApiError if the model has no tokenizer.
+  ConstraintCache& constraints() const;
   /// Returns whether the chat template's source contains `text`, such as a variable's name.
   bool chat_knows(std::string_view text) const;
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
@@ -201,6 +211,10 @@ class Service {
   const StepLog& steps_;
   HttpMetrics& http_metrics_;
   std::optional<ServedChat> chat_;
+  std::shared_ptr<const ToolDialect> dialect_;  ///< null if the model has no chat template
+  std::vector<std::int32_t> markers_;
+  mutable std::once_flag constraints_made_;
+  mutable std::unique_ptr<ConstraintCache> constraints_;
   SamplingParams sampling_defaults_;
   RequestLimits limits_;
   std::int64_t started_ = now();

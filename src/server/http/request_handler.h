@@ -29,6 +29,9 @@ class ResponseWriter {
   virtual ~ResponseWriter() = default;
   /// Adds a delta of a choice.
   virtual void add_delta(std::size_t /*choice*/, const Delta& /*delta*/) {}
+  /// Returns whether the choice's text is complete, although the engine has not ended the choice.
+  /// Then the caller cancels the choice, drops its later deltas, and ends it with kStop.
+  virtual bool wants_end(std::size_t /*choice*/) const { return false; }
   /// For streams: appends to `out` an event with the choice's deltas since the choice's last
   /// event. Appends nothing if there is nothing to send.
   virtual void flush(std::size_t /*choice*/, std::string& /*out*/) {}

@@ -71,7 +71,12 @@ StreamWriter::Taken StreamWriter::take_deltas(std::size_t choice) {
   for (std::size_t bytes = 0; bytes < kEventBytes; taken = Taken::kAll) {
     if (!running_.streams[choice].try_next(delta_)) return taken;
     bytes += bytes_of(delta_);
+    if (running_.writer->wants_end(choice)) {
+      dropped_[choice] += std::ssize(delta_.ids);
+      continue;
+    }
     running_.writer->add_delta(choice, delta_);
+    if (running_.writer->wants_end(choice)) running_.streams[choice].cancel();
   }
   return Taken::kFull;
 }
@@ -104,7 +109,12 @@ void StreamWriter::count_end(std::size_t choice, const Outcome& outcome) {
 
 void StreamWriter::end_choice(std::size_t choice, const Outcome& outcome) {
   count_end(choice, outcome);
-  if (outcome.finish == FinishReason::kError || outcome.finish == FinishReason::kCancelled) {
+  if (running_.writer->wants_end(choice)) {
+    Outcome ended = outcome;
+    ended.finish = FinishReason::kStop;
+    ended.generated_tokens -= dropped_[choice];
+    running_.writer->end_choice(choice, ended, events_);
+  } else if (outcome.finish == FinishReason::kError || outcome.finish == FinishReason::kCancelled) {
     failed_ = &outcome;
   } else {
     running_.writer->end_choice(choice, outcome, events_);

@@ -27,6 +27,7 @@ class StreamWriter {
         content_bytes_max_(content_bytes_max),
         first_choices_(running.streams.size()),
         has_ended_(running.streams.size() + running.later_choices),
+        dropped_(has_ended_.size()),
         left_(has_ended_.size()) {}
 
   /// Takes the available deltas, up to some 64 KiB of events. Lets later choices begin in the place
@@ -74,7 +75,9 @@ class StreamWriter {
   bool has_begun_ = false;
   std::string events_;
   std::vector<bool> has_ended_;  ///< whether each choice has ended
-  std::size_t left_;             ///< number of choices that have not ended
+  /// Number of tokens that each choice had after ResponseWriter::wants_end.
+  std::vector<std::int64_t> dropped_;
+  std::size_t left_;  ///< number of choices that have not ended
   const Outcome* failed_ = nullptr;
   Outcome never_begun_;  ///< outcome of a later choice that could not begin
   Delta delta_;          ///< the newest delta; its memory is reused

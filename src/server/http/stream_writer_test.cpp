@@ -17,18 +17,25 @@ class PlainWriter final : public ResponseWriter {
   void add_delta(std::size_t choice, const Delta& delta) override {
     text_.resize(std::max(text_.size(), choice + 1));
     text_[choice] += delta.text;
+    done_.resize(text_.size());
+    if (delta.text == "!") done_[choice] = true;
+  }
+  bool wants_end(std::size_t choice) const override {
+    return choice < done_.size() && done_[choice];
   }
   void flush(std::size_t choice, std::string& out) override {
     out += cat("<", choice, ":", std::exchange(text_[choice], {}), ">");
   }
-  void end_choice(std::size_t choice, const Outcome&, std::string& out) override {
+  void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) override {
     out += cat("[", choice, "]");
+    if (wants_end(choice)) out += cat(to_string(outcome.finish), outcome.generated_tokens);
   }
   void finish(std::string& out) override { out += "."; }
   void write_error(const ApiError&, std::string&) override {}
 
  private:
   std::vector<std::string> text_;
+  std::vector<bool> done_;  ///< whether the choice's text had a "!" of its own
 };
 
 class StreamWriterTest : public ::testing::Test {
@@ -123,6 +130,22 @@ TEST_F(StreamWriterTest, AChoiceEndsOnceAllItsDeltasAreTaken) {
   EXPECT_EQ(end_.first_token_seconds, 3);
   EXPECT_EQ(end_.response.text, "<0:a>[0]") << "of a response the first bytes are logged";
   EXPECT_TRUE(end_.response.is_cut);
+}
+
+TEST_F(StreamWriterTest, AWriterCanEndAChoice) {
+  StreamWriter writer = begin(2, true);
+  push(0, "a");
+  push(0, "!");
+  push(0, "late");
+  EXPECT_TRUE(writer.collect());
+  EXPECT_TRUE(channels_[0]->is_cancelled());
+  EXPECT_FALSE(channels_[1]->is_cancelled());
+  EXPECT_EQ(writer.take(false), "HEAD\n<0:a!>");
+  end(0, FinishReason::kCancelled);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_EQ(writer.failed(), nullptr);
+  // One of its two tokens was dropped.
+  EXPECT_EQ(writer.take(false), "[0]stop1");
 }
 
 TEST_F(StreamWriterTest, EachWriteIsAChunkWhereTheConnectionStays) {

@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/common_params.h"
+#include "server/common/constraint_params.h"
 #include "server/common/prompts.h"
+#include "server/common/reply_constraint.h"
 #include "server/common/response_json.h"
 #include "server/openai/choices_writer.h"
 #include "server/openai/endpoints.h"
@@ -211,7 +213,10 @@ Reply completions(const Call& call) {
   Generation generation;
   Request& common = generation.request;
   read_fields(params, call, common, place::kCompletions);
-  read_unsupported(params);
+  const auto format = read_constraint(params);
+  refuse_unsupported(params);
+  refuse_tools(params, "/v1/completions");
+  read_without_effect(params);
   form.echo = params.flag("echo").value_or(false);
   if (form.echo && !prompt_form.suffix.empty()) {
     throw invalid_request("echo", "echo cannot be combined with suffix");
@@ -239,6 +244,7 @@ Reply completions(const Call& call) {
     generation.add_prompt();
   }
   const Json seed = used_seed(params, common);
+  if (format) constrain_text(params, service, *format, common);
   params.finish();
   std::string head = response_head_json(service, model, cat("cmpl-", call.id), "text_completion",
                                         Service::now(), seed);

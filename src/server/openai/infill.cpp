@@ -150,7 +150,7 @@ Reply infill(const Call& call) {
   Request& request = generation.request;
   request.prompt = read_gap(params, call);
   read_fields(params, call, request, place::kCompletions);
-  read_unsupported(params);
+  read_unsupported(params, "/infill");
   params.whole("n", 1, 1);
   // With 0 tokens, the server only computes the prompt. Editors use this to fill the prefix cache.
   read_max_tokens(params, call, request, place::kChat, 0);

@@ -1,14 +1,19 @@
 // POST /v1/responses and /v1/responses/input_tokens: reads the requests; nothing is stored.
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/common_params.h"
+#include "server/common/constraint_params.h"
 #include "server/common/message_text.h"
+#include "server/common/reply_constraint.h"
+#include "server/common/response_json.h"
 #include "server/openai/endpoints.h"
 #include "server/openai/responses_input.h"
+#include "server/openai/responses_tools.h"
 #include "server/openai/responses_writer.h"
 
 namespace ingot {
@@ -35,12 +40,14 @@ void read_stored(Params& params) {
   }
 }
 
-/// Only text is supported: output cannot be constrained.
-void read_text_format(Params& params) {
-  params.within("text", [](Params& text) {
-    text.within("format", [](Params& format) { format.one_of("type", {"text"}); });
+/// Reads the constraint in `text`; nothing for free text.
+std::optional<ConstraintSpec> read_text_format(Params& params) {
+  std::optional<ConstraintSpec> format;
+  params.within("text", [&](Params& text) {
+    format = read_output_format(text, "format");
     text.ignore_text("verbosity", kNameBytesMax, "it changes nothing here");
   });
+  return format;
 }
 
 /// Whether `include` asks for log-probabilities.
@@ -95,7 +102,6 @@ void read_rest(Params& params) {
   refuse_constraints(params);
   params.refuse("suffix", "is not supported");
   params.whole("n", 1, 1);
-  read_tools(params);
   read_service_tier(params, {"auto", "default"});
   if (params.one_of("truncation", {"auto", "disabled"}) == "auto") {
     params.warn("truncation", "ignored", "prompts that are too long are refused");
@@ -108,7 +114,7 @@ void read_rest(Params& params) {
     params.warn("context_management", "ignored", "conversations are used as they are sent");
   }
   if (params.whole("max_tool_calls", 1, kToolCallsMax)) {
-    params.warn("max_tool_calls", "ignored", "there are no tools");
+    params.warn("max_tool_calls", "ignored", "the server runs no tools");
   }
   for (const std::string_view name :
        {"safety_identifier", "prompt_cache_key", "prompt_cache_retention"}) {
@@ -125,8 +131,16 @@ Json sent(Params& params, std::string_view name) {
   return value == nullptr ? Json() : *value;
 }
 
+/// The format of the reply as it was sent, or free text.
+Json sent_format(Params& params) {
+  const Json* text = params.take("text");
+  const Json* format = text == nullptr ? nullptr : text->find("format");
+  const bool is_sent = format != nullptr && !format->is_null();
+  return is_sent ? *format : json_object({{"type", "text"}});
+}
+
 /// The members of the request that the response repeats, and others that clients expect.
-Json repeated_members(Params& params, const Request& request) {
+Json repeated_members(Params& params, const Request& request, const RequestTools& tools) {
   const SamplingParams& sampling = request.sampling;
   Json effort = Json();
   if (const Json* reasoning = params.take("reasoning")) {
@@ -137,16 +151,18 @@ Json repeated_members(Params& params, const Request& request) {
                         {"instructions", sent(params, "instructions")},
                         {"max_output_tokens", sent(params, "max_output_tokens")},
                         {"metadata", read_metadata(params)},
-                        {"parallel_tool_calls", false},
+                        {"parallel_tool_calls", tools.choice.parallel},
                         {"previous_response_id", Json()},
                         {"reasoning", std::move(reasoning)},
                         {"service_tier", "default"},
                         {"store", false}});
   const Json* temperature = params.take("temperature");
   j.set("temperature", temperature != nullptr ? *temperature : Json(sampling.temperature));
-  j.set("text", json_object({{"format", json_object({{"type", "text"}})}}));
-  j.set("tool_choice", "none");
-  j.set("tools", Json::array());
+  j.set("text", json_object({{"format", sent_format(params)}}));
+  const Json* choice = params.take("tool_choice");
+  j.set("tool_choice", choice != nullptr ? *choice : Json("auto"));
+  const Json* list = params.take("tools");
+  j.set("tools", list != nullptr ? *list : Json::array());
   j.set("top_logprobs", std::max(0, sampling.logprobs));
   const Json* top_p = params.take("top_p");
   j.set("top_p", top_p != nullptr ? *top_p : Json(sampling.top_p));
@@ -166,12 +182,14 @@ ResponseForm read_form(Params& params, const Call& call) {
   return form;
 }
 
-/// Reads the members that do not change the prompt, except the limit on tokens.
-void read_options(Params& params, const Call& call, Request& request) {
+/// Reads the members that do not change the prompt, except the limit on tokens. Returns what
+/// constrains the reply.
+std::optional<ConstraintSpec> read_options(Params& params, const Call& call, Request& request) {
   read_fields(params, call, request, place::kResponses);
-  read_text_format(params);
+  auto format = read_text_format(params);
   read_rest(params);
   request.sampling.logprobs = read_top_logprobs(params);
+  return format;
 }
 
 }  // namespace
@@ -184,19 +202,24 @@ Reply responses(const Call& call) {
   read_stored(params);
   Generation generation;
   Request& request = generation.request;
-  ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kContext);
-  const ReplyText reply(chat);
+  const RequestTools tools = read_response_tools(params);
+  ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kContext, tools);
   request.prompt = std::move(chat.ids);
-  read_options(params, call, request);
-  form.logprobs = request.sampling.logprobs >= 0;
+  const auto format = read_options(params, call, request);
+  if (request.sampling.logprobs >= 0) {
+    form.logprob = [&service = call.service](const TokenLogprobs& token) {
+      return chat_logprob(service, token);
+    };
+  }
   read_max_tokens(params, call, request, place::kResponses);
-  form.repeated = repeated_members(params, request);
+  form.repeated = repeated_members(params, request, tools);
   form.seed = used_seed(params, request);
+  const ReplyFormat reply = constrain_chat(params, call.service, chat, tools, format, request);
   params.finish();
   form.warnings = params.warnings();
   generation.stream = form.stream;
   generation.add_prompt();
-  generation.writer = responses_writer(call.service, std::move(form), reply);
+  generation.writer = responses_writer(std::move(form), reply);
   return generation;
 }
 
@@ -206,13 +229,14 @@ Reply count_response_tokens(const Call& call) {
   Params params(body);
   read_form(params, call);
   read_stored(params);
-  const ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kAny);
+  const RequestTools tools = read_response_tools(params);
+  const ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kAny, tools);
   Request request;
   read_options(params, call, request);
   const RequestField& limit = *find_field("max_output_tokens", place::kResponses);
   const FieldRange range = range_at(limit, place::kResponses);
   read_limit(params, limit.name, 1, static_cast<std::int64_t>(range.high));
-  repeated_members(params, request);
+  repeated_members(params, request, tools);
   params.finish();
   Json j =
       json_object({{"object", "response.input_tokens"}, {"input_tokens", std::ssize(chat.ids)}});

@@ -8,12 +8,15 @@
 #include "server/common/chat_prompt.h"
 #include "server/common/params.h"
 #include "server/common/service.h"
+#include "server/common/tool_params.h"
 
 namespace ingot {
 
-/// Makes the prompt from `input`, `instructions`, `reasoning` and `chat_template_kwargs`.
+/// Makes the prompt from `input`, `instructions`, `reasoning` and `chat_template_kwargs`. The model
+/// is told about `tools`.
 ///
 /// Errors: ApiError that names the JSON member; context_length_exceeded for a too long prompt.
-ChatPrompt read_response_input(Params& params, const Service& service, PromptRoom room);
+ChatPrompt read_response_input(Params& params, const Service& service, PromptRoom room,
+                               const RequestTools& tools);
 
 }  // namespace ingot

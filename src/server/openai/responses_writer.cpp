@@ -1,6 +1,7 @@
-// Writes responses of POST /v1/responses: an item of reasoning, if there is any, and a message.
+// Writes responses of POST /v1/responses: items of reasoning, messages and calls.
 #include "server/openai/responses_writer.h"
 
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -12,14 +13,40 @@ namespace ingot {
 
 namespace {
 
-/// An output item with its only part.
+using Kind = ReplyEvent::Kind;
+
+/// An output item. Reasoning and messages have one part.
 struct Item {
-  bool is_reasoning = false;
-  std::string id;
-  std::string text{};
+  enum class Type { kReasoning, kMessage, kFunction, kCustom };
+
+  Type type = Type::kMessage;
+  std::string id{};
+  std::string text{};     ///< text of the part, or input of the call
+  std::string call_id{};  ///< a call's id
+  std::string name{};     ///< name of the called tool
   Json logprobs = Json::array();
 
+  bool is_call() const { return type == Type::kFunction || type == Type::kCustom; }
+
+  std::string_view type_name() const {
+    switch (type) {
+      case Type::kReasoning:
+        return "reasoning";
+      case Type::kMessage:
+        return "message";
+      case Type::kFunction:
+        return "function_call";
+      case Type::kCustom:
+        return "custom_tool_call";
+    }
+    return "";
+  }
+
+  /// The member of a call that has its input.
+  std::string_view input_name() const { return type == Type::kCustom ? "input" : "arguments"; }
+
   Json part() const {
+    const bool is_reasoning = type == Type::kReasoning;
     Json j =
         json_object({{"type", is_reasoning ? "reasoning_text" : "output_text"}, {"text", text}});
     if (is_reasoning) return j;
@@ -30,11 +57,16 @@ struct Item {
 
   /// The item has no part before its first event.
   Json json(std::string_view status, bool has_part) const {
+    Json j = json_object({{"id", id}, {"type", type_name()}, {"status", status}});
+    if (is_call()) {
+      j.set("call_id", call_id);
+      j.set("name", name);
+      j.set(std::string(input_name()), text);
+      return j;
+    }
     Json parts = Json::array();
     if (has_part) parts.push(part());
-    Json j = json_object(
-        {{"id", id}, {"type", is_reasoning ? "reasoning" : "message"}, {"status", status}});
-    if (is_reasoning) {
+    if (type == Type::kReasoning) {
       j.set("summary", Json::array());
     } else {
       j.set("role", "assistant");
@@ -46,32 +78,28 @@ struct Item {
 
 class ResponsesWriter final : public ResponseWriter {
  public:
-  ResponsesWriter(const Service& service, ResponseForm form, const ReplyText& reply)
-      : service_(service), form_(std::move(form)), reply_(reply) {}
+  ResponsesWriter(ResponseForm form, const ReplyFormat& format)
+      : form_(std::move(form)), format_(format), reader_(format_, form_.logprob) {}
 
-  void add_delta(std::size_t /*choice*/, const Delta& delta) override {
-    reply_.add(delta);
-    if (!form_.logprobs || reply_.was_reasoning()) return;
-    for (const TokenLogprobs& t : delta.logprobs) logprobs_.push(chat_logprob(service_, t));
-  }
+  void add_delta(std::size_t /*choice*/, const Delta& delta) override { reader_.add(delta); }
+
+  bool wants_end(std::size_t /*choice*/) const override { return reader_.reply().has_stopped(); }
 
   void flush(std::size_t /*choice*/, std::string& out) override {
     begin(out);
-    const ReplyText::Parts parts = reply_.take();
-    add_text(true, parts.reasoning, out);
-    add_text(false, parts.content, out);
+    for (const ScoredEvent& event : reader_.take()) add_event(event.event, event.logprobs, out);
   }
 
   void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) override {
-    reply_.finish();
+    reader_.finish();
     flush(choice, out);
-    if (items_.empty()) open_item(false, out);
+    if (items_.empty()) open_item(Item::Type::kMessage, out);
     usage_.add(outcome, true);
-    usage_.reasoning_tokens = reply_.reasoning_tokens();
-    status_ = outcome.finish == FinishReason::kLength ? "incomplete" : "completed";
-    const Json left = take_logprobs();
-    for (const Json& entry : *left.as_array()) items_.back().logprobs.push(entry);
-    close_item(status_, out);
+    usage_.reasoning_tokens = reader_.reply().reasoning_tokens();
+    status_ = reader_.reply().finish_reason(outcome) == "length" ? "incomplete" : "completed";
+    if (is_closed_) return;
+    if (items_.back().type == Item::Type::kMessage) add_logprobs(reader_.take_rest());
+    close_item(items_.back().is_call() ? "incomplete" : status_, out);
   }
 
   void finish(std::string& out) override {
@@ -94,33 +122,82 @@ class ResponsesWriter final : public ResponseWriter {
     response_event(out, "in_progress");
   }
 
-  void add_text(bool is_reasoning, const std::string& text, std::string& out) {
-    if (text.empty()) return;
-    if (items_.empty() || items_.back().is_reasoning != is_reasoning) {
-      if (!items_.empty()) close_item("completed", out);
-      open_item(is_reasoning, out);
+  void add_event(const ReplyEvent& event, const Json& logprobs, std::string& out) {
+    switch (event.kind) {
+      case Kind::kReasoning:
+        add_text(Item::Type::kReasoning, event.text, logprobs, out);
+        break;
+      case Kind::kContent:
+        add_text(Item::Type::kMessage, event.text, logprobs, out);
+        break;
+      case Kind::kCallBegin:
+        begin_call(event.text, out);
+        break;
+      case Kind::kCallArguments:
+        items_.back().text += event.text;
+        input_event(out, "delta", {{"delta", event.text}});
+        break;
+      case Kind::kCallEnd:
+        close_item("completed", out);
+        break;
     }
-    Item& item = items_.back();
-    item.text += text;
-    const Json logprobs = is_reasoning ? Json::array() : take_logprobs();
-    for (const Json& entry : *logprobs.as_array()) item.logprobs.push(entry);
+  }
+
+  void add_text(Item::Type type, const std::string& text, const Json& logprobs, std::string& out) {
+    if (items_.empty() || is_closed_ || items_.back().type != type) open_item(type, out);
+    items_.back().text += text;
+    add_logprobs(logprobs);
     text_event(out, "delta", {"delta", text}, logprobs);
   }
 
-  Json take_logprobs() { return std::exchange(logprobs_, Json::array()); }
+  void add_logprobs(const Json& entries) {
+    for (const Json& entry : *entries.as_array()) items_.back().logprobs.push(entry);
+  }
 
-  void open_item(bool is_reasoning, std::string& out) {
-    items_.push_back(
-        {.is_reasoning = is_reasoning, .id = cat(is_reasoning ? "rs_" : "msg_", form_.id)});
+  /// Makes an item's id. The first item of a kind has the request's id alone.
+  std::string item_id(std::string_view prefix) const {
+    std::string id = cat(prefix, form_.id);
+    for (const Item& item : items_) {
+      if (item.id == id) return cat(id, "_", items_.size());
+    }
+    return id;
+  }
+
+  void open_item(Item::Type type, std::string& out) {
+    end_open_item(out);
+    const std::string_view prefix = type == Item::Type::kReasoning ? "rs_" : "msg_";
+    items_.push_back({.type = type, .id = item_id(prefix)});
+    is_closed_ = false;
     item_event(out, "added", items_.back().json("in_progress", false));
     part_event(out, "response.content_part.added", {"part", items_.back().part()});
   }
 
+  void begin_call(const std::string& name, std::string& out) {
+    end_open_item(out);
+    const Tool* tool = format_.find_tool(name);
+    const bool is_custom = tool != nullptr && tool->kind == Tool::Kind::kCustom;
+    items_.push_back({.type = is_custom ? Item::Type::kCustom : Item::Type::kFunction,
+                      .id = new_call_id(is_custom ? "ctc_" : "fc_"),
+                      .call_id = new_call_id(),
+                      .name = name});
+    is_closed_ = false;
+    item_event(out, "added", items_.back().json("in_progress", false));
+  }
+
+  void end_open_item(std::string& out) {
+    if (!items_.empty() && !is_closed_) close_item("completed", out);
+  }
+
   void close_item(std::string_view status, std::string& out) {
+    is_closed_ = true;
     const Item& item = items_.back();
     closed_.push(item.json(status, true));
-    text_event(out, "done", {"text", item.text}, item.logprobs);
-    part_event(out, "response.content_part.done", {"part", item.part()});
+    if (item.is_call()) {
+      input_event(out, "done", {{"name", item.name}, {item.input_name(), item.text}});
+    } else {
+      text_event(out, "done", {"text", item.text}, item.logprobs);
+      part_event(out, "response.content_part.done", {"part", item.part()});
+    }
     item_event(out, "done", item.json(status, true));
   }
 
@@ -137,7 +214,7 @@ class ResponsesWriter final : public ResponseWriter {
   }
 
   void text_event(std::string& out, std::string_view name, JsonMember text, Json logprobs) {
-    const bool is_reasoning = items_.back().is_reasoning;
+    const bool is_reasoning = items_.back().type == Item::Type::kReasoning;
     part_event(out, cat(is_reasoning ? "response.reasoning_text." : "response.output_text.", name),
                std::move(text), is_reasoning ? Json() : std::move(logprobs));
   }
@@ -151,6 +228,19 @@ class ResponsesWriter final : public ResponseWriter {
                           std::move(member)});
     if (!logprobs.is_null()) j.set("logprobs", std::move(logprobs));
     event(out, type, j);
+  }
+
+  /// An event about the input of the last item, which is a call.
+  void input_event(std::string& out, std::string_view name,
+                   std::initializer_list<JsonMember> members) {
+    const Item& item = items_.back();
+    Json j = json_object({{"item_id", item.id}, {"output_index", index()}});
+    for (const JsonMember& m : members) j.set(std::string(m.name), m.value);
+    event(out,
+          cat(item.type == Item::Type::kCustom ? "response.custom_tool_call_input."
+                                               : "response.function_call_arguments.",
+              name),
+          j);
   }
 
   void event(std::string& out, const std::string& type, const Json& members) {
@@ -192,24 +282,23 @@ class ResponsesWriter final : public ResponseWriter {
     return j;
   }
 
-  const Service& service_;
   ResponseForm form_;
-  ReplyText reply_;
+  ReplyFormat format_;
+  ScoredReader reader_;
   Usage usage_;
   std::string_view status_ = "in_progress";
   Json error_;
   std::vector<Item> items_;
-  Json closed_ = Json::array();    ///< items that are complete
-  Json logprobs_ = Json::array();  ///< for tokens with text that has not come yet
+  bool is_closed_ = false;       ///< whether the last item is complete
+  Json closed_ = Json::array();  ///< items that are complete
   std::int64_t sequence_ = 0;
   bool has_begun_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<ResponseWriter> responses_writer(const Service& service, ResponseForm form,
-                                                 const ReplyText& reply) {
-  return std::make_unique<ResponsesWriter>(service, std::move(form), reply);
+std::unique_ptr<ResponseWriter> responses_writer(ResponseForm form, const ReplyFormat& reply) {
+  return std::make_unique<ResponsesWriter>(std::move(form), reply);
 }
 
 }  // namespace ingot

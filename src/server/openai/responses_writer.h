@@ -7,8 +7,8 @@
 
 #include "load/json.h"
 #include "server/common/endpoint.h"
-#include "server/common/reply_text.h"
-#include "server/common/service.h"
+#include "server/common/reply_reader.h"
+#include "server/openai/message_logprobs.h"
 
 namespace ingot {
 
@@ -18,14 +18,14 @@ struct ResponseForm {
   std::string model{};  ///< the model's name in the response
   std::int64_t created = 0;
   bool stream = false;
-  bool logprobs = false;
+  /// Makes a token's entry of the log-probabilities; empty: the response has none.
+  ScoredReader::Entry logprob{};
   Json repeated = Json::object();  ///< members of the request that the response repeats
   Json seed{};                     ///< the seed that was sent or drawn
   Json warnings{};
 };
 
 /// Makes the writer of a response with one choice.
-std::unique_ptr<ResponseWriter> responses_writer(const Service& service, ResponseForm form,
-                                                 const ReplyText& reply);
+std::unique_ptr<ResponseWriter> responses_writer(ResponseForm form, const ReplyFormat& reply);
 
 }  // namespace ingot

@@ -1,9 +1,45 @@
 // GET /props and GET /version: the model, the options and the program's version.
+#include <string_view>
+
 #include "load/json_object.h"
 #include "server/common/service.h"
 #include "server/operator/endpoints.h"
 
 namespace ingot {
+
+namespace {
+
+/// How the model writes calls of tools and reasoning; null without a chat template.
+Json tool_calls_json(const Service& service) {
+  if (!service.has_chat()) return {};
+  const ToolDialect& dialect = *service.dialect();
+  return json_object({{"dialect", dialect.name()}, {"native", dialect.is_native()}});
+}
+
+Json reasoning_json(const Service& service) {
+  if (!service.has_chat()) return {};
+  const std::string_view end = service.dialect()->reasoning_end();
+  return json_object({{"end", end.empty() ? Json() : Json(end)},
+                      {"effort", service.chat_knows("reasoning_effort")},
+                      {"switch", service.chat_knows("enable_thinking")}});
+}
+
+/// What requests can ask for.
+Json capabilities_json(const Service& service) {
+  const bool has_text = service.has_tokenizer();
+  const bool has_chat = service.has_chat();
+  return json_object({{"completions", true},
+                      {"chat", has_chat},
+                      {"tool_calls", has_chat},
+                      {"parallel_tool_calls", has_chat},
+                      {"reasoning", has_chat && !service.dialect()->reasoning_end().empty()},
+                      {"json_schema", has_text},
+                      {"regex", has_text},
+                      {"grammar", has_text},
+                      {"structural_tag", has_text}});
+}
+
+}  // namespace
 
 Reply props(const Call& call) {
   const Service& service = call.service;
@@ -16,6 +52,9 @@ Reply props(const Call& call) {
                            {"vocab_size", service.limits().vocab},
                            {"embedding_size", service.limits().hidden},
                            {"end_tokens", service.end_tokens()},
+                           {"tool_calls", tool_calls_json(service)},
+                           {"reasoning", reasoning_json(service)},
+                           {"capabilities", capabilities_json(service)},
                            {"settings", service.options().settings},
                            {"chat_template", source == nullptr ? Json() : Json(*source)}})
                   .dump()};

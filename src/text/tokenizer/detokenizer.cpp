@@ -1,6 +1,7 @@
 // Detokenizer: joins the bytes of tokens, and writes all complete UTF-8 characters.
 #include "text/tokenizer/detokenizer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/utf8.h"
@@ -27,11 +28,17 @@ void Detokenizer::push(std::int32_t id, std::string& out) {
 
 std::string_view Detokenizer::next_bytes(std::int32_t id) {
   const TokenType type = tokenizer_->type(id);
-  if (type == TokenType::kControl && !options_.keep_control) return {};
+  if (type == TokenType::kControl && drops(id)) return {};
   const bool first = std::exchange(at_start_, false) && options_.strip_leading_space;
   const std::string_view bytes = first ? tokenizer_->first_piece(id) : tokenizer_->piece(id);
   const bool is_text = type == TokenType::kNormal || type == TokenType::kUserDefined;
   return first && is_text ? without_prefix(bytes) : bytes;
+}
+
+/// Whether a control token becomes no text.
+bool Detokenizer::drops(std::int32_t id) const {
+  const auto& kept = options_.markers;
+  return !options_.keep_control && std::find(kept.begin(), kept.end(), id) == kept.end();
 }
 
 std::string_view Detokenizer::without_prefix(std::string_view bytes) const {

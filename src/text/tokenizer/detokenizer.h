@@ -15,6 +15,9 @@ struct DetokenizeOptions {
   bool keep_control = false;  ///< true: writes control tokens such as <|im_end|>; false: drops them
   /// Drops the space that encoding added in front of a text. Use false to continue another text.
   bool strip_leading_space = true;
+  /// Control tokens that become text although `keep_control` is false. The ids must outlive the
+  /// Detokenizer.
+  std::span<const std::int32_t> markers{};
 };
 
 /// Turns tokens into valid UTF-8, one token at a time. Holds back an unfinished character (at most
@@ -31,13 +34,15 @@ class Detokenizer {
   void push(std::int32_t id, std::string& out);
 
   /// Adds a token and returns its bytes, perhaps a part of a character. Use it in place of `push`.
-  /// `id` must be in the vocabulary. If `keep_control` is false, a control token has no bytes.
+  /// `id` must be in the vocabulary. If `keep_control` is false, only the control tokens in
+  /// `markers` have bytes.
   std::string_view next_bytes(std::int32_t id);
 
   /// Ends the text. Appends U+FFFD for an unfinished character. The next token begins a new text.
   void finish(std::string& out);
 
  private:
+  bool drops(std::int32_t id) const;
   /// Returns a first token's `bytes` without the prefix that encoding added to the text.
   std::string_view without_prefix(std::string_view bytes) const;
 

@@ -70,6 +70,17 @@ TEST(Detokenizer, ControlTokensOnDemand) {
   EXPECT_EQ(detokenize(*tokenizer, ids, {.keep_control = true}), "a<|end|><think> éb");
 }
 
+TEST(Detokenizer, MarkersAreTheControlTokensThatStay) {
+  const auto tokenizer = make_pieces(byte_level_data(
+      "gpt-2", {}, {{"<|a|>", TokenType::kControl}, {"<|b|>", TokenType::kControl}}));
+  const std::vector<std::int32_t> ids = {'x', 256, 257, 0xC3, 257, 0xA9};
+  const std::vector<std::int32_t> markers = {300, 256};
+  EXPECT_EQ(detokenize(*tokenizer, ids), "xé");
+  EXPECT_EQ(detokenize(*tokenizer, ids, {.markers = markers}), "x<|a|>é");
+  EXPECT_EQ(detokenize(*tokenizer, ids, {.keep_control = true, .markers = markers}),
+            "x<|a|><|b|>\uFFFD<|b|>\uFFFD");
+}
+
 TEST(Detokenizer, IdsOutsideOfTheVocabulary) {
   for (const std::int32_t id : {-1, 260, 1'000'000, INT32_MIN, INT32_MAX}) {
     const std::vector<std::int32_t> ids = {'a', 0xC3, id, 'b'};

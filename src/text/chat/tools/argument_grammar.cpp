@@ -1,0 +1,457 @@
+// Grammars of arguments: JSON, or one text for each argument.
+#include "text/chat/tools/argument_grammar.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "constraint/gbnf.h"
+#include "constraint/language/pattern.h"
+#include "load/json_object.h"
+#include "text/chat/tools/argument_types.h"
+#include "text/chat/tools/arguments_out.h"
+
+namespace ingot {
+
+namespace {
+
+/// The schema of a function's arguments, always of an object.
+Json parameters_of(const Tool& tool) {
+  if (tool.parameters.as_object() == nullptr) return json_object({{"type", "object"}});
+  if (tool.parameters.find("type") != nullptr || tool.parameters.find("$ref") != nullptr) {
+    return tool.parameters;
+  }
+  return with_member(tool.parameters, "type", "object");
+}
+
+std::string schema_name(const Tool& tool) { return cat(tool.path, ".parameters"); }
+
+/// Adds the schema of arguments as JSON; its notes name the tool.
+NodeId add_schema(CallGrammar& out, const Tool& tool) {
+  std::vector<SchemaNote> notes;
+  const SchemaOptions options{.is_strict = tool.is_strict, .name = schema_name(tool)};
+  const NodeId node = add_json_schema(out.grammar, parameters_of(tool), options, notes, out.budget);
+  for (SchemaNote& note : notes) {
+    out.notes.push_back({cat(schema_name(tool), note.pointer), std::move(note.reason)});
+  }
+  return node;
+}
+
+/// The language of a custom tool's input; nothing if it is not regular.
+std::optional<TextDfa> custom_language(CallGrammar& out, const Tool& tool) {
+  switch (tool.grammar_kind) {
+    case Tool::Grammar::kText:
+      return TextDfa::all(out.budget);
+    case Tool::Grammar::kRegex:
+      return compile_pattern(tool.grammar, Anchoring::kWhole, out.budget);
+    case Tool::Grammar::kGbnf:
+      break;
+  }
+  Grammar scratch;
+  NodeId node = add_gbnf(scratch, tool.grammar, out.budget);
+  bool is_nullable = false;
+  if (const auto* repeat = std::get_if<grammar::Repeat>(&scratch.node(node))) {
+    if (repeat->count_min > 0 || repeat->count_max != 1) return std::nullopt;
+    is_nullable = true;
+    node = repeat->part;
+  }
+  const auto* rule = std::get_if<grammar::Sequence>(&scratch.node(node));
+  if (rule != nullptr && rule->parts.size() == 1) node = rule->parts[0];
+  const auto* terminal = std::get_if<grammar::Terminal>(&scratch.node(node));
+  if (terminal == nullptr) return std::nullopt;
+  const TextDfa& texts = scratch.language(terminal->language);
+  return is_nullable ? texts.united(TextDfa::literal("", out.budget), out.budget) : texts;
+}
+
+/// Calls `body`; its errors begin with the place of the tool's grammar.
+template <class Body>
+auto about_grammar(const Tool& tool, Body&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kInvalid, cat(tool.path, ".grammar: ", error.what()));
+  }
+}
+
+/// The text of a custom tool as JSON: {"input": "..."}.
+NodeId add_custom_json(CallGrammar& out, const Tool& tool) {
+  return about_grammar(tool, [&] {
+    auto language = custom_language(out, tool);
+    if (!language) {
+      throw Error(ErrorCode::kInvalid,
+                  "a grammar with recursion cannot be a JSON string: use one without, or a regex");
+    }
+    grammar::String text;
+    if (tool.grammar_kind != Tool::Grammar::kText) {
+      text.language = out.grammar.add_language(std::move(*language));
+    }
+    const NodeId string = out.grammar.add(text);
+    return out.grammar.sequence({out.grammar.literal(cat("{\"", kCustomInput, "\": "), out.budget),
+                                 string, out.grammar.literal("}", out.budget)});
+  });
+}
+
+constexpr std::string_view kNoText = "allows no text in this model's form of calls";
+
+/// Adds arguments that stand one by one, between tags or as literals.
+class SingleArguments {
+ public:
+  SingleArguments(CallGrammar& out, const CallFrames& frames, const Tool& tool)
+      : out_(out),
+        frames_(frames),
+        tool_(tool),
+        parameters_(parameters_of(tool)),
+        schema_(arguments_schema(parameters_)),
+        types_(parameters_) {}
+
+  NodeId add() {
+    if (tool_.kind == Tool::Kind::kCustom) return add_custom();
+    return with_notes([&] { return add_all(); });
+  }
+
+ private:
+  struct Property {
+    std::string name;
+    const Json* schema;
+    JsonTypes types;
+    bool is_required = false;
+    NodeId node = kNoNode;  ///< the argument's text
+  };
+
+  Grammar& grammar() { return out_.grammar; }
+  NodeId literal(std::string_view text) { return out_.grammar.literal(text, out_.budget); }
+
+  /// Calls `body`, and gives the notes of the schema the tool's name.
+  template <class Body>
+  NodeId with_notes(Body&& body) {
+    std::vector<SchemaNote> notes;
+    parts_.emplace(grammar(), parameters_,
+                   SchemaOptions{.is_strict = tool_.is_strict, .name = schema_name(tool_)}, notes,
+                   out_.budget);
+    const NodeId node = body();
+    for (SchemaNote& note : notes) {
+      out_.notes.push_back({cat(schema_name(tool_), note.pointer), std::move(note.reason)});
+    }
+    parts_.reset();
+    return node;
+  }
+
+  NodeId add_all() {
+    collect();
+    std::vector<Property> possible;
+    for (Property& property : properties_) {
+      property.node = add_argument(property);
+      if (property.node != kNoNode) possible.push_back(property);
+    }
+    const NodeId others = has_others() ? add_others() : kNoNode;
+    properties_ = std::move(possible);
+    std::vector<NodeId> alternatives;
+    if (!has_required_) alternatives.push_back(out_.frame(frames_.empty));
+    add_declared(alternatives, others);
+    if (others != kNoNode && !has_required_) {
+      alternatives.push_back(grammar().sequence({out_.frame(frames_.middle), others}));
+    }
+    return grammar().choice(std::move(alternatives));
+  }
+
+  /// Reads declared and required properties. What else the schema says is not enforced here.
+  void collect() {
+    static const Json kAnything(true);
+    if (const Json* declared = schema_.schema->find("properties")) {
+      for (const auto& [name, schema] :
+           declared->as_object() ? *declared->as_object() : Json::Object()) {
+        (void)schema;
+        properties_.push_back({name, declared->find(name), types_.of(name)});
+      }
+    }
+    const Json* required = schema_.schema->find("required");
+    const Json* others = schema_.schema->find("additionalProperties");
+    for (const Json& name :
+         required && required->as_array() ? *required->as_array() : Json::Array()) {
+      if (name.as_string() == nullptr) continue;
+      const auto found =
+          std::find_if(properties_.begin(), properties_.end(),
+                       [&](const Property& p) { return p.name == *name.as_string(); });
+      has_required_ = true;
+      if (found != properties_.end()) {
+        found->is_required = true;
+      } else {
+        properties_.push_back(
+            {*name.as_string(), others ? others : &kAnything, types_.others(), true});
+      }
+    }
+    note_keywords();
+  }
+  void note_keywords() {
+    constexpr std::array<std::string_view, 12> kEnforced = {
+        "type",        "properties", "required", "additionalProperties",
+        "$schema",     "$defs",      "title",    "description",
+        "definitions", "$id",        "examples", "default"};
+    for (const auto& [key, value] : *schema_.schema->as_object()) {
+      if (std::find(kEnforced.begin(), kEnforced.end(), key) != kEnforced.end()) continue;
+      refuse_or_note(cat(schema_.pointer, "/", key),
+                     "cannot be enforced in this model's form of calls");
+    }
+  }
+  void refuse_or_note(const std::string& pointer, std::string_view reason) {
+    if (tool_.is_strict) {
+      throw Error(ErrorCode::kInvalid, cat(schema_name(tool_), pointer, ": ", reason));
+    }
+    out_.notes.push_back({cat(schema_name(tool_), pointer), std::string(reason)});
+  }
+
+  /// Whether arguments that are not declared may stand: where a schema is given for them, or where
+  /// none are declared.
+  bool has_others() const {
+    const Json* others = schema_.schema->find("additionalProperties");
+    if (others == nullptr || others->as_bool() != nullptr) {
+      return properties_.empty() && (others == nullptr || *others->as_bool());
+    }
+    return true;
+  }
+
+  /// Optional arguments, in order: the first that occurs has no separator in front.
+  void add_declared(std::vector<NodeId>& alternatives, NodeId others) {
+    const std::size_t count = properties_.size();
+    std::vector<NodeId> rests(count + 1, kNoNode);  // what may follow from argument i on
+    if (others != kNoNode) rests[count] = grammar().optional(separated(others));
+    for (std::size_t i = count; i-- > 0;) {
+      NodeId piece = separated(properties_[i].node);
+      if (!properties_[i].is_required) piece = grammar().optional(piece);
+      rests[i] = rests[i + 1] == kNoNode ? piece : grammar().sequence({piece, rests[i + 1]});
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<NodeId> parts = {out_.frame(frames_.middle), properties_[i].node};
+      if (rests[i + 1] != kNoNode) parts.push_back(rests[i + 1]);
+      alternatives.push_back(grammar().sequence(std::move(parts)));
+      if (properties_[i].is_required) break;
+    }
+  }
+  NodeId separated(NodeId argument) {
+    if (frames_.value_separator.empty()) return argument;
+    return grammar().sequence({literal(frames_.value_separator), argument});
+  }
+
+  /// Arguments that are not declared, at least one. A name may occur twice.
+  NodeId add_others() {
+    static const Json kAnything(true);
+    TextDfa names = compile_pattern("[A-Za-z_][A-Za-z0-9_]{0,63}", Anchoring::kWhole, out_.budget);
+    std::vector<std::string> declared;
+    for (const Property& property : properties_) declared.push_back(property.name);
+    names = names.without_texts_of(TextDfa::any_of(declared, out_.budget), out_.budget);
+    const Json* schema = schema_.schema->find("additionalProperties");
+    const NodeId unit = add_argument({.name = {},
+                                      .schema = schema == nullptr ? &kAnything : schema,
+                                      .types = types_.others(),
+                                      .node = grammar().terminal(std::move(names))});
+    if (unit == kNoNode) return kNoNode;
+    const NodeId separator =
+        frames_.value_separator.empty() ? kNoNode : literal(frames_.value_separator);
+    return grammar().add(grammar::Repeat{.part = unit, .count_min = 1, .separator = separator});
+  }
+
+  NodeId add_custom() {
+    return about_grammar(tool_, [&] {
+      auto language = custom_language(out_, tool_);
+      const NodeId key = literal(kCustomInput);
+      NodeId text = kNoNode;
+      if (language) {
+        text = add_text(*language);
+        if (text == kNoNode) throw Error(ErrorCode::kInvalid, cat("it ", kNoText));
+      } else {
+        text = grammar().sequence({literal(frames_.quote),
+                                   add_gbnf(grammar(), tool_.grammar, out_.budget),
+                                   literal(cat(frames_.quote, frames_.value_end))});
+      }
+      return grammar().sequence(
+          {out_.frame(frames_.middle), add_key(key, frames_.string_key_end), text});
+    });
+  }
+
+  NodeId add_key(NodeId key, std::string_view key_end) {
+    std::vector<NodeId> parts;
+    if (!frames_.key_begin.empty()) parts.push_back(literal(frames_.key_begin));
+    parts.push_back(key);
+    parts.push_back(add_key_end(key_end));
+    return grammar().sequence(std::move(parts));
+  }
+  /// A tag that names the type of the trial's number may name any type but a string.
+  NodeId add_key_end(std::string_view key_end) {
+    constexpr std::string_view kType = "\"number\"";
+    const std::size_t at = key_end.find(kType);
+    if (at == std::string_view::npos) return literal(key_end);
+    return grammar().sequence({literal(key_end.substr(0, at)),
+                               out_.pattern("\"(number|integer|boolean|object|array|null)\""),
+                               literal(key_end.substr(at + kType.size()))});
+  }
+
+  bool is_literal() const { return frames_.syntax->body == CallBody::kLiteral; }
+  bool tells_type() const { return frames_.string_key_end != frames_.other_key_end; }
+
+  /// An argument with its key: `property.node`, or else the name. Returns kNoNode if it has no
+  /// text.
+  NodeId add_argument(const Property& property) {
+    const NodeId key = property.node == kNoNode ? literal(property.name) : property.node;
+    const std::string place = property.node == kNoNode
+                                  ? pointer_of(property.name)
+                                  : cat(schema_.pointer, "/additionalProperties");
+    std::vector<NodeId> forms;
+    // A literal in quotes of one byte is a JSON string too.
+    const bool has_json_strings = is_literal() && frames_.quote.size() == 1;
+    if ((property.types & json_type::kString) != 0) {
+      const NodeId text = add_text(string_language(property, place));
+      if (text != kNoNode) {
+        forms.push_back(grammar().sequence({add_key(key, frames_.string_key_end), text}));
+      }
+    }
+    if (property.types != json_type::kString || has_json_strings) {
+      const JsonTypes left_out = has_json_strings ? 0U : json_type::kString;
+      const JsonTypes types = property.types & ~left_out;
+      const NodeId value =
+          parts_->add(*property.schema,
+                      types == json_type::kAll ? std::vector<std::string_view>() : names_of(types));
+      if (value != kNoNode) {
+        std::vector<NodeId> parts = {add_key(key, frames_.other_key_end), value};
+        if (!frames_.value_end.empty()) parts.push_back(literal(frames_.value_end));
+        forms.push_back(grammar().sequence(std::move(parts)));
+      }
+    }
+    if (forms.empty() && property.is_required) {
+      throw Error(ErrorCode::kInvalid, cat(schema_name(tool_), place, ": ", kNoText));
+    }
+    if (forms.size() == 1) return forms.front();
+    return forms.empty() ? kNoNode : grammar().choice(std::move(forms));
+  }
+  std::string pointer_of(std::string_view name) const {
+    std::string out = cat(schema_.pointer, "/properties/");
+    for (const char c : name) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    return out;
+  }
+  static std::vector<std::string_view> names_of(JsonTypes types) {
+    using namespace json_type;
+    std::vector<std::string_view> names;
+    for (const auto& [type, name] :
+         {std::pair(kNull, "null"), std::pair(kBoolean, "boolean"), std::pair(kArray, "array"),
+          std::pair(kObject, "object"), std::pair(kString, "string")}) {
+      if ((types & type) != 0) names.emplace_back(name);
+    }
+    if ((types & kFraction) != 0) {
+      names.emplace_back("number");
+    } else if ((types & kInteger) != 0) {
+      names.emplace_back("integer");
+    }
+    return names;
+  }
+
+  /// The texts that a parser reads as JSON of `types`. Arrays and objects are a superset, told by
+  /// beginnings and ends.
+  TextDfa json_texts(JsonTypes types) {
+    using namespace json_type;
+    std::string any;
+    for (const auto& [type, pattern] :
+         {std::pair(kNull, "null"), std::pair(kBoolean, "true|false"),
+          std::pair(kFraction, "-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?"),
+          std::pair(kInteger, "-?(0|[1-9][0-9]*)"),
+          std::pair(kArray, "\\[[ \\t\\r\\n]*([\\[{\"tfn0-9-][\\s\\S]*)?\\]"),
+          std::pair(kObject, "\\{[ \\t\\r\\n]*(\"[\\s\\S]*)?\\}")}) {
+      if ((types & type) != 0) any += cat(any.empty() ? "" : "|", pattern);
+    }
+    return compile_pattern(cat("[ \\t\\r\\n]*(", any, ")[ \\t\\r\\n]*"), Anchoring::kWhole,
+                           out_.budget);
+  }
+
+  /// The texts of strings that an argument may be.
+  TextDfa string_language(const Property& property, const std::string& place) {
+    TextDfa language;
+    for (const SchemaParts::Strings& strings : parts_->strings(*property.schema)) {
+      language = language.united(text_of(strings, place), out_.budget);
+    }
+    const bool is_ambiguous =
+        property.types != json_type::kString && !is_literal() && !tells_type();
+    if (!is_ambiguous || language.is_empty()) return language;
+    return language.without_texts_of(json_texts(property.types), out_.budget);
+  }
+  TextDfa text_of(const SchemaParts::Strings& string, const std::string& place) {
+    const TextDfa& texts = string.language;
+    if (string.length_min == 0 && string.length_max == kUnlimited) return texts;
+    // Lengths become states.
+    constexpr std::uint64_t kLengthMax = 1024;
+    const bool is_long = string.length_max != kUnlimited && string.length_max > kLengthMax;
+    if (string.length_min > kLengthMax || is_long) {
+      refuse_or_note(place, cat("a length above ", kLengthMax,
+                                " cannot be enforced in this model's form of calls"));
+      return texts;
+    }
+    return texts.with_length(string.length_min, string.length_max, out_.budget);
+  }
+
+  /// A string's text with its quotes or tags. The text does not have what ends it. Returns kNoNode
+  /// if there is none.
+  NodeId add_text(const TextDfa& language) {
+    const std::string end = cat(frames_.quote, frames_.value_end);
+    std::vector<std::string> marks = {
+        std::string(frames_.quote.empty() ? frames_.syntax->value_end : frames_.quote)};
+    if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
+    if (!frames_.syntax->raw_begin.empty()) marks.emplace_back(frames_.syntax->raw_begin);
+    TextDfa texts = TextDfa::without(marks, out_.budget).intersected(language, out_.budget);
+    if (texts.is_empty()) return kNoNode;
+    const TextDfa whole = texts.followed_by(TextDfa::literal(end, out_.budget), out_.budget);
+    const NodeId text = grammar().terminal(whole);
+    if (frames_.quote.empty()) return text;
+    return grammar().sequence({literal(frames_.quote), text});
+  }
+
+  CallGrammar& out_;
+  const CallFrames& frames_;
+  const Tool& tool_;
+  Json parameters_;
+  ArgumentsSchema schema_;
+  ArgumentTypes types_;
+  std::optional<SchemaParts> parts_{};
+  std::vector<Property> properties_{};
+  bool has_required_ = false;
+};
+
+}  // namespace
+
+NodeId CallGrammar::pattern(std::string_view pattern) {
+  return grammar.terminal(compile_pattern(pattern, Anchoring::kWhole, budget));
+}
+
+NodeId CallGrammar::frame(std::string_view text, std::string_view name) {
+  std::vector<NodeId> parts;
+  std::string plain;
+  const auto end_plain = [&] {
+    if (!plain.empty()) parts.push_back(grammar.literal(plain, budget));
+    plain.clear();
+  };
+  for (const char c : text) {
+    if (c == kNameHole) {
+      plain += name;
+    } else if (c == kIdHole || c == kNumberHole) {
+      end_plain();
+      parts.push_back(pattern(c == kNumberHole ? "[0-9]{1,4}"
+                              : has_short_ids  ? "[a-zA-Z0-9]{9}"
+                                               : "[a-zA-Z0-9_-]{1,40}"));
+    } else {
+      plain += c;
+    }
+  }
+  end_plain();
+  if (parts.size() == 1) return parts.front();
+  return parts.empty() ? grammar.literal("", budget) : grammar.sequence(std::move(parts));
+}
+
+NodeId add_arguments(CallGrammar& out, const CallFrames& frames, const Tool& tool) {
+  const bool has_json =
+      frames.syntax->body == CallBody::kObject || frames.syntax->body == CallBody::kNamed;
+  if (!has_json) return SingleArguments(out, frames, tool).add();
+  const NodeId arguments =
+      tool.kind == Tool::Kind::kCustom ? add_custom_json(out, tool) : add_schema(out, tool);
+  return out.grammar.sequence({out.frame(frames.middle), arguments});
+}
+
+}  // namespace ingot

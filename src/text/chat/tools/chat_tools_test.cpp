@@ -1,0 +1,96 @@
+// Tests of messages with calls and results: what templates get, and that no text is lost.
+#include "text/chat/tools/chat_tools.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "base/error.h"
+#include "load/json_object.h"
+#include "text/chat/system_messages.h"
+#include "text/chat/tools/dialect_test_util.h"
+
+namespace ingot {
+namespace {
+
+using testing::kTemplates;
+using testing::Model;
+using testing::models;
+
+Json parsed(std::string_view text) { return parse_json(text, "test", ""); }
+
+Json rewritten(const DialectFacts& facts, std::string_view messages) {
+  ChatInput input;
+  input.messages = parsed(messages);
+  add_chat_tools(input, {}, facts);
+  return input.messages;
+}
+
+TEST(ChatTools, AResultHasTheNameOfTheLastCallWithItsId) {
+  DialectFacts facts;
+  facts.writes_results = true;
+  facts.calls = DialectFacts::Calls::kObject;
+  const Json messages = rewritten(facts, R"([
+      {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a"}}]},
+      {"role": "tool", "tool_call_id": "1", "content": "x"},
+      {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "b"}}]},
+      {"role": "tool", "tool_call_id": "1", "content": "y"}])");
+  EXPECT_EQ(*(*messages.as_array())[1].find_string("name"), "a");
+  EXPECT_EQ(*(*messages.as_array())[3].find_string("name"), "b");
+}
+
+TEST(ChatTools, ResultsAndTheUsersTextAreOneMessage) {
+  const DialectFacts facts;  // a template that does not write results
+  const Json text = rewritten(facts, R"([{"role": "tool", "content": "x"},
+      {"role": "tool", "content": "y"}, {"role": "user", "content": "And?"}])");
+  ASSERT_EQ(text.as_array()->size(), 1U);
+  EXPECT_EQ(*(*text.as_array())[0].find_string("content"),
+            "<tool_response>\nx\n</tool_response>\n<tool_response>\ny\n</tool_response>\nAnd?");
+  const Json parts = rewritten(facts, R"([{"role": "tool", "content": "x"}, {"role": "user",
+      "content": [{"type": "image"}, {"type": "text", "text": "And?"}]}])");
+  ASSERT_EQ(parts.as_array()->size(), 1U);
+  const Json::Array& content = *(*parts.as_array())[0].find("content")->as_array();
+  ASSERT_EQ(content.size(), 3U);
+  EXPECT_EQ(*content[0].find_string("text"), "<tool_response>\nx\n</tool_response>\n");
+  EXPECT_EQ(*content[1].find_string("type"), "image");
+}
+
+TEST(ChatTools, TextBesideCallsIsWritten) {
+  INGOT_NEEDS_SHARED(kTemplates);
+  // These templates refuse or drop the text of a reply with calls, wherever it stands.
+  const std::set<std::string> refusing = {"Mistral-Small-3.2-24B-Instruct-2506",
+                                          "mistralai-Mistral-Nemo-Instruct-2407",
+                                          "fireworks-ai-llama-3-firefunction-v2"};
+  const std::vector<Tool> tools = {{.name = "weather", .path = "tools[0].function"}};
+  for (const Model& model : models()) {
+    for (const bool has_thought : {false, true}) {
+      ChatInput input;
+      input.now.tm_mday = 1;
+      Json reply = parsed(R"({"role": "assistant", "content": "qjsaid", "tool_calls": [{"id":
+          "callabc12", "type": "function", "function": {"name": "weather", "arguments":
+          "{\"city\": \"qjcity\"}"}}]})");
+      if (has_thought) reply.set("reasoning_content", "qjthought");
+      input.messages.push(json_object({{"role", "user"}, {"content", "qjasked"}}));
+      input.messages.push(std::move(reply));
+      input.messages.push(
+          parsed(R"({"role": "tool", "tool_call_id": "callabc12", "content": "qjsun"})"));
+      model.dialect->add_tools(input, tools, {});
+      std::string prompt;
+      try {
+        const auto name_of = [](std::size_t) { return std::string("message"); };
+        prompt = render_fitted(*model.chat_template, input, name_of).text.bytes;
+      } catch (const Error& error) {
+        EXPECT_EQ(refusing.count(model.name), 1U) << model.name << ": " << error.what();
+        continue;
+      }
+      EXPECT_NE(prompt.find("qjcity"), std::string::npos) << model.name;
+      EXPECT_NE(prompt.find("qjsun"), std::string::npos) << model.name;
+      EXPECT_EQ(prompt.find("qjsaid") == std::string::npos, refusing.count(model.name) == 1)
+          << model.name << (has_thought ? " with thought" : "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot

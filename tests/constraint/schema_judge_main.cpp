@@ -1,0 +1,56 @@
+// Judges the JSON Schema compiler: says which documents a compiled schema accepts.
+//
+// usage: schema_judge [strict] < LINES
+// Each line is {"schema": ..., "tests": [{"data": ..., "valid": ...}]}. For each, it prints a line
+// {"error": text}, or {"notes": [text], "accepted": [true, false or null], "ms": number}; null: the
+// search for the order of members took too long.
+#include <chrono>
+#include <iostream>
+
+#include "base/error.h"
+#include "constraint/schema/schema_search_test_util.h"
+
+namespace ingot {
+namespace {
+
+Json judge(const std::string& line, bool is_strict, const std::shared_ptr<const TokenTrie>& trie) {
+  Json out = Json::object();
+  const auto start = std::chrono::steady_clock::now();
+  const auto stop = [&] {
+    const auto time = std::chrono::steady_clock::now() - start;
+    out.set("ms", std::chrono::duration<double, std::milli>(time).count());
+  };
+  try {
+    const Json input = parse_line(line);
+    std::vector<SchemaNote> notes;
+    const Json& schema = *input.find("schema");
+    SchemaSearch search(compile_schema(schema, is_strict, trie, notes), schema);
+    stop();
+    Json accepted = Json::array();
+    for (const Json& test : *input.find("tests")->as_array()) {
+      const SchemaSearch::Outcome outcome = search.search(*test.find("data"));
+      const bool is_known = outcome != SchemaSearch::Outcome::kGaveUp;
+      accepted.push(is_known ? Json(outcome == SchemaSearch::Outcome::kAccepted) : Json());
+    }
+    out.set("notes", notes_json(notes));
+    out.set("accepted", std::move(accepted));
+  } catch (const Error& error) {
+    out = Json::object();
+    out.set("error", error.message());
+    stop();
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace ingot
+
+int main(int argc, char** argv) {
+  const bool is_strict = argc > 1 && std::string(argv[1]) == "strict";
+  const auto trie = ingot::byte_vocabulary();
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    std::cout << ingot::judge(line, is_strict, trie).dump() << "\n" << std::flush;
+  }
+  return 0;
+}
