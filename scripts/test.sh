@@ -150,7 +150,7 @@ check_benches() {
 # Runs the address sanitizer over code that reads foreign bytes, and over the scalar kernels, which
 # instantiate the templates of all tables.
 asan_gate() {
-  local tests=(load_test text_test hub_test server_test op_test)
+  local tests=(load_test constraint_test text_test hub_test server_test op_test)
   run cmake --preset asan --log-level=WARNING -DINGOT_KERNEL_TABLES=scalar
   run cmake --build --preset asan --parallel "$jobs" --target "${tests[@]}" fuzzers -- --quiet
   local names=${tests[*]}

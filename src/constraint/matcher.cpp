@@ -98,19 +98,15 @@ void Matcher::State::shrink_sets(std::uint32_t count) {
 /// Returns the threads behind `bytes`.
 std::vector<Thread> Matcher::State::follow(std::span<const Thread> from, std::string_view bytes,
                                            Takers takers, bool& has_dropped) {
-  std::vector<Thread> now(from.begin(), from.end()), next;
+  std::vector<Thread> now(from.begin(), from.end());
   for (const char byte : bytes) {
-    next.clear();
-    for (const Thread& thread : now) {
-      machine.step(thread, static_cast<std::uint8_t>(byte), takers, next);
-    }
-    machine.join(next, 0);
-    if (next.size() > kThreadsInsideMax) {
-      dropped += static_cast<std::int64_t>(next.size() - kThreadsInsideMax);
-      next.resize(kThreadsInsideMax);
-      has_dropped = true;
-    }
-    std::swap(now, next);
+    const auto before = std::ssize(now);
+    const std::size_t left_out =
+        machine.step_all(now, 0, static_cast<std::uint8_t>(byte), takers, kThreadsInsideMax)
+            .left_out;
+    dropped += static_cast<std::int64_t>(left_out);
+    has_dropped |= left_out > 0;
+    now.erase(now.begin(), now.begin() + before);
     if (now.empty()) break;
   }
   return now;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.h"
+
 namespace ingot {
 namespace {
 
@@ -142,6 +144,51 @@ TEST(Matcher, NestedAlternativesAddUp) {
   EXPECT_EQ(matcher.dropped(), 0);
   matcher.truncate(1);
   EXPECT_TRUE(takes(matcher, std::string(30, '}')));
+}
+
+/// Expects a matcher to take each token that it allows.
+void expect_takes_mask(Matcher& matcher, std::int32_t ids) {
+  const auto mask = matcher.mask();
+  const std::vector<std::uint32_t> bits(mask.begin(), mask.end());
+  for (std::int32_t id = 0; id < ids; ++id) {
+    if ((at(bits, id / 32) >> (id % 32) & 1) == 0) continue;
+    Matcher next = matcher;
+    EXPECT_TRUE(next.accept(id)) << "token " << id;
+  }
+}
+
+TEST(Matcher, TokensOfManyAlternativesAreFound) {
+  // Behind n bytes, a text has 2^n ways to go on in the first grammar, and 256^n in the second.
+  std::vector<std::string> tokens = all_bytes();
+  for (std::size_t n = 2; n <= 96; ++n) tokens.emplace_back(n, '-');
+  for (std::size_t n = 2; n <= 8; ++n) tokens.emplace_back(n, '[');
+  const auto ids = static_cast<std::int32_t>(tokens.size());
+  Maker runs;
+  const NodeId run = runs.grammar.reserve();
+  const auto level = [&](std::string_view end) {
+    return runs.grammar.sequence({runs.literal("-"), run, runs.literal(end)});
+  };
+  runs.grammar.set(run, grammar::Choice{{level("b"), level("c"), runs.literal("d")}});
+  Matcher matcher = runs.finish(run, make_trie(tokens));
+  expect_takes_mask(matcher, ids);
+  ASSERT_TRUE(matcher.accept_bytes(std::string(96, '-')));
+  expect_takes_mask(matcher, ids);
+  EXPECT_TRUE(takes(matcher, "d" + std::string(96, 'c')));
+
+  Maker arrays;
+  const NodeId array = arrays.grammar.reserve();
+  grammar::Choice choice;
+  for (std::uint64_t count = 1; count <= 256; ++count) {
+    grammar::Array one;
+    one.count_max = count;
+    one.rest.value = array;
+    choice.alternatives.push_back(arrays.grammar.add(one));
+  }
+  arrays.grammar.set(array, choice);
+  matcher = arrays.finish(array, make_trie(tokens));
+  ASSERT_TRUE(matcher.accept_bytes("["));
+  expect_takes_mask(matcher, ids);
+  EXPECT_TRUE(takes(matcher, "[[],[]],[]]"));
 }
 
 TEST(Matcher, CountsDecodedCharacters) {

@@ -2,12 +2,19 @@
 #include "constraint/match/machine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/index.h"
 
 namespace ingot::match {
 namespace {
 
+/// Behind a byte, threads are stepped until there are more than this many, which are then joined.
+constexpr std::size_t kUnjoinedMax = 16'384;
+/// A new frame costs as much time as this many steps of threads.
+constexpr std::size_t kFrameSteps = 16;
+/// Frames below a thread that are compared when threads are joined. Deeper ones stay apart.
+constexpr int kJoinedLevels = 64;
 /// Up to this many threads are compared in pairs.
 constexpr std::size_t kPairsMax = 24;
 /// Threads and names that a matcher keeps to save time: about a MiB.
@@ -115,12 +122,63 @@ void Machine::add_members(FrameId frame, std::vector<std::uint64_t>& members) co
   members.insert(members.end(), words.begin(), words.end());
 }
 
-/// Returns the frame that stands for some frames.
-FrameId Machine::frame_of(std::vector<std::uint64_t> members) {
+/// Returns the frame that stands for all that some frames stand for.
+FrameId Machine::any_of(std::vector<std::uint64_t>& frames, int levels) {
+  std::sort(frames.begin(), frames.end());
+  frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
+  if (frames.size() == 1) return static_cast<FrameId>(frames[0]);
+  std::vector<std::uint64_t> members;
+  for (const std::uint64_t frame : frames) add_members(static_cast<FrameId>(frame), members);
+  return frame_of(std::move(members), levels);
+}
+
+/// Returns the frame that stands for some frames. Frames that differ only in the frames below
+/// become one with all of these below it, and so on downwards: a text that has come here in many
+/// ways has few frames on each level.
+FrameId Machine::frame_of(std::vector<std::uint64_t> members, int levels) {
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
+  if (members.size() > 1 && levels > 0) {
+    Arena<Frame> tops;
+    std::vector<std::vector<std::uint64_t>> below;  // [tops]
+    for (const std::uint64_t member : members) {
+      if (member == 0) continue;  // the empty stack
+      Frame top = frames_[static_cast<FrameId>(member)];
+      const FrameId parent = std::exchange(top.parent, 0);
+      const std::uint32_t index = tops.intern(top);
+      if (index == below.size()) below.emplace_back();
+      below[index].push_back(parent);
+    }
+    const bool has_empty = members[0] == 0;
+    if (tops.size() + (has_empty ? 1 : 0) < members.size()) {
+      members.resize(has_empty ? 1 : 0);
+      for (std::uint32_t i = 0; i < tops.size(); ++i) {
+        Frame top = tops[i];
+        top.parent = any_of(below[i], levels - 1);
+        members.push_back(frames_.intern(top));
+      }
+      std::sort(members.begin(), members.end());
+    }
+  }
   if (members.size() == 1) return static_cast<FrameId>(members[0]);
   return frames_.intern({.node = kAnyOf, .extra = sets_.intern({std::move(members)})});
+}
+
+Machine::Stepped Machine::step_all(std::vector<Thread>& threads, std::size_t first,
+                                   std::uint8_t byte, Takers takers, std::size_t most) {
+  const std::size_t end = threads.size();
+  const std::uint32_t frames = frames_.size();
+  std::size_t i = first;
+  for (; i < end && threads.size() - end <= kUnjoinedMax; ++i) {
+    const Thread from = threads[i];
+    step(from, byte, takers, threads);
+  }
+  const std::size_t made = threads.size() - end + kFrameSteps * (frames_.size() - frames);
+  join(threads, end);
+  const std::size_t found = threads.size() - end;
+  const std::size_t kept = std::min(found, most);
+  threads.resize(end + kept);
+  return {.left_out = found - kept + (end - i), .steps = i - first + made};
 }
 
 void Machine::join(std::vector<Thread>& threads, std::size_t first) {
@@ -147,13 +205,13 @@ void Machine::join(std::vector<Thread>& threads, std::size_t first) {
     const Thread& thread = threads[i];
     const std::uint32_t top = tops.intern(top_of(thread));
     if (top == below.size()) below.emplace_back();
-    add_members(joins_parents(thread) ? frames_[thread.frame].parent : thread.frame, below[top]);
+    below[top].push_back(joins_parents(thread) ? frames_[thread.frame].parent : thread.frame);
   }
   if (tops.size() == threads.size() - first) return;
   threads.resize(first);
   for (std::uint32_t i = 0; i < tops.size(); ++i) {
     Top top = tops[i];
-    top.thread.frame = frame_of(std::move(below[i]));
+    top.thread.frame = any_of(below[i], kJoinedLevels);
     if (joins_parents(top.thread)) {
       top.frame.parent = top.thread.frame;
       top.thread.frame = frames_.intern(top.frame);

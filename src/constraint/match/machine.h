@@ -30,6 +30,13 @@ class Machine {
   /// the frames below: one thread then has them all below it. So alternatives of nested values add
   /// up and do not multiply.
   void join(std::vector<Thread>& threads, std::size_t first);
+  /// What `step_all` did: threads that it left out, and its work in single threads.
+  struct Stepped {
+    std::size_t left_out = 0, steps = 0;
+  };
+  /// Appends the threads that follow those from index `first` on, joined, and at most `most`.
+  Stepped step_all(std::vector<Thread>& threads, std::size_t first, std::uint8_t byte,
+                   Takers takers, std::size_t most);
   /// Whether the whole text may end.
   bool may_end(const Thread& thread);
   /// Whether a byte may follow.
@@ -90,6 +97,7 @@ class Machine {
 
   void step_leaf(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   void step_terminal(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
+  Read read_inside(CharState& chars, std::uint8_t byte, char32_t& c) const;
   void step_string(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   void step_key(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   /// Appends the threads behind the quote of a key or String, if it may follow `thread`.
@@ -104,7 +112,8 @@ class Machine {
   void add_repeat(FrameId parent, NodeId node, std::uint64_t count, std::vector<Begin>& open);
 
   bool joins_parents(const Thread& thread) const;
-  FrameId frame_of(std::vector<std::uint64_t> members);
+  FrameId any_of(std::vector<std::uint64_t>& frames, int levels);
+  FrameId frame_of(std::vector<std::uint64_t> members, int levels);
   void add_members(FrameId frame, std::vector<std::uint64_t>& members) const;
 
   bool rest_behind(TextId text, TextId prefix, std::u32string& rest) const;

@@ -146,13 +146,19 @@ bool Machine::string_can_finish(const Thread& thread) const {
   return false;
 }
 
-void Machine::step_string(Thread thread, std::uint8_t byte, std::vector<Thread>& out) {
-  const bool is_escape = byte == '\\' && thread.chars.is_between();
+/// Reads a byte inside a JSON string. Escapes and wide characters that the vocabulary cannot finish
+/// are bad.
+Read Machine::read_inside(CharState& chars, std::uint8_t byte, char32_t& c) const {
+  const bool is_escape = byte == '\\' && chars.is_between();
   if ((byte >= 0x80 && !grammar_->has_wide_chars()) || (is_escape && !grammar_->has_escapes())) {
-    return;
+    return Read::kBad;
   }
+  return read_json(chars, byte, c);
+}
+
+void Machine::step_string(Thread thread, std::uint8_t byte, std::vector<Thread>& out) {
   char32_t c = 0;
-  const Read read = read_json(thread.chars, byte, c);
+  const Read read = read_inside(thread.chars, byte, c);
   if (read == Read::kBad) return;
   if (read == Read::kQuote) return close_quote(thread, out);
   if (read == Read::kPartial) {
@@ -230,12 +236,8 @@ bool Machine::narrow_names(Thread& key, char32_t first, char32_t last) const {
 }
 
 void Machine::step_key(Thread thread, std::uint8_t byte, std::vector<Thread>& out) {
-  const bool is_escape = byte == '\\' && thread.chars.is_between();
-  if ((byte >= 0x80 && !grammar_->has_wide_chars()) || (is_escape && !grammar_->has_escapes())) {
-    return;
-  }
   char32_t c = 0;
-  const Read read = read_json(thread.chars, byte, c);
+  const Read read = read_inside(thread.chars, byte, c);
   if (read == Read::kBad) return;
   if (read == Read::kQuote) return close_quote(thread, out);
   if (read == Read::kPartial) {

@@ -16,6 +16,11 @@ namespace {
 constexpr std::uint32_t kLeafMaskNodesMin = 64;
 /// A state that takes fewer ASCII characters, and no others, is walked.
 constexpr char32_t kBroadCharsMin = 16;
+/// Alternatives kept behind a byte: fewer than a Matcher keeps, so that it takes what is allowed.
+constexpr std::size_t kThreadsMax = 1024;
+/// After this many steps of threads, less than a second, one alternative is kept behind each byte.
+/// It can be finished, so some token is found.
+constexpr std::size_t kStepsMax = 2'000'000;
 
 /// Whether many tokens can follow in a state.
 bool is_broad(const TextDfa* language, std::int32_t state) {
@@ -64,11 +69,7 @@ class MaskWalk {
       }
       const std::size_t end = stack.size();
       first.push_back(end);
-      for (std::size_t i = first[depth - 1]; i < end; ++i) {
-        const Thread from = stack[i];
-        machine_.step(from, at.byte, takers, stack);
-      }
-      machine_.join(stack, end);
+      step(stack, first[depth - 1], at.byte, takers);
       if (is_texts && at.end - node >= kLeafMaskNodesMin) use_leaf_masks(stack, end, node);
       if (stack.size() == end) {
         node = at.end;
@@ -77,6 +78,12 @@ class MaskWalk {
       found(tree, node);
       ++node;
     }
+  }
+
+  /// Appends the threads that follow those from index `first` on.
+  void step(std::vector<Thread>& threads, std::size_t first, std::uint8_t byte, Takers takers) {
+    const std::size_t most = steps_ < kStepsMax ? kThreadsMax : 1;
+    steps_ += machine_.step_all(threads, first, byte, takers, most).steps;
   }
 
   void use_leaf_masks(std::vector<Thread>& threads, std::size_t first, std::uint32_t node) {
@@ -208,13 +215,11 @@ class MaskWalk {
 
   /// Allows a token if `thread`, which has taken the bytes above `node`, takes the others.
   void try_token(const Thread& thread, std::uint32_t node, std::int32_t id) {
-    std::vector<Thread> now{thread}, next;
+    std::vector<Thread> now{thread};
     for (const char byte : trie_.bytes(id).substr(trie_.texts().nodes[node].depth)) {
-      next.clear();
-      for (const Thread& from : now) {
-        machine_.step(from, static_cast<std::uint8_t>(byte), Takers::kAll, next);
-      }
-      std::swap(now, next);
+      const auto before = std::ssize(now);
+      step(now, 0, static_cast<std::uint8_t>(byte), Takers::kAll);
+      now.erase(now.begin(), now.begin() + before);
       if (now.empty()) return;
     }
     allow(id);
@@ -279,6 +284,7 @@ class MaskWalk {
   const TokenTrie& trie_;
   std::span<std::uint32_t> bits_;
   std::vector<std::uint32_t> scratch_;
+  std::size_t steps_ = 0;  ///< steps of single threads so far
 };
 
 }  // namespace

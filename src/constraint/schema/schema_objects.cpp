@@ -1,5 +1,6 @@
 // SchemaReader: the keywords of objects, and unevaluated properties and items.
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "constraint/schema/schema_keywords.h"
@@ -131,14 +132,8 @@ void SchemaReader::add_unevaluated(Shape& shape, SchemaId schema, int context) {
   const Place place = this->place(schema, context);
   if (find(place, "unevaluatedProperties") != nullptr) {
     const FormulaId others = keyword_formula(place, "unevaluatedProperties");
-    const Shape inner = std::move(shape);
-    shape = {.has_null = inner.has_null,
-             .has_true = inner.has_true,
-             .has_false = inner.has_false,
-             .numbers = inner.numbers,
-             .strings = inner.strings,
-             .arrays = inner.arrays};
-    for (ObjectSet set : inner.objects) {
+    auto objects = std::exchange(shape.objects, {});
+    for (ObjectSet& set : objects) {
       // The keys of an unknown pattern are evaluated too.
       const bool is_done = set.evaluates_all || set.is_opaque;
       TextSetId names = is_done ? TextSets::kNone : TextSets::kAll;
@@ -158,14 +153,8 @@ void SchemaReader::add_unevaluated(Shape& shape, SchemaId schema, int context) {
   }
   if (find(place, "unevaluatedItems") != nullptr) {
     const FormulaId others = keyword_formula(place, "unevaluatedItems");
-    const Shape inner = std::move(shape);
-    shape = {.has_null = inner.has_null,
-             .has_true = inner.has_true,
-             .has_false = inner.has_false,
-             .numbers = inner.numbers,
-             .strings = inner.strings,
-             .objects = inner.objects};
-    for (ArraySet set : inner.arrays) {
+    auto arrays = std::exchange(shape.arrays, {});
+    for (ArraySet& set : arrays) {
       std::vector<FormulaId> allowed = set.evaluated_items;
       allowed.push_back(others);
       const FormulaId value = parts_.formulas.any(allowed);
