@@ -158,7 +158,7 @@ void expect_takes_mask(Matcher& matcher, std::int32_t ids) {
 }
 
 TEST(Matcher, TokensOfManyAlternativesAreFound) {
-  // Behind n bytes, a text has 2^n ways to go on in the first grammar, and 256^n in the second.
+  // Behind n bytes, a text has 2^n ways to continue in the first grammar, and 256^n in the second.
   std::vector<std::string> tokens = all_bytes();
   for (std::size_t n = 2; n <= 96; ++n) tokens.emplace_back(n, '-');
   for (std::size_t n = 2; n <= 8; ++n) tokens.emplace_back(n, '[');

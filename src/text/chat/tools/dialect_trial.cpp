@@ -236,7 +236,6 @@ std::optional<CallText> parse_trial(const ReplySyntax& syntax, const ReasoningSy
 
 std::optional<CallFrames> frames_of_sample(const ReplySyntax& syntax) {
   if (syntax.sample.empty()) return std::nullopt;
-  const TrialReply reply;
   const auto parse = [&](std::string_view text, std::size_t calls, bool is_empty) {
     return parse_trial(syntax, syntax.reasoning, {.calls = calls, .is_empty = is_empty},
                        std::string(text));
