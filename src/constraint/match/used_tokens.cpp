@@ -68,7 +68,8 @@ std::vector<std::int32_t> tokens_of_used_texts(const Machine& machine, const Thr
         found.insert(found.end(), tokens.begin(), tokens.end());
       }
     } else if (read == Read::kPartial) {
-      for (const CodePointRange& chars : possible_chars(range.chars).all()) {
+      const CodeRanges possible = possible_chars(range.chars);
+      for (const CodePointRange& chars : possible.all()) {
         const Range next = narrowed(rests, range, chars.first, chars.last);
         is_live = is_live || next.low < next.high;
       }
