@@ -10,7 +10,7 @@
 namespace ingot {
 
 TokenTrie::TokenTrie(std::int32_t ids, const std::function<Token(std::int32_t)>& token)
-    : ids_(ids), string_masks_(std::make_unique<LeafMasks>()) {
+    : ids_(ids), leaf_masks_(std::make_unique<LeafMasks>(*this)) {
   first_.push_back(0);
   uses_.reserve(to_size(ids));
   for (std::int32_t id = 0; id < ids; ++id) {

@@ -48,8 +48,8 @@ class TokenTrie {
 
   const ByteTree& texts() const { return texts_; }      ///< the tokens of kText
   const ByteTree& markers() const { return markers_; }  ///< the tokens of kMarker
-  /// Masks of the JSON strings without restrictions, which all grammars share.
-  LeafMasks& string_masks() const { return *string_masks_; }
+  /// Masks of the vocabulary's grammars.
+  LeafMasks& leaf_masks() const { return *leaf_masks_; }
 
  private:
   std::int32_t ids_ = 0;
@@ -58,7 +58,7 @@ class TokenTrie {
   std::vector<std::uint32_t> first_;  ///< [ids + 1] index in bytes_
   std::vector<TokenUse> uses_;
   ByteTree texts_, markers_;
-  std::unique_ptr<LeafMasks> string_masks_;
+  std::unique_ptr<LeafMasks> leaf_masks_;
 };
 
 }  // namespace ingot

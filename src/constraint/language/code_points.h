@@ -17,6 +17,7 @@ struct CodePointRange {
 class CodePoints {
  public:
   static constexpr char32_t kLast = 0x10FFFF;
+  static constexpr char32_t kScalars = kLast + 1 - 0x800;  ///< how many scalar values exist
 
   CodePoints() = default;
   /// Makes the set of all code points in `ranges`, in any order, without surrogates.

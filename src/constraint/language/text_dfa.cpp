@@ -134,44 +134,50 @@ void TextDfa::make_ascii_table(const ClassDfa& dfa) {
 
 void TextDfa::analyse() {
   if (is_empty()) return;
-  measure_shortest();
-  measure_rests(acyclic_order());
+  const Sources sources = sources_of_states();
+  measure_shortest(sources);
+  measure_rests(acyclic_order(sources));
+  find_unrestricted(sources);
   is_gapless_ = true;
   for (std::int32_t state = 0; state < size() && is_gapless_; ++state) {
     is_gapless_ = is_gapless_at(state);
   }
 }
 
-/// Returns the states that reach no cycle, each behind the states that it leads to.
-std::vector<std::int32_t> TextDfa::acyclic_order() const {
-  std::vector<std::int32_t> open_arcs(accepts_.size());
-  std::vector<std::vector<std::int32_t>> sources(accepts_.size());
-  std::vector<std::int32_t> order;
+/// Returns the states that have an arc to each state.
+TextDfa::Sources TextDfa::sources_of_states() const {
+  Sources sources(accepts_.size());
   for (std::int32_t state = 0; state < size(); ++state) {
     for (const Arc& arc : arcs(state)) {
-      if (!at(sources, arc.to).empty() && at(sources, arc.to).back() == state) continue;
-      at(sources, arc.to).push_back(state);
-      ++at(open_arcs, state);
+      std::vector<std::int32_t>& to = at(sources, arc.to);
+      if (to.empty() || to.back() != state) to.push_back(state);
     }
-    if (at(open_arcs, state) == 0) order.push_back(state);
+  }
+  return sources;
+}
+
+/// Returns the states that reach no cycle, each behind the states that it leads to.
+std::vector<std::int32_t> TextDfa::acyclic_order(const Sources& sources) const {
+  std::vector<std::int32_t> targets(accepts_.size());
+  for (const std::vector<std::int32_t>& list : sources) {
+    for (const std::int32_t source : list) ++at(targets, source);
+  }
+  std::vector<std::int32_t> order;
+  for (std::int32_t state = 0; state < size(); ++state) {
+    if (at(targets, state) == 0) order.push_back(state);
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (const std::int32_t source : at(sources, order[i])) {
-      if (--at(open_arcs, source) == 0) order.push_back(source);
+      if (--at(targets, source) == 0) order.push_back(source);
     }
   }
   return order;
 }
 
-void TextDfa::measure_shortest() {
+void TextDfa::measure_shortest(const Sources& sources) {
   shortest_.assign(accepts_.size(), kInfinite);
-  std::vector<std::vector<std::int32_t>> sources(accepts_.size());
   std::vector<std::int32_t> order;
   for (std::int32_t state = 0; state < size(); ++state) {
-    for (const Arc& arc : arcs(state)) {
-      if (!at(sources, arc.to).empty() && at(sources, arc.to).back() == state) continue;
-      at(sources, arc.to).push_back(state);
-    }
     if (!accepts(state)) continue;
     at(shortest_, state) = 0;
     order.push_back(state);
@@ -182,6 +188,26 @@ void TextDfa::measure_shortest() {
       at(shortest_, source) = at(shortest_, order[i]) + 1;
       order.push_back(source);
     }
+  }
+}
+
+void TextDfa::find_unrestricted(const Sources& sources) {
+  is_unrestricted_.assign(accepts_.size(), 1);
+  std::vector<std::int32_t> open;
+  const auto restrict = [&](std::int32_t state) {
+    if (at(is_unrestricted_, state) == 0) return;
+    at(is_unrestricted_, state) = 0;
+    open.push_back(state);
+  };
+  for (std::int32_t state = 0; state < size(); ++state) {
+    char32_t chars = 0;
+    for (const Arc& arc : arcs(state)) chars += arc.on.last - arc.on.first + 1;
+    if (chars < CodePoints::kScalars) restrict(state);
+  }
+  while (!open.empty()) {
+    const std::int32_t state = open.back();
+    open.pop_back();
+    for (const std::int32_t source : at(sources, state)) restrict(source);
   }
 }
 
@@ -264,7 +290,7 @@ bool TextDfa::contains(std::string_view text) const {
 std::size_t TextDfa::bytes() const {
   const auto of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
   return sizeof(TextDfa) + of(first_arc_) + of(arcs_) + of(ascii_) + of(accepts_) + of(tags_) +
-         of(shortest_) + of(longest_) + of(counts_);
+         of(shortest_) + of(longest_) + of(counts_) + of(is_unrestricted_);
 }
 
 }  // namespace ingot

@@ -100,6 +100,10 @@ class TextDfa {
   }
   /// Number of accepted rests, below kInfinite also if the number is finite but larger.
   std::uint64_t count(std::int32_t state) const { return counts_[static_cast<std::size_t>(state)]; }
+  /// Whether every text can follow and be continued to an accepted one.
+  bool is_unrestricted(std::int32_t state) const {
+    return is_unrestricted_[static_cast<std::size_t>(state)] != 0;
+  }
   /// Whether from every state accepted rests of all lengths from `shortest` to `longest` exist.
   /// Then a caller can bound lengths with a counter instead of `with_length`.
   bool is_gapless() const { return is_gapless_; }
@@ -113,9 +117,12 @@ class TextDfa {
 
   void append_arcs(const ClassDfa& dfa, CompileBudget& budget);
   void make_ascii_table(const ClassDfa& dfa);
+  using Sources = std::vector<std::vector<std::int32_t>>;
   void analyse();
-  std::vector<std::int32_t> acyclic_order() const;
-  void measure_shortest();
+  Sources sources_of_states() const;
+  std::vector<std::int32_t> acyclic_order(const Sources& sources) const;
+  void measure_shortest(const Sources& sources);
+  void find_unrestricted(const Sources& sources);
   void measure_rests(const std::vector<std::int32_t>& order);
   bool is_gapless_at(std::int32_t state) const;
 
@@ -128,6 +135,7 @@ class TextDfa {
   std::vector<std::uint8_t> accepts_;
   std::vector<std::int32_t> tags_;
   std::vector<std::uint64_t> shortest_, longest_, counts_;
+  std::vector<std::uint8_t> is_unrestricted_;
   bool is_gapless_ = true;
 };
 

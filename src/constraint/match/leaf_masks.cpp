@@ -11,6 +11,19 @@
 #include "constraint/token_trie.h"
 
 namespace ingot {
+
+/// The tokens of a JSON string that takes every text, at a place between two characters.
+struct LeafMasks::FreeString {
+  /// A token with a quote that closes the string.
+  struct Leaving {
+    std::uint32_t place = 0;  ///< in the tokens of TokenTrie::texts
+    std::uint32_t rank = 0;   ///< among all, by the bytes behind the quote
+    std::uint16_t rest = 0;   ///< how many bytes these are
+  };
+  std::vector<std::uint32_t> inside;  ///< bit set of the tokens without a closing quote
+  std::vector<Leaving> leaving;       ///< by place
+};
+
 namespace {
 
 using match::CharState;
@@ -19,37 +32,23 @@ using match::Read;
 /// More tokens are kept as a bit set.
 constexpr std::size_t kListMax = 1024;
 
-/// Tokens that a string without restrictions cannot take, or that stay inside it.
-constexpr std::uint16_t kNever = 0xFFFF, kInside = 0xFFFE;
-
 /// Makes a LeafMask by a walk over the vocabulary's tree.
 class LeafMaskMaker {
  public:
-  LeafMaskMaker(const TokenTrie& trie, const LeafMasks::Key& key)
-      : trie_(trie), tree_(trie.texts()), key_(key), base_(tree_.nodes[key.node].depth) {}
+  /// `free` is null for texts other than JSON strings from the root and between characters.
+  LeafMaskMaker(const TokenTrie& trie, const LeafMasks::Key& key, const LeafMasks::FreeString* free)
+      : trie_(trie),
+        tree_(trie.texts()),
+        key_(key),
+        free_(free),
+        base_(tree_.nodes[key.node].depth) {}
 
   LeafMask make() {
     path_.push_back(beginning());
-    const std::uint32_t end = tree_.nodes[key_.node].end;
-    if (key_.node != 0) add_inside(key_.node, path_[0]);
-    for (std::uint32_t node = key_.node + 1; node < end;) {
-      const ByteTree::Node& at = tree_.nodes[node];
-      const std::size_t depth = at.depth - base_;
-      path_.resize(depth);
-      Place place = path_.back();
-      if (step(place, at.byte, node)) {
-        if (is_free(place)) {
-          add_free(node, place);
-          node = at.end;
-          continue;
-        }
-        add_inside(node, place);
-        path_.push_back(place);
-        ++node;
-      } else {
-        if (!key_.is_string) leave_raw(node);
-        node = at.end;
-      }
+    if (is_free(path_[0])) {
+      add_free(0, path_[0]);
+    } else {
+      walk();
     }
     finish();
     return std::move(mask_);
@@ -67,7 +66,33 @@ class LeafMaskMaker {
     std::string_view rest;
     std::int32_t token;
     std::uint16_t length;
+    std::uint32_t rank = 0;  // by `rest`, if it is known
   };
+
+  void walk() {
+    const std::uint32_t end = tree_.nodes[key_.node].end;
+    if (key_.node != 0) add_inside(key_.node, path_[0]);
+    for (std::uint32_t node = key_.node + 1; node < end;) {
+      const ByteTree::Node& at = tree_.nodes[node];
+      path_.resize(at.depth - base_);
+      Place place = path_.back();
+      const bool is_inside = step(place, at.byte, node);
+      if (is_inside && !is_free(place)) {
+        add_inside(node, place);
+        path_.push_back(place);
+        ++node;
+        continue;
+      }
+      if (is_inside) {
+        add_free(node, place);
+      } else if (free_ != nullptr) {
+        dead_nodes_.push_back(node);
+      } else if (!key_.is_string) {
+        leave_raw(node);
+      }
+      node = at.end;
+    }
+  }
 
   Place beginning() const {
     Place place{.state = key_.state, .chars = key_.chars};
@@ -141,54 +166,53 @@ class LeafMaskMaker {
     }
   }
 
-  /// Whether every text may follow, as in a string without restrictions at the same token.
+  /// Whether what follows stays inside wherever it stays inside a string without restrictions.
   bool is_free(const Place& place) const {
-    if (!key_.is_string || key_.has_lengths || key_.language == nullptr || key_.node != 0) {
-      return false;
-    }
-    if (!key_.chars.is_between() || !place.chars.is_between()) return false;
-    const TextDfa& dfa = *key_.language;
-    std::uint32_t chars = 0;
-    for (const TextDfa::Arc& arc : dfa.arcs(place.state)) {
-      if (arc.to != place.state) return false;
-      chars += arc.on.last - arc.on.first + 1;
-    }
-    return dfa.accepts(place.state) && chars >= CodePoints::kLast + 1 - 0x800;
+    return free_ != nullptr && !key_.has_lengths && place.chars.is_between() &&
+           key_.language->is_unrestricted(place.state);
   }
 
-  /// Adds the tokens at and below a node by the mask of a string without restrictions.
+  /// Adds the tokens at and below a node whose place is free.
   void add_free(std::uint32_t node, const Place& place) {
-    if (free_ == nullptr) find_free();
-    const std::int32_t tag = key_.has_tags ? key_.language->tag(place.state) : 0;
-    for (const std::int32_t token : tree_.tokens_below(node)) {
-      const std::uint16_t rest = at(free_rests_, token);
-      if (rest == kInside) {
-        inside_.push_back(token);
-      } else if (rest != kNever) {
-        const std::string_view bytes = trie_.bytes(token);
-        leaving_.push_back({tag, bytes.substr(bytes.size() - rest), token, 0});
-      }
+    free_nodes_.push_back(node);
+    free_tokens_ += tree_.tokens_below(node).size();
+    leave_free(node, place);
+  }
+
+  /// Adds the tokens at and below a node with a quote behind a text that the language accepts.
+  void leave_free(std::uint32_t node, const Place& place) {
+    const auto& all = free_->leaving;
+    const std::uint32_t end = tree_.nodes[tree_.nodes[node].end].first_token;
+    auto found = std::partition_point(all.begin(), all.end(), [&](const auto& leaving) {
+      return leaving.place < tree_.nodes[node].first_token;
+    });
+    for (; found != all.end() && found->place < end; ++found) {
+      const std::int32_t token = tree_.tokens[found->place];
+      const std::string_view bytes = trie_.bytes(token);
+      const std::string_view rest = bytes.substr(bytes.size() - found->rest);
+      const std::size_t quote = bytes.size() - rest.size() - 1;
+      const std::size_t depth = std::min<std::size_t>(tree_.nodes[node].depth, quote);
+      const std::int32_t state = behind(place, bytes.substr(depth, quote - depth));
+      if (!key_.language->accepts(state)) continue;
+      const std::int32_t tag = key_.has_tags ? key_.language->tag(state) : 0;
+      leaving_.push_back({tag, rest, token, place.length, found->rank});
     }
   }
 
-  void find_free() {
-    free_ = trie_.string_masks().find(trie_, {.is_string = true});
-    free_rests_.assign(to_size(trie_.ids()), kNever);
-    for (const LeafMask::Exit& exit : free_->exits) {
-      for (std::uint32_t node = 0; node < exit.tree.size(); ++node) {
-        for (const std::int32_t token : exit.tree.tokens_at(node)) {
-          at(free_rests_, token) = exit.tree.nodes[node].depth;
-        }
+  /// Returns the state behind bytes that a free place takes.
+  std::int32_t behind(Place place, std::string_view bytes) const {
+    for (const char byte : bytes) {
+      char32_t c = 0;
+      if (match::read_json(place.chars, static_cast<std::uint8_t>(byte), c) == Read::kChar) {
+        place.state = key_.language->step(place.state, c);
       }
     }
-    for (const std::int32_t token : free_->tokens) at(free_rests_, token) = kInside;
-    for (std::int32_t id = 0; id < trie_.ids() && !free_->bits.empty(); ++id) {
-      if ((at(free_->bits, id / 32) >> (id % 32) & 1) != 0) at(free_rests_, id) = kInside;
-    }
+    return place.state;
   }
 
   /// Adds the tokens below a closing quote.
   void leave(std::uint32_t quote, const Place& place) {
+    if (free_ != nullptr) return leave_free(quote, place);
     const std::size_t behind = tree_.nodes[quote].depth;
     const std::int32_t tag =
         key_.has_tags && key_.language != nullptr ? key_.language->tag(place.state) : 0;
@@ -214,23 +238,46 @@ class LeafMaskMaker {
 
   void finish() {
     if (key_.has_lengths) sort_by_need();
-    if (inside_.size() <= kListMax) {
-      inside_.shrink_to_fit();
-      mask_.tokens = std::move(inside_);
+    if (free_tokens_ > tree_.tokens.size() / 2) {
+      take_from_free();
     } else {
-      mask_.bits.resize(trie_.mask_words());
-      for (const std::int32_t id : inside_) {
-        at(mask_.bits, id / 32) |= std::uint32_t{1} << (id % 32);
-      }
+      collect_inside();
     }
     std::sort(leaving_.begin(), leaving_.end(), [](const Leaving& a, const Leaving& b) {
-      return std::tie(a.tag, a.rest) < std::tie(b.tag, b.rest);
+      return std::tie(a.tag, a.rank, a.rest) < std::tie(b.tag, b.rank, b.rest);
     });
     for (std::size_t first = 0; first < leaving_.size();) {
       std::size_t last = first;
       while (last < leaving_.size() && leaving_[last].tag == leaving_[first].tag) ++last;
       add_exit(first, last);
       first = last;
+    }
+  }
+
+  /// Makes the bits from those of a string without restrictions, which has all tokens found here.
+  void take_from_free() {
+    mask_.bits = free_->inside;
+    for (const std::uint32_t node : dead_nodes_) {
+      for (const std::int32_t id : tree_.tokens_below(node)) {
+        at(mask_.bits, id / 32) &= ~(std::uint32_t{1} << (id % 32));
+      }
+    }
+  }
+
+  void collect_inside() {
+    for (const std::uint32_t node : free_nodes_) {
+      for (const std::int32_t id : tree_.tokens_below(node)) {
+        if ((at(free_->inside, id / 32) >> (id % 32) & 1) != 0) inside_.push_back(id);
+      }
+    }
+    if (inside_.size() <= kListMax) {
+      inside_.shrink_to_fit();
+      mask_.tokens = std::move(inside_);
+      return;
+    }
+    mask_.bits.resize(trie_.mask_words());
+    for (const std::int32_t id : inside_) {
+      at(mask_.bits, id / 32) |= std::uint32_t{1} << (id % 32);
     }
   }
 
@@ -264,13 +311,14 @@ class LeafMaskMaker {
   const TokenTrie& trie_;
   const ByteTree& tree_;
   const LeafMasks::Key& key_;
+  const LeafMasks::FreeString* free_;
   std::size_t base_;
   std::vector<Place> path_;  // [depth - base_]
   std::vector<std::int32_t> inside_;
   std::vector<std::uint64_t> needs_;  // [inside_], with lengths
   std::vector<Leaving> leaving_;
-  std::shared_ptr<const LeafMask> free_;
-  std::vector<std::uint16_t> free_rests_;  // [ids] bytes behind the quote, or one of the constants
+  std::vector<std::uint32_t> dead_nodes_, free_nodes_;  // where the walk stopped
+  std::size_t free_tokens_ = 0;                         // at and below free_nodes_
   LeafMask mask_;
 };
 
@@ -285,8 +333,11 @@ std::size_t LeafMask::bytes() const {
   return sum;
 }
 
+LeafMasks::LeafMasks(const TokenTrie& trie) : trie_(trie) {}
+LeafMasks::~LeafMasks() = default;
+
 std::size_t LeafMasks::Hash::operator()(const Key& key) const {
-  std::uint64_t h = reinterpret_cast<std::uintptr_t>(key.language);
+  std::uint64_t h = match::mixed(key.grammar, reinterpret_cast<std::uintptr_t>(key.language));
   h = match::mixed(h, std::uint64_t{static_cast<std::uint32_t>(key.state)} << 32 | key.node);
   h = match::mixed(h, static_cast<std::uint64_t>(key.chars.phase) << 48 |
                           std::uint64_t{key.chars.left} << 40 | key.chars.bits);
@@ -296,21 +347,66 @@ std::size_t LeafMasks::Hash::operator()(const Key& key) const {
   return static_cast<std::size_t>(h);
 }
 
-std::shared_ptr<const LeafMask> LeafMasks::find(const TokenTrie& trie, const Key& key) {
+const LeafMasks::FreeString& LeafMasks::free_string() {
+  std::call_once(free_once_, [this] {
+    const LeafMask mask = LeafMaskMaker(trie_, {.is_string = true}, nullptr).make();
+    auto free = std::make_unique<FreeString>();
+    free->inside = mask.bits;
+    free->inside.resize(trie_.mask_words());
+    for (const std::int32_t id : mask.tokens) {
+      at(free->inside, id / 32) |= std::uint32_t{1} << (id % 32);
+    }
+    std::vector<std::uint32_t> places(to_size(trie_.ids()));
+    const std::vector<std::int32_t>& tokens = trie_.texts().tokens;
+    for (std::uint32_t i = 0; i < tokens.size(); ++i) at(places, tokens[i]) = i;
+    for (const LeafMask::Exit& exit : mask.exits) {
+      for (std::uint32_t node = 0; node < exit.tree.size(); ++node) {
+        for (const std::int32_t token : exit.tree.tokens_at(node)) {
+          const auto rank = static_cast<std::uint32_t>(free->leaving.size());
+          free->leaving.push_back({at(places, token), rank, exit.tree.nodes[node].depth});
+        }
+      }
+    }
+    std::sort(free->leaving.begin(), free->leaving.end(),
+              [](const auto& a, const auto& b) { return a.place < b.place; });
+    free_ = std::move(free);
+  });
+  return *free_;
+}
+
+std::shared_ptr<const LeafMask> LeafMasks::find(const Key& key) {
   {
     const std::lock_guard lock(mutex_);
-    const auto found = masks_.find(key);
-    if (found != masks_.end()) return found->second;
+    const auto found = places_.find(key);
+    if (found != places_.end()) {
+      masks_.splice(masks_.begin(), masks_, found->second);
+      return found->second->mask;
+    }
   }
-  auto made = std::make_shared<const LeafMask>(LeafMaskMaker(trie, key).make());
+  const bool is_string_start = key.is_string && key.node == 0 && key.chars.is_between();
+  const FreeString* const free =
+      is_string_start && key.language != nullptr ? &free_string() : nullptr;
+  auto made = std::make_shared<const LeafMask>(LeafMaskMaker(trie_, key, free).make());
+  add(key, made);
+  return made;
+}
+
+void LeafMasks::add(const Key& key, std::shared_ptr<const LeafMask> mask) {
   const std::lock_guard lock(mutex_);
-  if (bytes_ + made->bytes() > kBytesMax) {
-    masks_.clear();
-    bytes_ = 0;
+  if (places_.contains(key)) return;
+  masks_.push_front({key, std::move(mask)});
+  try {
+    places_.emplace(key, masks_.begin());
+  } catch (...) {
+    masks_.pop_front();
+    throw;
   }
-  const auto [place, is_new] = masks_.emplace(key, std::move(made));
-  if (is_new) bytes_ += place->second->bytes();
-  return place->second;
+  bytes_ += masks_.front().mask->bytes();
+  while (bytes_ > kBytesMax) {
+    bytes_ -= masks_.back().mask->bytes();
+    places_.erase(masks_.back().key);
+    masks_.pop_back();
+  }
 }
 
 }  // namespace ingot

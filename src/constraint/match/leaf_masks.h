@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -40,13 +41,15 @@ struct LeafMask {
   std::size_t bytes() const;
 };
 
-/// Leaf masks that were asked for, up to a limit of memory. Thread-safe.
+/// The leaf masks of a vocabulary that all its grammars asked for, up to a limit of memory; the
+/// least recently used are forgotten first. Thread-safe.
 class LeafMasks {
  public:
-  /// Memory of the masks, in bytes. More are forgotten all at once and made again as needed.
-  static constexpr std::size_t kBytesMax = 48u << 20;
+  /// Memory of the masks, in bytes.
+  static constexpr std::size_t kBytesMax = 64u << 20;
 
   struct Key {
+    std::uint64_t grammar = 0;          ///< MatcherGrammar::id of the language's owner
     const TextDfa* language = nullptr;  ///< null: every text
     std::int32_t state = 0;
     match::CharState chars{};
@@ -60,14 +63,31 @@ class LeafMasks {
     friend bool operator==(const Key&, const Key&) = default;
   };
 
-  std::shared_ptr<const LeafMask> find(const TokenTrie& trie, const Key& key);
+  /// `trie` must outlive the masks.
+  explicit LeafMasks(const TokenTrie& trie);
+  ~LeafMasks();
+  std::shared_ptr<const LeafMask> find(const Key& key);
+
+  struct FreeString;
 
  private:
   struct Hash {
     std::size_t operator()(const Key& key) const;
   };
+  struct Known {
+    Key key;
+    std::shared_ptr<const LeafMask> mask;
+  };
+
+  const FreeString& free_string();
+  void add(const Key& key, std::shared_ptr<const LeafMask> mask);
+
+  const TokenTrie& trie_;
+  std::once_flag free_once_;
+  std::unique_ptr<const FreeString> free_;
   std::mutex mutex_;
-  std::unordered_map<Key, std::shared_ptr<const LeafMask>, Hash> masks_;
+  std::list<Known> masks_;  ///< the most recently used first
+  std::unordered_map<Key, std::list<Known>::iterator, Hash> places_;
   std::size_t bytes_ = 0;
 };
 

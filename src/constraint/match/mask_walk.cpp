@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/index.h"
+#include "constraint/match/leaf_masks.h"
 #include "constraint/match/used_tokens.h"
 
 namespace ingot::match {
@@ -116,6 +117,11 @@ class MaskWalk {
            machine_.grammar().is_endless(language);
   }
 
+  /// Masks of every text are the same for all grammars.
+  std::uint64_t owner(const TextDfa* language) const {
+    return language == nullptr ? 0 : machine_.grammar().id();
+  }
+
   bool use_string_mask(const Thread& thread, std::uint32_t node) {
     const TextDfa* language = machine_.language(thread);
     const auto& string = std::get<grammar::String>(machine_.grammar().grammar().node(thread.node));
@@ -123,14 +129,14 @@ class MaskWalk {
     if (language != nullptr && !is_free(thread, string.language)) return false;
     if (!machine_.grammar().has_escapes() || !machine_.grammar().has_wide_chars()) return false;
     const bool has_lengths = string.length_min != 0 || string.length_max != kUnlimited;
-    const LeafMasks::Key key{.language = language,
+    const LeafMasks::Key key{.grammar = owner(language),
+                             .language = language,
                              .state = thread.state,
                              .chars = thread.chars,
                              .node = node,
                              .is_string = true,
                              .has_lengths = has_lengths};
-    LeafMasks& masks = language == nullptr ? trie_.string_masks() : machine_.grammar().masks();
-    const auto mask = masks.find(trie_, key);
+    const auto mask = trie_.leaf_masks().find(key);
     Lengths lengths;
     if (has_lengths) {
       lengths.missing =
@@ -155,12 +161,13 @@ class MaskWalk {
     const TextDfa* language = machine_.language(thread);
     if (!is_broad(language, thread.state) || !is_free(thread, object.other_keys)) return false;
     if (!machine_.grammar().has_escapes() || !machine_.grammar().has_wide_chars()) return false;
-    const auto mask = machine_.grammar().masks().find(trie_, {.language = language,
-                                                              .state = thread.state,
-                                                              .chars = thread.chars,
-                                                              .node = node,
-                                                              .is_string = true,
-                                                              .has_tags = true});
+    const auto mask = trie_.leaf_masks().find({.grammar = owner(language),
+                                               .language = language,
+                                               .state = thread.state,
+                                               .chars = thread.chars,
+                                               .node = node,
+                                               .is_string = true,
+                                               .has_tags = true});
     allow_inside(*mask);
     for (const LeafMask::Exit& exit : mask->exits) {
       const TextId key = machine_.unknown_text(thread);
@@ -175,11 +182,12 @@ class MaskWalk {
   bool use_terminal_mask(Thread& thread, std::uint32_t node) {
     const TextDfa* language = machine_.language(thread);
     if (thread.text != 0 || !is_broad(language, thread.state)) return false;
-    const auto mask = machine_.grammar().masks().find(trie_, {.language = language,
-                                                              .state = thread.state,
-                                                              .chars = thread.chars,
-                                                              .node = node,
-                                                              .follow = first_bytes(thread.frame)});
+    const auto mask = trie_.leaf_masks().find({.grammar = owner(language),
+                                               .language = language,
+                                               .state = thread.state,
+                                               .chars = thread.chars,
+                                               .node = node,
+                                               .follow = first_bytes(thread.frame)});
     allow_inside(*mask);
     const Thread then{.frame = thread.frame, .node = kReturn};
     for (const LeafMask::Exit& exit : mask->exits) leave(thread, node, then, exit, {});

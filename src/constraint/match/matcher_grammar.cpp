@@ -1,14 +1,24 @@
 // MatcherGrammar: a checked grammar with what its matchers look up.
 #include "constraint/match/matcher_grammar.h"
 
+#include <atomic>
+
 #include "constraint/match/restrict_vocabulary.h"
 #include "constraint/matcher.h"
 
 namespace ingot {
+namespace {
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
 
 MatcherGrammar::MatcherGrammar(Grammar grammar, std::shared_ptr<const TokenTrie> trie,
                                CompileBudget& budget)
-    : grammar_(std::move(grammar)), trie_(std::move(trie)), masks_(std::make_unique<LeafMasks>()) {
+    : grammar_(std::move(grammar)), trie_(std::move(trie)), id_(next_id()) {
   const match::TypableChars typable = match::restrict_vocabulary(grammar_, *trie_, budget);
   has_wide_chars_ = typable.has_wide;
   has_escapes_ = typable.has_escapes;

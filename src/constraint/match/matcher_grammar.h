@@ -8,14 +8,13 @@
 
 #include "constraint/grammar.h"
 #include "constraint/match/array_rules.h"
-#include "constraint/match/leaf_masks.h"
 #include "constraint/match/object_rules.h"
 #include "constraint/match/unique_items.h"
 #include "constraint/token_trie.h"
 
 namespace ingot {
 
-/// See matcher.h. Immutable, except for the cache of masks, which is thread-safe.
+/// See matcher.h. Immutable.
 class MatcherGrammar {
  public:
   MatcherGrammar(Grammar grammar, std::shared_ptr<const TokenTrie> trie, CompileBudget& budget);
@@ -32,7 +31,8 @@ class MatcherGrammar {
   bool has_wide_chars() const { return has_wide_chars_; }
   /// Whether strings may have escapes.
   bool has_escapes() const { return has_escapes_; }
-  LeafMasks& masks() const { return *masks_; }
+  /// A number that no other grammar of this process has.
+  std::uint64_t id() const { return id_; }
 
  private:
   void add_rules(NodeId node, CompileBudget& budget);
@@ -48,7 +48,7 @@ class MatcherGrammar {
   std::vector<ArrayParts> arrays_;
   std::vector<bool> is_endless_;
   bool has_wide_chars_ = true, has_escapes_ = true;
-  std::unique_ptr<LeafMasks> masks_;
+  std::uint64_t id_;
 };
 
 }  // namespace ingot
