@@ -235,6 +235,21 @@ TEST(Matcher, MasksOfAFiniteLanguageWithLengths) {
   check_masks(matcher, dense_trie(), {"", "\"", "\"a", "\"a1", "\"a11", "\"b", "\"b1", "\"b111"});
 }
 
+TEST(Matcher, MasksOfTextsThatAreRestrictedOnlyAtTheirBeginning) {
+  // Texts that do not begin with b; the same of at least two characters.
+  Maker maker;
+  const TextDfa all = TextDfa::all(maker.budget);
+  const TextDfa with_b = TextDfa::literal("b", maker.budget).followed_by(all, maker.budget);
+  const TextDfa others = all.without_texts_of(with_b, maker.budget);
+  for (const TextDfa& language :
+       {others, others.with_length(2, TextDfa::kInfinite, maker.budget)}) {
+    Maker one;
+    const NodeId text = one.grammar.add(grammar::String{one.grammar.add_language(language)});
+    check_masks(one.finish(text, dense_trie()), dense_trie(),
+                {"", "\"", "\"a", "\"\u00e9", "\"a\\"});
+  }
+}
+
 TEST(Matcher, RemembersItems) {
   Maker make;
   grammar::Array array;
