@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "engine/constraint_test_util.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
 #include "runtime/delta_queue.h"
@@ -19,12 +20,17 @@ namespace {
 
 /// What this thread may still allocate before every further allocation fails; below 0: no bound.
 thread_local std::int64_t allocations_left = -1;
+/// Whether only one allocation fails.
+thread_local bool fails_once = false;
 
 }  // namespace
 
 // Not inlined: next to a caller's `new`, `free` looks like the wrong counterpart to GCC.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  if (allocations_left == 0) throw std::bad_alloc();
+  if (allocations_left == 0) {
+    if (fails_once) allocations_left = -1;
+    throw std::bad_alloc();
+  }
   if (allocations_left > 0) --allocations_left;
   if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
   throw std::bad_alloc();
@@ -80,6 +86,35 @@ TEST(EngineMemory, RunningOutAnywhereEndsTheRequestsAndTheEngineGoesOn) {
     if (HasFailure()) return;
   }
   EXPECT_GT(allocations, 20) << "too few to test anything";
+}
+
+TEST(EngineMemory, RunningOutInAMaskEndsItsRequestAlone) {
+  const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[0]), 5);
+  EngineRunner runner(*checkpoint);
+  Request plain{.prompt = {1, 2, 3}, .max_tokens = 8};
+  plain.sampling.temperature = 1;
+  Request constrained = plain;
+  constrain(constrained);
+  int ended_alone = 0;
+  std::int64_t allocations = 0;
+  fails_once = true;
+  for (bool enough = false; !enough; ++allocations) {
+    SCOPED_TRACE(allocations);
+    Stream one = *runner.engine().submit(Request(plain));
+    Stream two = *runner.engine().submit(Request(constrained));
+    enough = run_with(runner.engine(), allocations);
+    EXPECT_EQ(runner.blocks_in_use(), 0);
+    while (one.try_next()) continue;
+    Collected got;
+    while (const auto delta = two.try_next()) got.add(*delta);
+    ASSERT_TRUE(one.finished() && two.finished());
+    EXPECT_NE(fit_of(word_text(got.ids)), WordsFit::kNo);
+    if (two.outcome().finish != FinishReason::kError) continue;
+    EXPECT_EQ(two.outcome().error->code(), ErrorCode::kDoesNotFit);
+    ended_alone += one.outcome().finish == FinishReason::kLength ? 1 : 0;
+  }
+  fails_once = false;
+  EXPECT_GT(ended_alone, 10) << "too few to test anything";
 }
 
 TEST(EngineMemory, RunningOutWhileARequestIsHandedInLeavesNothingBehind) {
