@@ -6,9 +6,10 @@ usage: constraint_compare.py [--every N] [--engines llguidance xgrammar] [--limi
 
 Makes the virtual environment if it is not there: pip installs the other engines from PyPI. All
 engines have the 151,665 tokens of Qwen2.5, one process and one thread each. They take turns schema
-by schema, in changing order. ingot's tokenizer cuts the documents, and each engine makes a mask
-before each token. Times are CPU times of the thread; what a call that does nothing costs is
-subtracted.
+by schema: ingot, whose tokenizer cuts the documents, then the others in changing order. Each makes
+a mask before each token. Times are CPU times of the thread; what a call that does nothing costs is
+subtracted. They are those of schemas that all engines compile, and of tokens before which all
+engines made a mask.
 
 Documents are JSON without white space, with their members in the order of the file. Where an engine
 refuses a valid one, the script tries again with a space behind `,` and `:` and with members in the
@@ -18,10 +19,9 @@ slices that it offers for JSON. xgrammar has its defaults, but strict_mode off, 
 all members that a schema does not name. A schema that takes an engine more than --limit seconds of
 CPU time, or that ends its process, counts as refused.
 
-Prints a table for docs/performance.md. --results adds the figures to a file of bench/results, or
-replaces them there. Times are those of schemas that all engines compile, and of tokens before which
-all engines made a mask. Build constraint_bench first (cmake -DINGOT_BENCH=ON, the release presets
-have it).
+Prints a table for docs/performance.md; after SIGTERM, one of the schemas so far. --results adds the
+figures to a file of bench/results, or replaces them there. Build constraint_bench first:
+cmake --preset release -DINGOT_BENCH=ON && cmake --build --preset release --target constraint_bench
 """
 
 import argparse
@@ -30,6 +30,7 @@ import json
 import os
 import pathlib
 import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -375,7 +376,10 @@ class Totals:
 
 
 def add_times(totals, answers):
-    """Adds what all engines did, if they all compile the schema."""
+    """Adds all masks of each engine; and what all engines did, if they all compile the schema."""
+    for name, got in answers.items():
+        for walked in got["documents"]:
+            totals[name].add("own_mask_us", walked["mask_us"])
     if any("refused" in got for got in answers.values()):
         return
     places = [min(len(walked["mask_us"]) for walked in of_all)
@@ -385,8 +389,10 @@ def add_times(totals, answers):
         for number, (walked, count) in enumerate(zip(got["documents"], places)):
             totals[name].add("mask_us", walked["mask_us"][:count])
             totals[name].add("accept_us", walked["accept_us"][:count])
-            if number == 0:
-                totals[name].add("first_mask_us", walked["mask_us"][:min(1, count)])
+            if number == 0 and count:
+                first = walked["mask_us"][0]
+                totals[name].add("first_mask_us", [first])
+                totals[name].add("schema_to_mask_us", [got["compile_us"] + first])
 
 
 def measure(args, workers):
@@ -394,16 +400,21 @@ def measure(args, workers):
     totals = {name: Totals(worker) for name, worker in workers.items()}
     with open(DATA / "json/maskbench/sample.jsonl", encoding="utf-8") as lines:
         entries = [json.loads(line) for line in lines][::args.every]
-    for number, entry in enumerate(entries):
-        answers = run_schema(workers, entry, number)
-        for name, got in answers.items():
-            totals[name].count(got, entry["tests"])
-            if args.show:
-                show(name, entry, got)
-        add_times(totals, answers)
-        if sys.stderr.isatty():
-            print(f"\r{number + 1} of {len(entries)}", end="", file=sys.stderr)
-    return len(entries), {name: total.row() for name, total in totals.items()}
+    number = 0
+    try:
+        for number, entry in enumerate(entries):
+            answers = run_schema(workers, entry, number)
+            for name, got in answers.items():
+                totals[name].count(got, entry["tests"])
+                if args.show:
+                    show(name, entry, got)
+            add_times(totals, answers)
+            if sys.stderr.isatty():
+                print(f"\r{number + 1} of {len(entries)}", end="", file=sys.stderr)
+        number += 1
+    except KeyboardInterrupt:
+        print(f"stopped after {number} of {len(entries)} schemas")
+    return number, {name: total.row() for name, total in totals.items()}
 
 
 def show(name, entry, got):
@@ -415,37 +426,67 @@ def show(name, entry, got):
                   f"{text_of(test['data'])[:200]}")
 
 
+def short(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 10 else f"{value:.3g}"
+
+
 def print_table(schemas, rows):
     def line(label, cell):
         print(f"| {label} | {' | '.join(cell(row) for row in rows.values())} |")
 
     def times(kind, unit, *names):
-        return lambda row: ", ".join(f"{row[kind][name] / unit:,.3g}" for name in names)
+        return lambda row: ", ".join(short(row[kind][name] / unit) for name in names)
 
-    documents = {row["valid_taken"] + row["valid_refused"] for row in rows.values()}
-    print(f"| {schemas:,} schemas | {' | '.join(rows)} |\n|---|{'---|' * len(rows)}")
+    heads = [" ".join(filter(None, (engine, version_of(engine)))) for engine in rows]
+    print(f"| {schemas:,} schemas | {' | '.join(heads)} |\n|---|{'---|' * len(rows)}")
     line("schemas refused", lambda row: f"{row['refused']:,}")
     line("valid documents refused", lambda row: f"{row['valid_refused']:,}")
     line("invalid documents taken", lambda row: f"{row['invalid_taken']:,}")
     line("compile, ms: mean, p99, max", times("compile_us", 1000, "mean", "p99", "max"))
     line("first mask, ms: mean, p99, max", times("first_mask_us", 1000, "mean", "p99", "max"))
+    line("from schema to first mask, ms: mean, p99",
+         times("schema_to_mask_us", 1000, "mean", "p99"))
     line("mask, us: mean, p50, p99, p99.9", times("mask_us", 1, "mean", "p50", "p99", "p99.9"))
     line("mask, ms: max", times("mask_us", 1000, "max"))
+    line("also masks that not all made, us: mean, p99", times("own_mask_us", 1, "mean", "p99"))
     line("taking a token, us: mean, p99", times("accept_us", 1, "mean", "p99"))
 
 
-def save(path, schemas, rows):
+def layout(file):
+    """The text of a results file: one line for each row."""
+    def members(of, indent):
+        return [f"{indent}{json.dumps(key)}: {json.dumps(value)}," for key, value in of.items()
+                if key not in ("runs", "rows")]
+
+    runs = []
+    for run in file["runs"]:
+        rows = ",\n".join(f"    {json.dumps(row)}" for row in run["rows"])
+        runs.append("\n".join(["  {", *members(run, "   "), '   "rows": [', rows, "   ]", "  }"]))
+    return "\n".join(["{", *members(file, " "), ' "runs": [', ",\n".join(runs), " ]", "}"]) + "\n"
+
+
+def version_of(engine):
+    return PACKAGES[engine][0].split("==")[1] if engine in PACKAGES else None
+
+
+def save(args, schemas, rows):
     """Adds the run to a file of bench/results, or replaces it there."""
-    head = {"machine": "", "recorded": time.strftime("%Y-%m-%d"), "peaks": {}, "runs": []}
-    file = json.loads(path.read_text()) if path.exists() else head
+    path, found = args.results, []
+    for engine, row in rows.items():
+        version = version_of(engine)
+        found.append({"engine": engine, **({"version": version} if version else {}), **row})
+    file = {"machine": "", "recorded": time.strftime("%Y-%m-%d"), "peaks": {}, "runs": []}
+    if path.exists():
+        file = json.loads(path.read_text())
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
                             stdout=subprocess.PIPE, text=True).stdout.strip()
-    run = {"id": "constraints", "command": "bench/constraint_compare.py",
+    every = f" --every {args.every}" if args.every > 1 else ""
+    run = {"id": "constraints", "command": f"bench/constraint_compare.py{every}",
            "model": "vocabulary of Qwen2.5", "commit": commit,
            "statistic": "one run, CPU times of one thread",
-           "rows": [{"engine": name, "schemas": schemas, **row} for name, row in rows.items()]}
+           "notes": f"{schemas} schemas; the limit is {args.limit:g} s", "rows": found}
     file["runs"] = [other for other in file["runs"] if other["id"] != run["id"]] + [run]
-    path.write_text(json.dumps(file, indent=1) + "\n")
+    path.write_text(layout(file))
 
 
 def main():
@@ -460,6 +501,7 @@ def main():
     parser.add_argument("--limit", type=float, default=10, help="CPU seconds of a schema")
     parser.add_argument("--show", action="store_true", help="what is refused or wrong")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     python = python_of(args.venv, args.engines)
     commands = {"ingot": [str(args.bench), "--json"]}
     for name in args.engines:
@@ -472,7 +514,7 @@ def main():
             worker.stop()
     print_table(schemas, rows)
     if args.results:
-        save(args.results, schemas, rows)
+        save(args, schemas, rows)
 
 
 if __name__ == "__main__":
