@@ -12,8 +12,8 @@ subtracted. They are those of schemas that all engines compile, and of tokens be
 engines made a mask.
 
 Documents are JSON without white space, with their members in the order of the file. Where an engine
-refuses a valid one, the script tries again with a space behind `,` and `:` and with members in the
-schema's order: only a document that is refused in each way counts. ingot is strict: a keyword that
+refuses a valid one, the script tries the schema's order and others; only a document that is refused
+in each counts. All engines allow texts without white space. ingot is strict: a keyword that
 it cannot enforce is an error. llguidance has its defaults, with which it is strict too, and the
 slices that it offers for JSON. xgrammar has its defaults, but strict_mode off, which would forbid
 all members that a schema does not name. A schema that takes an engine more than --limit seconds of
@@ -26,6 +26,7 @@ cmake --preset release -DINGOT_BENCH=ON && cmake --build --preset release --targ
 
 import argparse
 import collections
+import functools
 import json
 import os
 import pathlib
@@ -39,6 +40,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = {"llguidance": ["llguidance==1.9.1", "tokenizers==0.23.3", "numpy"],
             "xgrammar": ["xgrammar==0.2.9", "apache-tvm-ffi==0.1.15.post2", "numpy"]}
+WAYS_MAX = 64  # orders that are tried at once
 START_S = 600  # until an engine's process is ready
 DATA = pathlib.Path(os.environ.get("INGOT_SHARED", ROOT / "../shared")) / "data"
 # How Qwen2 cuts text into words, from its tokenizer's description.
@@ -77,6 +79,8 @@ class Llguidance:
         self.at = self.bits.ctypes.data, self.bits.nbytes
         self.compile('{"type": "object"}')
         self.nothing = self.matcher.is_stopped
+
+    schema = None  # the one that is compiled
 
     def compile(self, schema):
         grammar = self.matcher_of.grammar_from_json_schema(schema)
@@ -125,6 +129,8 @@ class Xgrammar:
         self.begin()
         self.nothing = self.matcher.is_terminated
 
+    schema = None
+
     def compile(self, schema):
         any_white_space, indent, separators, is_strict, white_max, any_order = (
             True, None, None, False, None, False)
@@ -170,7 +176,10 @@ def answer(engine, line):
     schema = json.dumps(line["schema"], ensure_ascii=False)
     start = time.thread_time_ns()
     try:
-        engine.compile(schema)
+        if schema != engine.schema:  # else these are more documents of it
+            engine.schema = None
+            engine.compile(schema)
+            engine.schema = schema
     except Exception as error:  # whatever an engine throws
         return {"refused": str(error)[:300], "documents": []}
     compile_us = (time.thread_time_ns() - start) / 1000
@@ -296,55 +305,123 @@ def in_order(value, schemas, root):
     """The value with its members in the order in which the schemas declare them."""
     schemas = expanded(schemas, root)
     if isinstance(value, list):
-        items = [schema.get("items") for schema in schemas]
-        return [in_order(item, items, root) for item in value]
+        return [in_order(item, of_item(schemas, i), root) for i, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
     declared = collections.defaultdict(list)
     for schema in schemas:
         for key, of in schema.get("properties", {}).items():
             declared[key].append(of)
-    others = [schema.get("additionalProperties") for schema in schemas]
+    others = [of for schema in schemas for of in schema.get("patternProperties", {}).values()]
+    others += [schema.get("additionalProperties") for schema in schemas]
     keys = [key for key in declared if key in value] + [key for key in value if key not in declared]
     return {key: in_order(value[key], declared.get(key, others), root) for key in keys}
 
 
-def other_texts(document, schema):
-    """Other ways to write a document."""
-    ordered = in_order(document, [schema], schema)
-    return [text_of(ordered), text_of(document, (", ", ": ")), text_of(ordered, (", ", ": "))]
+def of_item(schemas, i):
+    """The schemas of a list's item i."""
+    found = []
+    for schema in schemas:
+        items = schema.get("items")
+        first = items if isinstance(items, list) else schema.get("prefixItems", [])
+        rest = schema.get("additionalItems") if isinstance(items, list) else items
+        found.append(first[i] if i < len(first) else rest)
+    return found
+
+
+def members_at(value, offset):
+    """(path of an object, number of its member) for each member in which this byte of the compact
+    text lies, the outermost first."""
+    found, path = [], ()
+    while isinstance(value, (dict, list)) and value and offset >= 0:
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        begin = 1
+        for index, (key, child) in enumerate(items):
+            head = len(text_of(key).encode()) + 1 if isinstance(value, dict) else 0
+            end = begin + head + len(text_of(child).encode()) + 1
+            if offset < end or index + 1 == len(value):
+                break
+            begin = end
+        if isinstance(value, dict):
+            found.append((path, index))
+        path, value, offset = (*path, key), child, offset - begin - head
+    return found
+
+
+def moved(value, path, index, to):
+    """The value with a member of the object at `path` at another place."""
+    if path:
+        first, *rest = path
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        new = {key: moved(child, rest, index, to) if key == first else child
+               for key, child in items}
+        return new if isinstance(value, dict) else list(new.values())
+    items = list(value.items())
+    items.insert(to, items.pop(index))
+    return dict(items)
+
+
+def is_taken_in_some_order(workers, name, schema, document):
+    """Whether the engine takes the document with other orders of members: moves a member where the
+    engine refuses a token, as long as it then takes more of the text."""
+    def tried(documents):
+        answers = ask_all({"ingot": workers["ingot"], name: workers[name]}, schema,
+                          [text_of(one) for one in documents], 0)
+        out = []
+        for one, cut, walked in zip(documents, answers["ingot"]["cuts"],
+                                    answers[name]["documents"]):
+            taken = len(walked["mask_us"]) - 1  # before the token that is refused
+            out.append((walked["taken"], sum(cut[:taken]), one))
+        return max(out, key=lambda way: way[:2], default=(False, 0, document))
+
+    best = tried([document, in_order(document, [schema], schema)])
+    while not best[0]:
+        _, size, one = best
+        ways = []
+        for path, index in members_at(one, size):
+            parent = one
+            for key in path:
+                parent = parent[key]
+            ways += [moved(one, path, index, to) for to in range(index)]
+            ways += [moved(one, path, later, index) for later in range(index + 1, len(parent))]
+        best = tried(ways[-WAYS_MAX:])
+        if best[1] <= size and not best[0]:
+            return False
+    return True
 
 
 def run_schema(workers, entry, number):
-    """Engine -> its answer for a schema of maskbench. Valid documents that an engine refuses it may
-    take in another way: its answer then has `taken` with empty times."""
+    """Engine -> its answer for a schema of maskbench. `taken` also says so of valid documents that
+    the engine takes in another way."""
     schema, tests = entry["schema"], entry["tests"]
     answers = ask_all(workers, schema, [text_of(test["data"]) for test in tests], number)
-    missed = sorted({i for got in answers.values() for i, walked in enumerate(got["documents"])
-                     if tests[i]["valid"] and not walked["taken"]})
-    texts = [text for i in missed for text in other_texts(tests[i]["data"], schema)]
-    if texts:
-        again = ask_all(workers, schema, texts, number)
-        ways = len(texts) // len(missed)
-        for name, got in answers.items():
-            for n, i in enumerate(missed):
-                walked = again[name]["documents"][n * ways:(n + 1) * ways]
-                if any(way["taken"] for way in walked) and got["documents"]:
-                    got["documents"][i]["taken"] = True
+    for name, got in answers.items():
+        for test, walked in zip(tests, got["documents"]):
+            if test["valid"] and not walked["taken"]:
+                walked["taken"] = is_taken_in_some_order(workers, name, schema, test["data"])
     return answers
 
 
 def ask_all(workers, schema, texts, number):
+    """Engine -> its answer. That of ingot also has `cuts`: the bytes of each document's tokens."""
     first, *others = workers.values()
-    got = {first.name: first.ask({"schema": schema, "strict": True, "documents": texts})}
-    ids = [walked["ids"] for walked in got[first.name]["documents"]]
+    answer = first.ask({"schema": schema, "strict": True, "documents": texts})
+    ids = [walked["ids"] for walked in answer["documents"]]
     if len(ids) < len(texts):
-        sys.exit(f"ingot {got[first.name]['refused']}: {json.dumps(schema)[:1000]}")
+        sys.exit(f"ingot {answer['refused']}: {json.dumps(schema)[:1000]}")
+    answer["cuts"] = [[token_sizes().get(i, 0) for i in of_one] for of_one in ids]
+    if "refused" in answer:
+        answer["documents"] = []
+    got = {first.name: answer}
     for worker in others if number % 2 else others[::-1]:
         got[worker.name] = worker.ask({"schema": schema, "ids": ids})
-    if "refused" in got[first.name]:
-        got[first.name]["documents"] = []
     return got
+
+
+@functools.cache
+def token_sizes():
+    vocabulary = json.loads((DATA / "tokenizers/qwen2/vocab.json").read_text())
+    return {i: len(text) for text, i in vocabulary.items()}  # one character for each byte
 
 
 class Totals:
