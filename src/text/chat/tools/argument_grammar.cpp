@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "constraint/gbnf.h"
 #include "constraint/language/pattern.h"
 #include "load/json_object.h"
 #include "text/chat/tools/argument_types.h"
 #include "text/chat/tools/arguments_out.h"
+#include "text/chat/tools/custom_grammar.h"
 
 namespace ingot {
 
@@ -40,32 +40,6 @@ NodeId add_schema(CallGrammar& out, const Tool& tool) {
   return node;
 }
 
-/// The language of a custom tool's input; nothing if it is not regular.
-std::optional<TextDfa> custom_language(CallGrammar& out, const Tool& tool) {
-  switch (tool.grammar_kind) {
-    case Tool::Grammar::kText:
-      return TextDfa::all(out.budget);
-    case Tool::Grammar::kRegex:
-      return compile_pattern(tool.grammar, Anchoring::kWhole, out.budget);
-    case Tool::Grammar::kGbnf:
-      break;
-  }
-  Grammar scratch;
-  NodeId node = add_gbnf(scratch, tool.grammar, out.budget);
-  bool is_nullable = false;
-  if (const auto* repeat = std::get_if<grammar::Repeat>(&scratch.node(node))) {
-    if (repeat->count_min > 0 || repeat->count_max != 1) return std::nullopt;
-    is_nullable = true;
-    node = repeat->part;
-  }
-  const auto* rule = std::get_if<grammar::Sequence>(&scratch.node(node));
-  if (rule != nullptr && rule->parts.size() == 1) node = rule->parts[0];
-  const auto* terminal = std::get_if<grammar::Terminal>(&scratch.node(node));
-  if (terminal == nullptr) return std::nullopt;
-  const TextDfa& texts = scratch.language(terminal->language);
-  return is_nullable ? texts.united(TextDfa::literal("", out.budget), out.budget) : texts;
-}
-
 /// Calls `body`; its errors begin with the place of the tool's grammar.
 template <class Body>
 auto about_grammar(const Tool& tool, Body&& body) {
@@ -79,18 +53,9 @@ auto about_grammar(const Tool& tool, Body&& body) {
 /// The text of a custom tool as JSON: {"input": "..."}.
 NodeId add_custom_json(CallGrammar& out, const Tool& tool) {
   return about_grammar(tool, [&] {
-    auto language = custom_language(out, tool);
-    if (!language) {
-      throw Error(ErrorCode::kInvalid,
-                  "a grammar with recursion cannot be a JSON string: use one without, or a regex");
-    }
-    grammar::String text;
-    if (tool.grammar_kind != Tool::Grammar::kText) {
-      text.language = out.grammar.add_language(std::move(*language));
-    }
-    const NodeId string = out.grammar.add(text);
     return out.grammar.sequence({out.grammar.literal(cat("{\"", kCustomInput, "\": "), out.budget),
-                                 string, out.grammar.literal("}", out.budget)});
+                                 add_custom_string(out.grammar, tool, out.budget),
+                                 out.grammar.literal("}", out.budget)});
   });
 }
 
@@ -255,19 +220,26 @@ class SingleArguments {
 
   NodeId add_custom() {
     return about_grammar(tool_, [&] {
-      auto language = custom_language(out_, tool_);
-      const NodeId key = literal(kCustomInput);
-      NodeId text = kNoNode;
-      if (language) {
-        text = add_text(*language);
-        if (text == kNoNode) throw Error(ErrorCode::kInvalid, cat("it ", kNoText));
-      } else {
-        text = grammar().sequence({literal(frames_.quote),
-                                   add_gbnf(grammar(), tool_.grammar, out_.budget),
-                                   literal(cat(frames_.quote, frames_.value_end))});
+      std::vector<NodeId> forms;
+      const auto add_form = [&](NodeId text) {
+        const NodeId key = add_key(literal(kCustomInput), frames_.string_key_end);
+        forms.push_back(grammar().sequence({out_.frame(frames_.middle), key, text}));
+      };
+      if (const auto language = custom_language(tool_, out_.budget)) {
+        const NodeId text = add_text(*language);
+        if (text != kNoNode) add_form(text);
+      } else if (!has_json_strings()) {
+        add_form(grammar().sequence({literal(frames_.quote),
+                                     add_custom_text(grammar(), tool_, marks(), out_.budget),
+                                     literal(cat(frames_.quote, frames_.value_end))}));
       }
-      return grammar().sequence(
-          {out_.frame(frames_.middle), add_key(key, frames_.string_key_end), text});
+      if (has_json_strings()) {
+        std::vector<NodeId> parts = {add_custom_string(grammar(), tool_, out_.budget)};
+        if (!frames_.value_end.empty()) parts.push_back(literal(frames_.value_end));
+        add_form(grammar().sequence(std::move(parts)));
+      }
+      if (forms.empty()) throw Error(ErrorCode::kInvalid, cat("it ", kNoText));
+      return forms.size() == 1 ? forms.front() : grammar().choice(std::move(forms));
     });
   }
 
@@ -288,6 +260,8 @@ class SingleArguments {
                                literal(key_end.substr(at + kType.size()))});
   }
 
+  /// A literal in quotes of one byte is a JSON string too.
+  bool has_json_strings() const { return is_literal() && frames_.quote.size() == 1; }
   bool is_literal() const { return frames_.syntax->body == CallBody::kLiteral; }
   bool tells_type() const { return frames_.string_key_end != frames_.other_key_end; }
 
@@ -299,16 +273,14 @@ class SingleArguments {
                                   ? pointer_of(property.name)
                                   : cat(schema_.pointer, "/additionalProperties");
     std::vector<NodeId> forms;
-    // A literal in quotes of one byte is a JSON string too.
-    const bool has_json_strings = is_literal() && frames_.quote.size() == 1;
     if ((property.types & json_type::kString) != 0) {
       const NodeId text = add_text(string_language(property, place));
       if (text != kNoNode) {
         forms.push_back(grammar().sequence({add_key(key, frames_.string_key_end), text}));
       }
     }
-    if (property.types != json_type::kString || has_json_strings) {
-      const JsonTypes left_out = has_json_strings ? 0U : json_type::kString;
+    if (property.types != json_type::kString || has_json_strings()) {
+      const JsonTypes left_out = has_json_strings() ? 0U : json_type::kString;
       const JsonTypes types = property.types & ~left_out;
       const NodeId value =
           parts_->add(*property.schema,
@@ -392,16 +364,21 @@ class SingleArguments {
   /// if there is none.
   NodeId add_text(const TextDfa& language) {
     const std::string end = cat(frames_.quote, frames_.value_end);
-    std::vector<std::string> marks = {
-        std::string(frames_.quote.empty() ? frames_.syntax->value_end : frames_.quote)};
-    if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
-    if (!frames_.syntax->raw_begin.empty()) marks.emplace_back(frames_.syntax->raw_begin);
-    TextDfa texts = TextDfa::without(marks, out_.budget).intersected(language, out_.budget);
+    TextDfa texts = TextDfa::without(marks(), out_.budget).intersected(language, out_.budget);
     if (texts.is_empty()) return kNoNode;
     const TextDfa whole = texts.followed_by(TextDfa::literal(end, out_.budget), out_.budget);
     const NodeId text = grammar().terminal(whole);
     if (frames_.quote.empty()) return text;
     return grammar().sequence({literal(frames_.quote), text});
+  }
+
+  /// Texts that no text argument has, as it is written.
+  std::vector<std::string> marks() const {
+    std::vector<std::string> marks = {
+        std::string(frames_.quote.empty() ? frames_.syntax->value_end : frames_.quote)};
+    if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
+    if (!frames_.syntax->raw_begin.empty()) marks.emplace_back(frames_.syntax->raw_begin);
+    return marks;
   }
 
   CallGrammar& out_;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "constraint/lark.h"
 #include "load/json_object.h"
 #include "text/chat/tools/dialect_test_util.h"
 #include "text/chat/tools/syntax_test_util.h"
@@ -240,6 +241,57 @@ TEST(ReplyGrammar, CustomToolsHaveTheTextsOfTheirGrammar) {
         const ParsedReply reply = parse_with(*parser, good, 5);
         ASSERT_EQ(reply.calls.size(), 1U) << good;
         EXPECT_EQ(reply.calls[0].arguments, each.good);
+      }
+    }
+  });
+}
+
+/// A whole call of the custom tool "shell" with any text.
+std::string custom_call(const Kind& kind, std::string_view text) {
+  if (kind.dialect == "qwen3-coder") return filled(kind.custom, "shell", text);
+  std::string quoted = Json(text).dump();
+  std::string call(kind.custom);
+  if (kind.dialect == "lfm2") {
+    call.replace(call.find("'%s'"), 4, "\"%s\"");
+  }
+  return filled(call, "shell", quoted.substr(1, quoted.size() - 2));
+}
+
+TEST(ReplyGrammar, CustomGrammarsMayHaveLinesQuotesAndRecursion) {
+  INGOT_NEEDS_SHARED(kTemplates);
+  struct Case {
+    std::string grammar;
+    std::vector<std::string_view> good, bad;
+  };
+  const std::vector<Case> cases = {
+      {"root ::= list\nlist ::= \"[\" (item (\",\\n\\t\" item)*)? \"]\"\nitem ::= list | "
+       "[^\\[\\],\\n]+",
+       {"[]", "[[a],\n\t\"b\\c\"]", "[\x01\x1f\x7f é😀]"},
+       {"[[]", "[a,b]", "[a,\nb]", ""}},
+      {"root ::= \"(\" root? \")\"", {"()", "((()))"}, {"(()", "x"}},
+      {gbnf_of_lark("start: \"*** Begin\" LF hunk+ \"*** End\" LF?\n"
+                    "hunk: \"*** Update File: \" /(.+)/ LF ((\"+\" | \"-\" | \" \") /(.*)/ LF)+\n"
+                    "%import common.LF"),
+       {"*** Begin\n*** Update File: a.py\n-x = \"1\"\n+x = '\\n'\n \n*** End"},
+       {"*** Begin\n*** End", "*** Begin\n*** Update File: a.py\nx\n*** End"}}};
+  for_each_kind([&](const Kind& kind, const Model& model) {
+    for (const Case& each : cases) {
+      const std::vector<Tool> tools = {{.kind = Tool::Kind::kCustom,
+                                        .name = "shell",
+                                        .grammar_kind = Tool::Grammar::kGbnf,
+                                        .grammar = each.grammar,
+                                        .path = "tools[0].custom"}};
+      const auto grammar = reply_grammar(model, {.use = ToolChoice::Use::kRequired}, tools);
+      for (const std::string_view text : each.good) {
+        const std::string call = custom_call(kind, text);
+        EXPECT_TRUE(accepts(grammar, call)) << read_part(grammar, call) << " of " << call;
+        const auto parser = model.dialect->make_parser({}, tools);
+        const ParsedReply reply = parse_with(*parser, call, 5);
+        ASSERT_EQ(reply.calls.size(), 1U) << call;
+        EXPECT_EQ(reply.calls[0].arguments, text);
+      }
+      for (const std::string_view text : each.bad) {
+        EXPECT_FALSE(accepts(grammar, custom_call(kind, text))) << text;
       }
     }
   });
