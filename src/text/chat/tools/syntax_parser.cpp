@@ -47,6 +47,7 @@ void SyntaxParser::finish(std::vector<ReplyEvent>& events) {
       break;
     case State::kContent:
     case State::kCallBegin:
+      if (in_format_ && held() == setup_.syntax->content_end) break;
       emit_text(ReplyEvent::Kind::kContent, held());
       break;
     case State::kCall:
@@ -79,6 +80,7 @@ void SyntaxParser::emit_text(ReplyEvent::Kind kind, std::string_view text) {
   if (kind == ReplyEvent::Kind::kContent && !is_all_space(text)) {
     at_start_ = false;
     may_reason_ = setup_.reasoning.anywhere;
+    in_format_ = setup_.has_format;
   }
   emit(kind, text);
 }
@@ -171,7 +173,18 @@ bool SyntaxParser::try_calls(bool& is_begun) {
   return false;
 }
 
+/// Holds what may be the text behind the content.
+void SyntaxParser::step_format() {
+  const std::string_view end = setup_.syntax->content_end;
+  const std::string_view text = held();
+  std::size_t kept = 0;
+  if (!end.empty()) kept = text.ends_with(end) ? end.size() : begun_mark(text, end);
+  emit_text(ReplyEvent::Kind::kContent, text.substr(0, text.size() - kept));
+  begin_ = cursor_ - kept;
+}
+
 void SyntaxParser::step_content() {
+  if (in_format_) return step_format();
   bool is_begun = false;
   if (try_frames(is_begun) || try_calls(is_begun)) return;
   // A run of white space may stand before a call; without calls and tags, nothing is held.
