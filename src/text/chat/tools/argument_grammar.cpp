@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -172,6 +174,7 @@ class SingleArguments {
   /// none are declared.
   bool has_others() const {
     const Json* others = schema_.schema->find("additionalProperties");
+    if (is_element()) return false;  // an end tag repeats the name
     if (others == nullptr || others->as_bool() != nullptr) {
       return properties_.empty() && (others == nullptr || *others->as_bool());
     }
@@ -226,12 +229,12 @@ class SingleArguments {
         forms.push_back(grammar().sequence({out_.frame(frames_.middle), key, text}));
       };
       if (const auto language = custom_language(tool_, out_.budget)) {
-        const NodeId text = add_text(*language);
+        const NodeId text = add_text(*language, kCustomInput);
         if (text != kNoNode) add_form(text);
       } else if (!has_json_strings()) {
-        add_form(grammar().sequence({literal(frames_.quote),
-                                     add_custom_text(grammar(), tool_, marks(), out_.budget),
-                                     literal(cat(frames_.quote, frames_.value_end))}));
+        add_form(grammar().sequence(
+            {literal(frames_.quote), add_custom_text(grammar(), tool_, marks(), out_.budget),
+             literal(cat(frames_.quote, value_end_of(frames_, kCustomInput)))}));
       }
       if (has_json_strings()) {
         std::vector<NodeId> parts = {add_custom_string(grammar(), tool_, out_.budget)};
@@ -272,9 +275,10 @@ class SingleArguments {
     const std::string place = property.node == kNoNode
                                   ? pointer_of(property.name)
                                   : cat(schema_.pointer, "/additionalProperties");
+    if (is_element()) return add_argument_element(property, place);
     std::vector<NodeId> forms;
     if ((property.types & json_type::kString) != 0) {
-      const NodeId text = add_text(string_language(property, place));
+      const NodeId text = add_text(string_language(property, place), property.name);
       if (text != kNoNode) {
         forms.push_back(grammar().sequence({add_key(key, frames_.string_key_end), text}));
       }
@@ -296,6 +300,167 @@ class SingleArguments {
     }
     if (forms.size() == 1) return forms.front();
     return forms.empty() ? kNoNode : grammar().choice(std::move(forms));
+  }
+
+  bool is_element() const { return frames_.syntax->body == CallBody::kElements; }
+
+  NodeId add_argument_element(const Property& property, const std::string& place) {
+    const NodeId element = add_element(property, place);
+    if (element == kNoNode && property.is_required) {
+      throw Error(ErrorCode::kInvalid, cat(schema_name(tool_), place, ": ", kNoText));
+    }
+    return element;
+  }
+
+  /// Adds an element with its value: text, or elements. Returns kNoNode if it has no text.
+  NodeId add_element(const Property& property, const std::string& place) {
+    using namespace json_type;
+    const auto [known, is_new] =
+        elements_.try_emplace(std::pair(property.schema, property.name), kNoNode);
+    if (!is_new) return known->second;  // also the element in itself
+    const NodeId element = grammar().reserve();
+    known->second = element;
+    const std::string end = value_end_of(frames_, property.name);
+    std::vector<NodeId> values;
+    if ((property.types & kString) != 0) {
+      const NodeId text = add_text(string_language(property, place), property.name);
+      if (text != kNoNode) values.push_back(text);
+    }
+    const JsonTypes plain = property.types & (kNull | kBoolean | kInteger | kFraction);
+    const NodeId value = plain == 0 ? kNoNode : parts_->add(*property.schema, names_of(plain));
+    if (value != kNoNode) values.push_back(grammar().sequence({value, literal(end)}));
+    if ((property.types & (kArray | kObject)) != 0) {
+      note_inside(behind_references(parameters_, *property.schema), place,
+                  {"allOf", "oneOf", "not", "if", "enum", "const"});
+    }
+    if ((property.types & kArray) != 0) add_items(property, place, end, values);
+    if ((property.types & kObject) != 0) add_members(property, place, end, values);
+    if (values.empty()) {
+      grammar().set(element, grammar::Terminal{grammar().add_language(TextDfa())});
+      elements_[std::pair(property.schema, property.name)] = kNoNode;
+      return kNoNode;
+    }
+    grammar().set(element,
+                  grammar::Sequence{{add_key(literal(property.name), frames_.other_key_end),
+                                     grammar().choice(std::move(values))}});
+    return element;
+  }
+
+  /// A part of the schema in an element.
+  Property inside(std::string name, const Json& schema, bool is_required) const {
+    return {std::move(name), &schema, value_types(parameters_, schema), is_required};
+  }
+
+  static std::uint64_t count_of(const Json& schema, std::string_view keyword, std::uint64_t none) {
+    const Json* count = schema.find(keyword);
+    const auto whole = count == nullptr ? std::nullopt : count->whole();
+    return whole && *whole >= 0 ? static_cast<std::uint64_t>(*whole) : none;
+  }
+
+  void note_inside(const Json& schema, const std::string& place,
+                   std::initializer_list<std::string_view> keywords) {
+    for (const std::string_view keyword : keywords) {
+      if (schema.find(keyword) == nullptr) continue;
+      refuse_or_note(cat(place, "/", keyword), "cannot be enforced in this model's form of calls");
+    }
+  }
+
+  /// Adds the elements of arrays. No element stands for an empty array, but not where a string may
+  /// be empty.
+  void add_items(const Property& property, const std::string& place, std::string_view end,
+                 std::vector<NodeId>& values) {
+    const Json* inner = schema_with(parameters_, *property.schema, "items");
+    const Json& schema =
+        inner == nullptr ? behind_references(parameters_, *property.schema) : *inner;
+    const Json* items = schema.find("items");
+    if (items != nullptr && items->as_array() != nullptr) {
+      note_inside(schema, place, {"items"});
+      items = nullptr;
+    }
+    note_inside(schema, place,
+                {"prefixItems", "uniqueItems", "contains", "additionalItems", "unevaluatedItems"});
+    const NodeId item = add_element(inside("item", items == nullptr ? anything() : *items, false),
+                                    cat(place, "/items"));
+    const std::uint64_t most = count_of(schema, "maxItems", kUnlimited);
+    const std::uint64_t least = count_of(schema, "minItems", 0);
+    const bool may_be_empty = least == 0 && (property.types & json_type::kString) == 0;
+    if (may_be_empty) values.push_back(literal(end));
+    if (item == kNoNode || most == 0 || least > most) return;
+    const NodeId some = grammar().add(grammar::Repeat{
+        .part = item, .count_min = std::max<std::uint64_t>(least, 1), .count_max = most});
+    values.push_back(grammar().sequence({some, literal(end)}));
+  }
+
+  /// Adds the elements of objects, in the schema's order. Only declared names have elements, and no
+  /// element stands for an empty object, but not where a string or an array may be empty.
+  void add_members(const Property& property, const std::string& place, std::string_view end,
+                   std::vector<NodeId>& values) {
+    const Json* inner = schema_with(parameters_, *property.schema, "properties");
+    const Json& schema =
+        inner == nullptr ? behind_references(parameters_, *property.schema) : *inner;
+    note_inside(schema, place,
+                {"minProperties", "maxProperties", "patternProperties", "propertyNames",
+                 "dependentRequired", "dependentSchemas", "dependencies"});
+    if (inner == &behind_references(parameters_, *property.schema)) {
+      note_inside(schema, place, {"anyOf"});
+    }
+    const std::vector<Property> members = members_of(schema);
+    const bool may_be_array = (property.types & json_type::kArray) != 0;
+    std::vector<NodeId> nodes;
+    for (const Property& member : members) {
+      nodes.push_back(add_element(member, cat(place, "/properties/", member.name)));
+      // An array begins like this.
+      if (may_be_array && member.name == "item") return;
+      if (nodes.back() == kNoNode && member.is_required) return;
+    }
+    const bool may_be_empty = (property.types & (json_type::kString | json_type::kArray)) == 0;
+    NodeId rest = literal(end);  // from a member on
+    NodeId some = kNoNode;       // with one more member at least
+    bool has_required = false;
+    for (std::size_t i = members.size(); i-- > 0;) {
+      if (nodes[i] == kNoNode) continue;
+      const NodeId with = grammar().sequence({nodes[i], rest});
+      has_required = has_required || members[i].is_required;
+      if (members[i].is_required) {
+        rest = some = with;
+        continue;
+      }
+      rest = grammar().choice({with, rest});
+      some = some == kNoNode ? with : grammar().choice({with, some});
+    }
+    if (has_required || may_be_empty) {
+      values.push_back(rest);
+    } else if (some != kNoNode) {
+      values.push_back(some);
+    }
+  }
+  std::vector<Property> members_of(const Json& schema) const {
+    std::vector<Property> members;
+    const Json* declared = schema.find("properties");
+    if (declared != nullptr && declared->as_object() != nullptr) {
+      for (const auto& [name, part] : *declared->as_object()) {
+        members.push_back(inside(name, *declared->find(name), false));
+        (void)part;
+      }
+    }
+    const Json* required = schema.find("required");
+    if (required == nullptr || required->as_array() == nullptr) return members;
+    for (const Json& name : *required->as_array()) {
+      if (name.as_string() == nullptr) continue;
+      const auto known = std::find_if(members.begin(), members.end(), [&](const Property& p) {
+        return p.name == *name.as_string();
+      });
+      if (known != members.end()) {
+        known->is_required = true;
+      } else {
+        members.push_back(inside(*name.as_string(), anything(), true));
+      }
+    }
+    return members;
+  }
+  static const Json& anything() {
+    static const Json kAnything(true);
+    return kAnything;
   }
   std::string pointer_of(std::string_view name) const {
     std::string out = cat(schema_.pointer, "/properties/");
@@ -362,8 +527,8 @@ class SingleArguments {
 
   /// A string's text with its quotes or tags. The text does not have what ends it. Returns kNoNode
   /// if there is none.
-  NodeId add_text(const TextDfa& language) {
-    const std::string end = cat(frames_.quote, frames_.value_end);
+  NodeId add_text(const TextDfa& language, std::string_view key) {
+    const std::string end = cat(frames_.quote, value_end_of(frames_, key));
     TextDfa texts = TextDfa::without(marks(), out_.budget).intersected(language, out_.budget);
     if (texts.is_empty()) return kNoNode;
     const TextDfa whole = texts.followed_by(TextDfa::literal(end, out_.budget), out_.budget);
@@ -378,6 +543,7 @@ class SingleArguments {
         std::string(frames_.quote.empty() ? frames_.syntax->value_end : frames_.quote)};
     if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
     if (!frames_.syntax->raw_begin.empty()) marks.emplace_back(frames_.syntax->raw_begin);
+    if (is_element()) marks[0].resize(marks[0].size() - 2);  // what stands before each tag
     return marks;
   }
 
@@ -390,6 +556,7 @@ class SingleArguments {
   std::optional<SchemaParts> parts_{};
   std::vector<Property> properties_{};
   bool has_required_ = false;
+  std::map<std::pair<const Json*, std::string>, NodeId> elements_{};
 };
 
 }  // namespace

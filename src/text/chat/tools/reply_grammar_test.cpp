@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "constraint/constraint.h"
 #include "constraint/lark.h"
 #include "load/json_object.h"
 #include "text/chat/tools/dialect_test_util.h"
@@ -295,6 +299,74 @@ TEST(ReplyGrammar, CustomGrammarsMayHaveLinesQuotesAndRecursion) {
       }
     }
   });
+}
+
+constexpr std::string_view kOrder = R"({"type": "object", "properties": {
+    "name": {"type": "string", "maxLength": 9}, "counts": {"type": "array", "minItems": 1,
+    "maxItems": 2, "items": {"type": "integer", "minimum": 1}}, "place": {"type": "object",
+    "properties": {"street": {"type": "string"}, "near": {"$ref": "#/$defs/place"},
+    "open": {"type": ["boolean", "null"]}}, "required": ["street"]}, "any": {},
+    "maybe": {"anyOf": [{"type": "array", "items": {"enum": ["x", "y"]}}, {"type": "null"}]}},
+    "required": ["name", "counts"], "additionalProperties": false, "$defs": {"place": {"type":
+    "object", "properties": {"street": {"type": "string"}, "near": {"$ref": "#/$defs/place"}},
+    "required": ["street"], "additionalProperties": false}}})";
+
+TEST(ReplyGrammar, ElementsFitTheSchemaAtEveryDepth) {
+  INGOT_NEEDS_SHARED(kTemplates);
+  const auto model = std::find_if(models().begin(), models().end(), [](const Model& each) {
+    return each.dialect->name() == "minimax-m3";
+  });
+  ASSERT_NE(model, models().end());
+  const Json schema = parse_json(kOrder, "test", "");
+  const std::vector<Tool> tools = {{.name = "order", .parameters = schema, .path = "tools[0]"}};
+  const auto grammar = reply_grammar(*model, {.use = ToolChoice::Use::kRequired}, tools);
+  const auto call = [](const std::string& arguments) {
+    std::string out;
+    for (const char c :
+         "<tool_call>\n<invoke name=\"order\">" + arguments + "</invoke>\n</tool_call>") {
+      out += c == '<' ? "]<]minimax[>[<" : std::string(1, c);
+    }
+    return out;
+  };
+  const std::string required = "<name>a</name><counts><item>1</item></counts>";
+  for (const char* more :
+       {"", "<place><street>b</street><near><street></street></near><open>null</open></place>",
+        "<any><k>1</k></any>", "<any><item>a</item><item><item>1</item></item></any>",
+        "<any>text</any>", "<any>17</any>", "<maybe></maybe>", "<maybe>null</maybe>",
+        "<maybe><item>x</item><item>y</item></maybe>"}) {
+    const bool is_declared = std::string_view(more) != "<any><k>1</k></any>";
+    EXPECT_EQ(accepts(grammar, call(required + more)), is_declared) << more;
+  }
+  for (const char* bad :
+       {"", "<name>a</name>", "<name>a</name><counts></counts>",
+        "<name>a</name><counts><item>0</item></counts>",
+        "<name>a</name><counts><item>1</item><item>1</item><item>1</item></counts>",
+        "<counts><item>1</item></counts><name>a</name>",
+        "<name>too long a name</name><counts><item>1</item></counts>",
+        "<name>a</name><counts><item>1</item></counts><place></place>",
+        "<name>a</name><counts><item>1</item></counts><place><street>b</street><x>1</x></place>",
+        "<name>a</name><counts><item>1</item></counts><maybe><item>z</item></maybe>"}) {
+    EXPECT_FALSE(accepts(grammar, call(bad))) << bad;
+  }
+  // Arguments of random texts fit the schema as JSON.
+  const auto json =
+      compile_constraint({.form = ConstraintSpec::JsonSchema{.schema = schema, .is_strict = true}},
+                         testing::byte_trie(*model->dialect));
+  std::mt19937 random(48);
+  const auto markers = model->dialect->markers();
+  std::size_t finished = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto text = testing::random_walk(grammar, 256 + markers.size(), random, markers);
+    if (!text) continue;
+    ++finished;
+    const ParsedReply reply = parse_with(*model->dialect->make_parser({}, tools), *text, 5);
+    ASSERT_GE(reply.calls.size(), 1U) << *text;
+    for (const ParsedReply::Call& each : reply.calls) {
+      EXPECT_TRUE(each.has_end) << *text;
+      EXPECT_TRUE(accepts(json->grammar, each.arguments)) << *text << "\n" << each.arguments;
+    }
+  }
+  EXPECT_GT(finished, 5U);
 }
 
 TEST(ReplyGrammar, ErrorsBeginWithTheToolsPath) {

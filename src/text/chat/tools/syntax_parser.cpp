@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kSpaceMax = 256;
 
-bool has_tags(const ReplySyntax& syntax) {
+bool has_body(const ReplySyntax& syntax, CallBody body) {
   return std::any_of(syntax.calls.begin(), syntax.calls.end(),
-                     [](const CallSyntax& form) { return form.body == CallBody::kTagged; });
+                     [&](const CallSyntax& form) { return form.body == body; });
 }
 
 bool is_all_space(std::string_view text) { return std::all_of(text.begin(), text.end(), is_space); }
@@ -23,7 +23,10 @@ bool is_all_space(std::string_view text) { return std::all_of(text.begin(), text
 }  // namespace
 
 SyntaxParser::SyntaxParser(const Setup& setup, std::span<const Tool> tools)
-    : setup_(setup), tools_(tools, has_tags(*setup.syntax)), trims_(setup.in_reasoning) {
+    : setup_(setup),
+      tools_(tools, has_body(*setup.syntax, CallBody::kTagged),
+             has_body(*setup.syntax, CallBody::kElements)),
+      trims_(setup.in_reasoning) {
   if (setup.in_reasoning) state_ = State::kReasoning;
   may_reason_ = !setup.reasoning.open.empty();
 }
