@@ -423,4 +423,21 @@ NodeId add_gbnf(Grammar& grammar, std::string_view text, CompileBudget& budget) 
   return GbnfCompiler(grammar, rules, facts, budget).compile();
 }
 
+std::optional<TextDfa> gbnf_language(std::string_view text, CompileBudget& budget) {
+  Grammar grammar;
+  NodeId node = add_gbnf(grammar, text, budget);
+  bool is_nullable = false;
+  if (const auto* repeat = std::get_if<grammar::Repeat>(&grammar.node(node))) {
+    if (repeat->count_min > 0 || repeat->count_max != 1) return std::nullopt;
+    is_nullable = true;
+    node = repeat->part;
+  }
+  const auto* rule = std::get_if<grammar::Sequence>(&grammar.node(node));
+  if (rule != nullptr && rule->parts.size() == 1) node = rule->parts[0];
+  const auto* terminal = std::get_if<grammar::Terminal>(&grammar.node(node));
+  if (terminal == nullptr) return std::nullopt;
+  const TextDfa& texts = grammar.language(terminal->language);
+  return is_nullable ? texts.united(TextDfa::literal("", budget), budget) : texts;
+}
+
 }  // namespace ingot

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "constraint/grammar.h"
@@ -28,5 +29,10 @@ struct GbnfLimits {
 ///         those of TextDfa and CompileBudget.
 /// Source: llama.cpp, grammars/README.md.
 NodeId add_gbnf(Grammar& grammar, std::string_view text, CompileBudget& budget);
+
+/// Returns the texts of a GBNF text as one language; nothing if it has recursion or does not fit.
+///
+/// Errors: those of add_gbnf.
+std::optional<TextDfa> gbnf_language(std::string_view text, CompileBudget& budget);
 
 }  // namespace ingot

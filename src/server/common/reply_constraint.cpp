@@ -76,24 +76,29 @@ NodeId add_content(Grammar& grammar, const ReplyShape& shape, std::vector<Schema
   return shape.dialect.add_content_reply(grammar, shape.begin, content, budget);
 }
 
+/// What a grammar has of a shape.
+enum class ReplyPart { kAll, kCalls, kContent };
+
 /// Adds calls, or content of the format if there is one and no call is demanded.
-NodeId add_replies(Grammar& grammar, const ReplyShape& shape, std::vector<SchemaNote>& notes,
-                   CompileBudget& budget) {
-  if (shape.tools.empty()) return add_content(grammar, shape, notes, budget);
+NodeId add_replies(Grammar& grammar, const ReplyShape& shape, ReplyPart part,
+                   std::vector<SchemaNote>& notes, CompileBudget& budget) {
+  if (shape.tools.empty() || part == ReplyPart::kContent) {
+    return add_content(grammar, shape, notes, budget);
+  }
   ToolChoice choice = shape.choice;
   if (shape.format != nullptr) choice.use = ChoiceUse::kRequired;
   const NodeId calls =
       shape.dialect.add_reply(grammar, shape.begin, shape.tools, choice, notes, budget);
-  if (shape.format == nullptr) return calls;
+  if (shape.format == nullptr || part == ReplyPart::kCalls) return calls;
   return grammar.choice({calls, add_content(grammar, shape, notes, budget)});
 }
 
-std::shared_ptr<const Constraint> compile_reply(const ReplyShape& shape,
+std::shared_ptr<const Constraint> compile_reply(const ReplyShape& shape, ReplyPart part,
                                                 std::shared_ptr<const TokenTrie> trie) {
   Grammar grammar;
   std::vector<SchemaNote> notes;
   CompileBudget budget;
-  grammar.set_root(add_replies(grammar, shape, notes, budget));
+  grammar.set_root(add_replies(grammar, shape, part, notes, budget));
   return make_constraint(std::move(grammar), std::move(notes), std::move(trie), budget);
 }
 
@@ -109,10 +114,12 @@ std::string member_of(std::string_view message, const ReplyShape& shape) {
 }
 
 /// Compiles a shape, or finds it in the cache. Errors: ApiError that names the member.
-std::shared_ptr<const Constraint> constraint_of(const ReplyShape& shape, const Service& service) {
+std::shared_ptr<const Constraint> constraint_of(const ReplyShape& shape, const Service& service,
+                                                ReplyPart part = ReplyPart::kAll) {
   ConstraintCache& cache = service.constraints();
+  const std::string key = cat(key_of(shape), static_cast<int>(part));
   try {
-    return cache.get(key_of(shape), [&] { return compile_reply(shape, cache.trie()); });
+    return cache.get(key, [&] { return compile_reply(shape, part, cache.trie()); });
   } catch (const Error& error) {
     ApiError named = api_error(error);
     if (error.code() == ErrorCode::kInvalid) named.param = member_of(error.message(), shape);
@@ -204,6 +211,11 @@ ReplyFormat constrain_chat(Params& params, const Service& service, const ChatPro
                            .format = content};
     request.constraint = constraint_of(shape, service);
     warn(params, shape, request.constraint->notes);
+    reply.has_format = content != nullptr;
+    if (!tools.empty() && content != nullptr) {
+      reply.calls = constraint_of(shape, service, ReplyPart::kCalls)->grammar;
+      reply.content = constraint_of(shape, service, ReplyPart::kContent)->grammar;
+    }
     const bool is_free = content == nullptr && tools.choice.use == ChoiceUse::kAuto;
     move_stops(params, is_free, request, reply, stop_name);
   } else if (prompt.begin.can_reason) {

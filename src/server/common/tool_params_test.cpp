@@ -221,12 +221,14 @@ TEST(ToolParams, TakesLark) {
   };
   EXPECT_EQ(tools_of(lark("start: /a\\/b\\d+/")).tools.front().grammar, "a/b\\d+");
   EXPECT_EQ(tools_of(lark("\n start : /x/ \n")).tools.front().grammar, "x");
-  for (const char* definition : {"start: a\na: /x/", "start: /a/ /b/", "start: \"x\""}) {
+  for (const char* definition :
+       {"start: a\na: /x/", "start: /a/ /b/", "start: \"x\"", "start: /x/i",
+        "start: \"x\"\n%ignore \"y\"", "start: \"x\" | start \"y\""}) {
     EXPECT_EQ(tools_of(lark(definition)).tools.front().grammar_kind, Tool::Grammar::kGbnf)
         << definition;
   }
   for (const char* definition :
-       {"start: /x/i", "start: \"x\"\n%ignore \"y\"", "starter: /x/", "start: start \"x\"", ""}) {
+       {"start: /x/x", "start: /(?=x)x/", "starter: /x/", "start: start \"x\"", ""}) {
     std::string warned;
     const Tool tool = tools_of(lark(definition), &warned).tools.front();
     EXPECT_EQ(tool.grammar_kind, Tool::Grammar::kText) << definition;

@@ -3,16 +3,18 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "constraint/gbnf.h"
 #include "constraint/language/pattern.h"
 #include "load/json_object.h"
 #include "text/chat/tools/argument_types.h"
 #include "text/chat/tools/arguments_out.h"
+#include "text/chat/tools/custom_grammar.h"
 
 namespace ingot {
 
@@ -40,32 +42,6 @@ NodeId add_schema(CallGrammar& out, const Tool& tool) {
   return node;
 }
 
-/// The language of a custom tool's input; nothing if it is not regular.
-std::optional<TextDfa> custom_language(CallGrammar& out, const Tool& tool) {
-  switch (tool.grammar_kind) {
-    case Tool::Grammar::kText:
-      return TextDfa::all(out.budget);
-    case Tool::Grammar::kRegex:
-      return compile_pattern(tool.grammar, Anchoring::kWhole, out.budget);
-    case Tool::Grammar::kGbnf:
-      break;
-  }
-  Grammar scratch;
-  NodeId node = add_gbnf(scratch, tool.grammar, out.budget);
-  bool is_nullable = false;
-  if (const auto* repeat = std::get_if<grammar::Repeat>(&scratch.node(node))) {
-    if (repeat->count_min > 0 || repeat->count_max != 1) return std::nullopt;
-    is_nullable = true;
-    node = repeat->part;
-  }
-  const auto* rule = std::get_if<grammar::Sequence>(&scratch.node(node));
-  if (rule != nullptr && rule->parts.size() == 1) node = rule->parts[0];
-  const auto* terminal = std::get_if<grammar::Terminal>(&scratch.node(node));
-  if (terminal == nullptr) return std::nullopt;
-  const TextDfa& texts = scratch.language(terminal->language);
-  return is_nullable ? texts.united(TextDfa::literal("", out.budget), out.budget) : texts;
-}
-
 /// Calls `body`; its errors begin with the place of the tool's grammar.
 template <class Body>
 auto about_grammar(const Tool& tool, Body&& body) {
@@ -79,18 +55,9 @@ auto about_grammar(const Tool& tool, Body&& body) {
 /// The text of a custom tool as JSON: {"input": "..."}.
 NodeId add_custom_json(CallGrammar& out, const Tool& tool) {
   return about_grammar(tool, [&] {
-    auto language = custom_language(out, tool);
-    if (!language) {
-      throw Error(ErrorCode::kInvalid,
-                  "a grammar with recursion cannot be a JSON string: use one without, or a regex");
-    }
-    grammar::String text;
-    if (tool.grammar_kind != Tool::Grammar::kText) {
-      text.language = out.grammar.add_language(std::move(*language));
-    }
-    const NodeId string = out.grammar.add(text);
     return out.grammar.sequence({out.grammar.literal(cat("{\"", kCustomInput, "\": "), out.budget),
-                                 string, out.grammar.literal("}", out.budget)});
+                                 add_custom_string(out.grammar, tool, out.budget),
+                                 out.grammar.literal("}", out.budget)});
   });
 }
 
@@ -207,6 +174,7 @@ class SingleArguments {
   /// none are declared.
   bool has_others() const {
     const Json* others = schema_.schema->find("additionalProperties");
+    if (is_element()) return false;  // an end tag repeats the name
     if (others == nullptr || others->as_bool() != nullptr) {
       return properties_.empty() && (others == nullptr || *others->as_bool());
     }
@@ -255,19 +223,26 @@ class SingleArguments {
 
   NodeId add_custom() {
     return about_grammar(tool_, [&] {
-      auto language = custom_language(out_, tool_);
-      const NodeId key = literal(kCustomInput);
-      NodeId text = kNoNode;
-      if (language) {
-        text = add_text(*language);
-        if (text == kNoNode) throw Error(ErrorCode::kInvalid, cat("it ", kNoText));
-      } else {
-        text = grammar().sequence({literal(frames_.quote),
-                                   add_gbnf(grammar(), tool_.grammar, out_.budget),
-                                   literal(cat(frames_.quote, frames_.value_end))});
+      std::vector<NodeId> forms;
+      const auto add_form = [&](NodeId text) {
+        const NodeId key = add_key(literal(kCustomInput), frames_.string_key_end);
+        forms.push_back(grammar().sequence({out_.frame(frames_.middle), key, text}));
+      };
+      if (const auto language = custom_language(tool_, out_.budget)) {
+        const NodeId text = add_text(*language, kCustomInput);
+        if (text != kNoNode) add_form(text);
+      } else if (!has_json_strings()) {
+        add_form(grammar().sequence(
+            {literal(frames_.quote), add_custom_text(grammar(), tool_, marks(), out_.budget),
+             literal(cat(frames_.quote, value_end_of(frames_, kCustomInput)))}));
       }
-      return grammar().sequence(
-          {out_.frame(frames_.middle), add_key(key, frames_.string_key_end), text});
+      if (has_json_strings()) {
+        std::vector<NodeId> parts = {add_custom_string(grammar(), tool_, out_.budget)};
+        if (!frames_.value_end.empty()) parts.push_back(literal(frames_.value_end));
+        add_form(grammar().sequence(std::move(parts)));
+      }
+      if (forms.empty()) throw Error(ErrorCode::kInvalid, cat("it ", kNoText));
+      return forms.size() == 1 ? forms.front() : grammar().choice(std::move(forms));
     });
   }
 
@@ -288,6 +263,8 @@ class SingleArguments {
                                literal(key_end.substr(at + kType.size()))});
   }
 
+  /// A literal in quotes of one byte is a JSON string too.
+  bool has_json_strings() const { return is_literal() && frames_.quote.size() == 1; }
   bool is_literal() const { return frames_.syntax->body == CallBody::kLiteral; }
   bool tells_type() const { return frames_.string_key_end != frames_.other_key_end; }
 
@@ -298,17 +275,16 @@ class SingleArguments {
     const std::string place = property.node == kNoNode
                                   ? pointer_of(property.name)
                                   : cat(schema_.pointer, "/additionalProperties");
+    if (is_element()) return add_argument_element(property, place);
     std::vector<NodeId> forms;
-    // A literal in quotes of one byte is a JSON string too.
-    const bool has_json_strings = is_literal() && frames_.quote.size() == 1;
     if ((property.types & json_type::kString) != 0) {
-      const NodeId text = add_text(string_language(property, place));
+      const NodeId text = add_text(string_language(property, place), property.name);
       if (text != kNoNode) {
         forms.push_back(grammar().sequence({add_key(key, frames_.string_key_end), text}));
       }
     }
-    if (property.types != json_type::kString || has_json_strings) {
-      const JsonTypes left_out = has_json_strings ? 0U : json_type::kString;
+    if (property.types != json_type::kString || has_json_strings()) {
+      const JsonTypes left_out = has_json_strings() ? 0U : json_type::kString;
       const JsonTypes types = property.types & ~left_out;
       const NodeId value =
           parts_->add(*property.schema,
@@ -324,6 +300,167 @@ class SingleArguments {
     }
     if (forms.size() == 1) return forms.front();
     return forms.empty() ? kNoNode : grammar().choice(std::move(forms));
+  }
+
+  bool is_element() const { return frames_.syntax->body == CallBody::kElements; }
+
+  NodeId add_argument_element(const Property& property, const std::string& place) {
+    const NodeId element = add_element(property, place);
+    if (element == kNoNode && property.is_required) {
+      throw Error(ErrorCode::kInvalid, cat(schema_name(tool_), place, ": ", kNoText));
+    }
+    return element;
+  }
+
+  /// Adds an element with its value: text, or elements. Returns kNoNode if it has no text.
+  NodeId add_element(const Property& property, const std::string& place) {
+    using namespace json_type;
+    const auto [known, is_new] =
+        elements_.try_emplace(std::pair(property.schema, property.name), kNoNode);
+    if (!is_new) return known->second;  // also the element in itself
+    const NodeId element = grammar().reserve();
+    known->second = element;
+    const std::string end = value_end_of(frames_, property.name);
+    std::vector<NodeId> values;
+    if ((property.types & kString) != 0) {
+      const NodeId text = add_text(string_language(property, place), property.name);
+      if (text != kNoNode) values.push_back(text);
+    }
+    const JsonTypes plain = property.types & (kNull | kBoolean | kInteger | kFraction);
+    const NodeId value = plain == 0 ? kNoNode : parts_->add(*property.schema, names_of(plain));
+    if (value != kNoNode) values.push_back(grammar().sequence({value, literal(end)}));
+    if ((property.types & (kArray | kObject)) != 0) {
+      note_inside(behind_references(parameters_, *property.schema), place,
+                  {"allOf", "oneOf", "not", "if", "enum", "const"});
+    }
+    if ((property.types & kArray) != 0) add_items(property, place, end, values);
+    if ((property.types & kObject) != 0) add_members(property, place, end, values);
+    if (values.empty()) {
+      grammar().set(element, grammar::Terminal{grammar().add_language(TextDfa())});
+      elements_[std::pair(property.schema, property.name)] = kNoNode;
+      return kNoNode;
+    }
+    grammar().set(element,
+                  grammar::Sequence{{add_key(literal(property.name), frames_.other_key_end),
+                                     grammar().choice(std::move(values))}});
+    return element;
+  }
+
+  /// A part of the schema in an element.
+  Property inside(std::string name, const Json& schema, bool is_required) const {
+    return {std::move(name), &schema, value_types(parameters_, schema), is_required};
+  }
+
+  static std::uint64_t count_of(const Json& schema, std::string_view keyword, std::uint64_t none) {
+    const Json* count = schema.find(keyword);
+    const auto whole = count == nullptr ? std::nullopt : count->whole();
+    return whole && *whole >= 0 ? static_cast<std::uint64_t>(*whole) : none;
+  }
+
+  void note_inside(const Json& schema, const std::string& place,
+                   std::initializer_list<std::string_view> keywords) {
+    for (const std::string_view keyword : keywords) {
+      if (schema.find(keyword) == nullptr) continue;
+      refuse_or_note(cat(place, "/", keyword), "cannot be enforced in this model's form of calls");
+    }
+  }
+
+  /// Adds the elements of arrays. No element stands for an empty array, but not where a string may
+  /// be empty.
+  void add_items(const Property& property, const std::string& place, std::string_view end,
+                 std::vector<NodeId>& values) {
+    const Json* inner = schema_with(parameters_, *property.schema, "items");
+    const Json& schema =
+        inner == nullptr ? behind_references(parameters_, *property.schema) : *inner;
+    const Json* items = schema.find("items");
+    if (items != nullptr && items->as_array() != nullptr) {
+      note_inside(schema, place, {"items"});
+      items = nullptr;
+    }
+    note_inside(schema, place,
+                {"prefixItems", "uniqueItems", "contains", "additionalItems", "unevaluatedItems"});
+    const NodeId item = add_element(inside("item", items == nullptr ? anything() : *items, false),
+                                    cat(place, "/items"));
+    const std::uint64_t most = count_of(schema, "maxItems", kUnlimited);
+    const std::uint64_t least = count_of(schema, "minItems", 0);
+    const bool may_be_empty = least == 0 && (property.types & json_type::kString) == 0;
+    if (may_be_empty) values.push_back(literal(end));
+    if (item == kNoNode || most == 0 || least > most) return;
+    const NodeId some = grammar().add(grammar::Repeat{
+        .part = item, .count_min = std::max<std::uint64_t>(least, 1), .count_max = most});
+    values.push_back(grammar().sequence({some, literal(end)}));
+  }
+
+  /// Adds the elements of objects, in the schema's order. Only declared names have elements, and no
+  /// element stands for an empty object, but not where a string or an array may be empty.
+  void add_members(const Property& property, const std::string& place, std::string_view end,
+                   std::vector<NodeId>& values) {
+    const Json* inner = schema_with(parameters_, *property.schema, "properties");
+    const Json& schema =
+        inner == nullptr ? behind_references(parameters_, *property.schema) : *inner;
+    note_inside(schema, place,
+                {"minProperties", "maxProperties", "patternProperties", "propertyNames",
+                 "dependentRequired", "dependentSchemas", "dependencies"});
+    if (inner == &behind_references(parameters_, *property.schema)) {
+      note_inside(schema, place, {"anyOf"});
+    }
+    const std::vector<Property> members = members_of(schema);
+    const bool may_be_array = (property.types & json_type::kArray) != 0;
+    std::vector<NodeId> nodes;
+    for (const Property& member : members) {
+      nodes.push_back(add_element(member, cat(place, "/properties/", member.name)));
+      // An array begins like this.
+      if (may_be_array && member.name == "item") return;
+      if (nodes.back() == kNoNode && member.is_required) return;
+    }
+    const bool may_be_empty = (property.types & (json_type::kString | json_type::kArray)) == 0;
+    NodeId rest = literal(end);  // from a member on
+    NodeId some = kNoNode;       // with one more member at least
+    bool has_required = false;
+    for (std::size_t i = members.size(); i-- > 0;) {
+      if (nodes[i] == kNoNode) continue;
+      const NodeId with = grammar().sequence({nodes[i], rest});
+      has_required = has_required || members[i].is_required;
+      if (members[i].is_required) {
+        rest = some = with;
+        continue;
+      }
+      rest = grammar().choice({with, rest});
+      some = some == kNoNode ? with : grammar().choice({with, some});
+    }
+    if (has_required || may_be_empty) {
+      values.push_back(rest);
+    } else if (some != kNoNode) {
+      values.push_back(some);
+    }
+  }
+  std::vector<Property> members_of(const Json& schema) const {
+    std::vector<Property> members;
+    const Json* declared = schema.find("properties");
+    if (declared != nullptr && declared->as_object() != nullptr) {
+      for (const auto& [name, part] : *declared->as_object()) {
+        members.push_back(inside(name, *declared->find(name), false));
+        (void)part;
+      }
+    }
+    const Json* required = schema.find("required");
+    if (required == nullptr || required->as_array() == nullptr) return members;
+    for (const Json& name : *required->as_array()) {
+      if (name.as_string() == nullptr) continue;
+      const auto known = std::find_if(members.begin(), members.end(), [&](const Property& p) {
+        return p.name == *name.as_string();
+      });
+      if (known != members.end()) {
+        known->is_required = true;
+      } else {
+        members.push_back(inside(*name.as_string(), anything(), true));
+      }
+    }
+    return members;
+  }
+  static const Json& anything() {
+    static const Json kAnything(true);
+    return kAnything;
   }
   std::string pointer_of(std::string_view name) const {
     std::string out = cat(schema_.pointer, "/properties/");
@@ -390,18 +527,24 @@ class SingleArguments {
 
   /// A string's text with its quotes or tags. The text does not have what ends it. Returns kNoNode
   /// if there is none.
-  NodeId add_text(const TextDfa& language) {
-    const std::string end = cat(frames_.quote, frames_.value_end);
-    std::vector<std::string> marks = {
-        std::string(frames_.quote.empty() ? frames_.syntax->value_end : frames_.quote)};
-    if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
-    if (!frames_.syntax->raw_begin.empty()) marks.emplace_back(frames_.syntax->raw_begin);
-    TextDfa texts = TextDfa::without(marks, out_.budget).intersected(language, out_.budget);
+  NodeId add_text(const TextDfa& language, std::string_view key) {
+    const std::string end = cat(frames_.quote, value_end_of(frames_, key));
+    TextDfa texts = TextDfa::without(marks(), out_.budget).intersected(language, out_.budget);
     if (texts.is_empty()) return kNoNode;
     const TextDfa whole = texts.followed_by(TextDfa::literal(end, out_.budget), out_.budget);
     const NodeId text = grammar().terminal(whole);
     if (frames_.quote.empty()) return text;
     return grammar().sequence({literal(frames_.quote), text});
+  }
+
+  /// Texts that no text argument has, as it is written.
+  std::vector<std::string> marks() const {
+    std::vector<std::string> marks = {
+        std::string(frames_.quote.empty() ? frames_.syntax->value_end : frames_.quote)};
+    if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
+    if (!frames_.syntax->raw_begin.empty()) marks.emplace_back(frames_.syntax->raw_begin);
+    if (is_element()) marks[0].resize(marks[0].size() - 2);  // what stands before each tag
+    return marks;
   }
 
   CallGrammar& out_;
@@ -413,6 +556,7 @@ class SingleArguments {
   std::optional<SchemaParts> parts_{};
   std::vector<Property> properties_{};
   bool has_required_ = false;
+  std::map<std::pair<const Json*, std::string>, NodeId> elements_{};
 };
 
 }  // namespace

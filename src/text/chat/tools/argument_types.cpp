@@ -2,6 +2,7 @@
 #include "text/chat/tools/argument_types.h"
 
 #include <utility>
+#include <vector>
 
 namespace ingot {
 
@@ -120,6 +121,37 @@ ArgumentsSchema arguments_schema(const Json& parameters) {
     found = {.schema = target, .pointer = reference->substr(1)};
   }
   return found;
+}
+
+const Json& behind_references(const Json& root, const Json& schema) {
+  constexpr int kStepsMax = 16;
+  const Json* found = &schema;
+  for (int i = 0; i < kStepsMax; ++i) {
+    const std::string* reference = found->find_string("$ref");
+    const Json* target = reference == nullptr ? nullptr : resolve(root, *reference);
+    if (target == nullptr) break;
+    found = target;
+  }
+  return *found;
+}
+
+JsonTypes value_types(const Json& root, const Json& schema) {
+  return readable(TypeFinder(root).find(schema));
+}
+
+const Json* schema_with(const Json& root, const Json& schema, std::string_view keyword) {
+  constexpr std::size_t kSchemasMax = 64;
+  std::vector<const Json*> open = {&schema};
+  for (std::size_t i = 0; i < open.size() && i < kSchemasMax; ++i) {
+    const Json& part = behind_references(root, *open[i]);
+    if (part.find(keyword) != nullptr) return &part;
+    for (const std::string_view key : {"allOf", "anyOf", "oneOf"}) {
+      const Json* parts = part.find(key);
+      if (parts == nullptr || parts->as_array() == nullptr) continue;
+      for (const Json& alternative : *parts->as_array()) open.push_back(&alternative);
+    }
+  }
+  return nullptr;
 }
 
 ArgumentTypes::ArgumentTypes(const Json& parameters) {

@@ -24,6 +24,14 @@ struct ArgumentsSchema {
 /// Follows references at the root of `parameters`, as schemas of trees have them.
 ArgumentsSchema arguments_schema(const Json& parameters);
 
+/// Returns the schema behind references of `schema`, which is a part of `root`.
+const Json& behind_references(const Json& root, const Json& schema);
+/// Returns the types that a value may have; all if the schema allows none.
+JsonTypes value_types(const Json& root, const Json& schema);
+/// Returns the schema with `keyword` ("properties", "items") that a schema's arrays or objects
+/// have: itself, or the first of its alternatives, each behind references; null if there is none.
+const Json* schema_with(const Json& root, const Json& schema, std::string_view keyword);
+
 /// The types of a tool's arguments. Parsers and grammars share them: a text between tags is JSON if
 /// it is JSON of an allowed type other than a string, else it is a string.
 class ArgumentTypes {

@@ -167,11 +167,12 @@ class NamedReader : public CallReader {
 
 }  // namespace
 
-KnownTools::KnownTools(std::span<const Tool> tools, bool has_tags) {
+KnownTools::KnownTools(std::span<const Tool> tools, bool has_tags, bool has_elements) {
   for (const Tool& tool : tools) {
     tools_.push_back({.name = tool.name,
                       .is_custom = tool.kind == Tool::Kind::kCustom,
-                      .types = has_tags ? ArgumentTypes(tool.parameters) : ArgumentTypes()});
+                      .types = has_tags ? ArgumentTypes(tool.parameters) : ArgumentTypes(),
+                      .parameters = has_elements ? tool.parameters : Json()});
   }
 }
 
@@ -222,6 +223,8 @@ std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax, const Kno
       return make_named_reader(syntax, tools);
     case CallBody::kTagged:
       return make_tagged_reader(syntax, tools);
+    case CallBody::kElements:
+      return make_element_reader(syntax, tools);
     case CallBody::kLiteral:
       break;
   }

@@ -15,16 +15,18 @@
 
 namespace ingot {
 
-/// What parsers need to know of tools. Copies no schemas.
+/// What parsers need to know of tools. Copies schemas only for elements.
 class KnownTools {
  public:
   struct Entry {
     std::string name;
     bool is_custom = false;
     ArgumentTypes types{};  ///< types that arguments between tags have
+    Json parameters{};      ///< the schema, for elements
   };
-  /// `has_tags`: arguments may stand between tags, so their types matter.
-  KnownTools(std::span<const Tool> tools, bool has_tags);
+  /// `has_tags`: arguments may stand between tags, so their types matter. `has_elements`: arguments
+  /// may be elements, so the whole schema matters.
+  KnownTools(std::span<const Tool> tools, bool has_tags, bool has_elements = false);
   /// Null if there is none.
   const Entry* find(std::string_view name) const;
   /// Whether the name of a tool begins with `text`.
@@ -79,6 +81,8 @@ std::unique_ptr<CallReader> make_named_reader(const CallSyntax& syntax, const Kn
 std::unique_ptr<CallReader> make_tagged_reader(const CallSyntax& syntax, const KnownTools& tools);
 /// See make_object_reader.
 std::unique_ptr<CallReader> make_literal_reader(const CallSyntax& syntax, const KnownTools& tools);
+/// See make_object_reader.
+std::unique_ptr<CallReader> make_element_reader(const CallSyntax& syntax, const KnownTools& tools);
 /// Makes the reader for `syntax.body`.
 std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax, const KnownTools& tools);
 

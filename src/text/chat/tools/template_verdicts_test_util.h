@@ -29,7 +29,7 @@ inline constexpr std::pair<std::string_view, std::string_view> kTemplateVerdicts
     {"MiMo-VL", "hermes"},
     {"MiniMax-M1", "minimax-m1"},
     {"MiniMax-M2", "minimax-m2"},
-    {"MiniMax-M3", "generic"},
+    {"MiniMax-M3", "minimax-m3"},
     {"Mistral-Small-3.2-24B-Instruct-2506", "mistral-ids"},
     {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "qwen3-coder"},
     {"NVIDIA-Nemotron-Nano-v2", "nemotron-v2"},
