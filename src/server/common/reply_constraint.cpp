@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,8 @@ using ChoiceUse = ToolChoice::Use;
 struct ReplyShape {
   const ToolDialect& dialect;
   ReplyBegin begin{};
-  const std::vector<Tool>& tools;
-  const ToolChoice& choice;
+  std::span<const Tool> tools{};
+  ToolChoice choice{};
   const ConstraintSpec* format = nullptr;  ///< null: free content
 };
 
@@ -76,29 +77,24 @@ NodeId add_content(Grammar& grammar, const ReplyShape& shape, std::vector<Schema
   return shape.dialect.add_content_reply(grammar, shape.begin, content, budget);
 }
 
-/// What a grammar has of a shape.
-enum class ReplyPart { kAll, kCalls, kContent };
-
 /// Adds calls, or content of the format if there is one and no call is demanded.
-NodeId add_replies(Grammar& grammar, const ReplyShape& shape, ReplyPart part,
-                   std::vector<SchemaNote>& notes, CompileBudget& budget) {
-  if (shape.tools.empty() || part == ReplyPart::kContent) {
-    return add_content(grammar, shape, notes, budget);
-  }
+NodeId add_replies(Grammar& grammar, const ReplyShape& shape, std::vector<SchemaNote>& notes,
+                   CompileBudget& budget) {
+  if (shape.tools.empty()) return add_content(grammar, shape, notes, budget);
   ToolChoice choice = shape.choice;
   if (shape.format != nullptr) choice.use = ChoiceUse::kRequired;
   const NodeId calls =
       shape.dialect.add_reply(grammar, shape.begin, shape.tools, choice, notes, budget);
-  if (shape.format == nullptr || part == ReplyPart::kCalls) return calls;
+  if (shape.format == nullptr) return calls;
   return grammar.choice({calls, add_content(grammar, shape, notes, budget)});
 }
 
-std::shared_ptr<const Constraint> compile_reply(const ReplyShape& shape, ReplyPart part,
+std::shared_ptr<const Constraint> compile_reply(const ReplyShape& shape,
                                                 std::shared_ptr<const TokenTrie> trie) {
   Grammar grammar;
   std::vector<SchemaNote> notes;
   CompileBudget budget;
-  grammar.set_root(add_replies(grammar, shape, part, notes, budget));
+  grammar.set_root(add_replies(grammar, shape, notes, budget));
   return make_constraint(std::move(grammar), std::move(notes), std::move(trie), budget);
 }
 
@@ -114,12 +110,10 @@ std::string member_of(std::string_view message, const ReplyShape& shape) {
 }
 
 /// Compiles a shape, or finds it in the cache. Errors: ApiError that names the member.
-std::shared_ptr<const Constraint> constraint_of(const ReplyShape& shape, const Service& service,
-                                                ReplyPart part = ReplyPart::kAll) {
+std::shared_ptr<const Constraint> constraint_of(const ReplyShape& shape, const Service& service) {
   ConstraintCache& cache = service.constraints();
-  const std::string key = cat(key_of(shape), static_cast<int>(part));
   try {
-    return cache.get(key, [&] { return compile_reply(shape, part, cache.trie()); });
+    return cache.get(key_of(shape), [&] { return compile_reply(shape, cache.trie()); });
   } catch (const Error& error) {
     ApiError named = api_error(error);
     if (error.code() == ErrorCode::kInvalid) named.param = member_of(error.message(), shape);
@@ -213,8 +207,12 @@ ReplyFormat constrain_chat(Params& params, const Service& service, const ChatPro
     warn(params, shape, request.constraint->notes);
     reply.has_format = content != nullptr;
     if (!tools.empty() && content != nullptr) {
-      reply.calls = constraint_of(shape, service, ReplyPart::kCalls)->grammar;
-      reply.content = constraint_of(shape, service, ReplyPart::kContent)->grammar;
+      ReplyShape calls = shape;
+      calls.choice.use = ChoiceUse::kRequired;
+      calls.format = nullptr;
+      reply.calls = constraint_of(calls, service)->grammar;
+      const ReplyShape alone{.dialect = shape.dialect, .begin = shape.begin, .format = content};
+      reply.content = constraint_of(alone, service)->grammar;
     }
     const bool is_free = content == nullptr && tools.choice.use == ChoiceUse::kAuto;
     move_stops(params, is_free, request, reply, stop_name);
