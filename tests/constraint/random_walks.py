@@ -10,6 +10,7 @@ exit status is 1 if a document is not valid, if a walk met a dead end, if there 
 if more than REFUSED_MAX of the schemas are refused.
 """
 import argparse
+import decimal
 import json
 import os
 import random
@@ -40,6 +41,7 @@ def vocabulary_arguments(tokens):
 REFUSED_MAX = 0.15
 
 
+decimal.getcontext().prec = 2000  # digits of a remainder's quotient
 FULL = bool(os.environ.get("INGOT_FULL"))
 SPACES = "\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 
@@ -88,14 +90,19 @@ def with_python_patterns(schema):
     return out
 
 
+def exact(text):
+    """Reads JSON without rounding: as doubles, 33.33 is no multiple of 0.01."""
+    return json.loads(text, parse_float=decimal.Decimal)
+
+
 def validator_of(schema):
     kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
-    return kind(with_python_patterns(schema), format_checker=kind.FORMAT_CHECKER)
+    return kind(exact(json.dumps(with_python_patterns(schema))), format_checker=kind.FORMAT_CHECKER)
 
 
 def fault_of(validator, text):
     """None if a text is valid, else what is wrong with it."""
-    error = jsonschema.exceptions.best_match(validator.iter_errors(json.loads(text)))
+    error = jsonschema.exceptions.best_match(validator.iter_errors(exact(text)))
     return None if error is None else (f"{text!r:.300}: {error.message:.200} at "
                                        f"{list(error.absolute_schema_path)}")
 
@@ -146,8 +153,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("walker")
     parser.add_argument("--sets", nargs="+", default=["maskbench"])
-    parser.add_argument("--schemas", type=int, default=200 if FULL else 30)
-    parser.add_argument("--walks", type=int, default=100 if FULL else 8)
+    parser.add_argument("--schemas", type=int, default=200 if FULL else 60)
+    parser.add_argument("--walks", type=int, default=100 if FULL else 12)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--vocabulary", type=int, nargs="+", choices=sorted(VOCABULARIES),
                         default=[512, 2048, 150_000])
