@@ -30,6 +30,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import statistics
@@ -264,7 +265,11 @@ def python_of(venv, engines):
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet"]
+    have = subprocess.run([str(python), "-m", "pip", "freeze"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.split()
     for name in engines:
+        if all(any(line.startswith(wanted) for line in have) for wanted in PACKAGES[name]):
+            continue
         # xgrammar's requirements would bring torch, which is not used.
         alone = ["--no-deps"] if name == "xgrammar" else []
         subprocess.run([*pip, *alone, *PACKAGES[name]], check=True)
@@ -496,6 +501,8 @@ def measure(args, workers):
         number += 1
     except KeyboardInterrupt:
         print(f"stopped after {number} of {len(entries)} schemas")
+    if any(not times for total in totals.values() for times in total.times.values()):
+        sys.exit("no schema that all engines compile: there is no table")
     return number, {name: total.row() for name, total in totals.items()}
 
 
@@ -558,7 +565,8 @@ def save(args, schemas, rows):
     for engine, row in rows.items():
         version = version_of(engine)
         found.append({"engine": engine, **({"version": version} if version else {}), **row})
-    file = {"machine": "", "recorded": time.strftime("%Y-%m-%d"), "peaks": {}, "runs": []}
+    names = re.findall("model name\\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    file = {"machine": names[0] if names else "", "recorded": time.strftime("%Y-%m-%d"), "peaks": {}, "runs": []}
     if path.exists():
         file = json.loads(path.read_text())
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
