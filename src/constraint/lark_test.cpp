@@ -170,5 +170,17 @@ TEST(Lark, RefusesWhatGbnfCannotSay) {
   EXPECT_NE(lark_refusal("start: \"\\"), "accepted");
 }
 
+TEST(Lark, TextsThatAreCutEndInErrors) {
+  for (const std::string whole :
+       {kPatch,
+        "start: \"a\"i /[b-c\\x41]\\//s A~1..2 [A]\nA.-2: \"a\"..\"f\" -> c\n"
+        "%import common (WS, INT) // x\n%ignore WS"}) {
+    for (std::size_t size = 0; size <= whole.size(); ++size) {
+      EXPECT_NE(lark_refusal(whole.substr(0, size)), "") << size;  // nothing else is thrown
+    }
+    EXPECT_EQ(lark_refusal(whole), "accepted");
+  }
+}
+
 }  // namespace
 }  // namespace ingot

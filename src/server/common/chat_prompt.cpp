@@ -190,7 +190,7 @@ MarkedText rendered(Params& params, const Json& chat, const Service& service,
   if (!tools.empty() || needs_dialect(input.messages)) {
     for (const LostParts& lost : service.dialect()->add_tools(input, tools.tools, tools.choice)) {
       const std::string more =
-          lost.messages > 1 ? cat(" (", lost.messages - 1, " more messages)") : std::string();
+          lost.messages > 1 ? cat(" (and in ", lost.messages - 1, " more)") : std::string();
       params.warn(cat(names.name_of(lost.first), ".", lost.member), "ignored",
                   cat(lost.reason, more));
     }

@@ -228,7 +228,7 @@ TEST(ToolParams, TakesLark) {
         << definition;
   }
   for (const char* definition :
-       {"start: /x/x", "start: /(?=x)x/", "starter: /x/", "start: start \"x\"", ""}) {
+       {"start: /x/x", "start: /(?=x)x/ \"y\"", "starter: /x/", "start: start \"x\"", ""}) {
     std::string warned;
     const Tool tool = tools_of(lark(definition), &warned).tools.front();
     EXPECT_EQ(tool.grammar_kind, Tool::Grammar::kText) << definition;

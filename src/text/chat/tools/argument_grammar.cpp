@@ -329,12 +329,13 @@ class SingleArguments {
     const JsonTypes plain = property.types & (kNull | kBoolean | kInteger | kFraction);
     const NodeId value = plain == 0 ? kNoNode : parts_->add(*property.schema, names_of(plain));
     if (value != kNoNode) values.push_back(grammar().sequence({value, literal(end)}));
-    if ((property.types & (kArray | kObject)) != 0) {
+    const JsonTypes nested = allowed_types(parameters_, *property.schema) & (kArray | kObject);
+    if (nested != 0) {
       note_inside(behind_references(parameters_, *property.schema), place,
                   {"allOf", "oneOf", "not", "if", "enum", "const"});
     }
-    if ((property.types & kArray) != 0) add_items(property, place, end, values);
-    if ((property.types & kObject) != 0) add_members(property, place, end, values);
+    if ((nested & kArray) != 0) add_items(property, place, end, values);
+    if ((nested & kObject) != 0) add_members(property, place, end, values);
     if (values.empty()) {
       grammar().set(element, grammar::Terminal{grammar().add_language(TextDfa())});
       elements_[std::pair(property.schema, property.name)] = kNoNode;

@@ -135,6 +135,10 @@ const Json& behind_references(const Json& root, const Json& schema) {
   return *found;
 }
 
+JsonTypes allowed_types(const Json& root, const Json& schema) {
+  return TypeFinder(root).find(schema);
+}
+
 JsonTypes value_types(const Json& root, const Json& schema) {
   return readable(TypeFinder(root).find(schema));
 }

@@ -26,7 +26,9 @@ ArgumentsSchema arguments_schema(const Json& parameters);
 
 /// Returns the schema behind references of `schema`, which is a part of `root`.
 const Json& behind_references(const Json& root, const Json& schema);
-/// Returns the types that a value may have; all if the schema allows none.
+/// Returns the types that the keywords of types and constants allow; 0 if they allow no value.
+JsonTypes allowed_types(const Json& root, const Json& schema);
+/// Returns the types that a value may be read by: all if the schema allows none.
 JsonTypes value_types(const Json& root, const Json& schema);
 /// Returns the schema with `keyword` ("properties", "items") that a schema's arrays or objects
 /// have: itself, or the first of its alternatives, each behind references; null if there is none.
