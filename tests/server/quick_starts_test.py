@@ -41,7 +41,7 @@ class Programs(ServerTest):
 
     @classmethod
     def arguments(cls):
-        return (*([MODEL] if MODEL else []), "--any-model", "--default-max-tokens", "100")
+        return (*([MODEL] if MODEL else []), "--any-model", "--default-max-tokens", "300")
 
     def environment(self, home, interpreter):
         kept = {name: value for name, value in os.environ.items() if "PROXY" not in name.upper()}

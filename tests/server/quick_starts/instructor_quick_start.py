@@ -13,11 +13,11 @@ class User(BaseModel):
 messages = [{"role": "user", "content": "John is a guest who is 25 years old"}]
 for name in ("openai/gpt-4.1-mini", "anthropic/claude-3-5-haiku-latest"):
     client = instructor.from_provider(name)
-    user = client.create(response_model=User, messages=messages, max_tokens=100)
+    user = client.create(response_model=User, messages=messages, max_tokens=300)
     assert isinstance(user, User), user
     print(user)
     user, completion = client.create_with_completion(response_model=User, messages=messages,
-                                                     max_tokens=100)
+                                                     max_tokens=300)
     print(user, completion.usage)
 
 openai = "openai/gpt-4.1-mini"

@@ -14,7 +14,7 @@ class Review(BaseModel):
 
 
 for llm in (ChatOpenAI(model="gpt-4o"), ChatOpenAI(model="gpt-4o", use_responses_api=True),
-            ChatAnthropic(model="claude-sonnet-4-5", max_tokens=100)):
+            ChatAnthropic(model="claude-sonnet-4-5", max_tokens=300)):
     for method in ("json_schema", "function_calling"):
         structured = llm.with_structured_output(Review, method=method)
         review = structured.invoke("I saw Alien again: five stars.")

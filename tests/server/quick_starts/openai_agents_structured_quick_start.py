@@ -1,4 +1,5 @@
 import asyncio
+from typing import Literal
 
 from agents import Agent, Runner, set_default_openai_api
 from pydantic import BaseModel
@@ -6,7 +7,7 @@ from pydantic import BaseModel
 
 class Event(BaseModel):
     weekday: bool
-    guests: int
+    guests: Literal[0, 1, 2]
 
 
 agent = Agent(name="Calendar extractor", instructions="Extract events", output_type=Event)

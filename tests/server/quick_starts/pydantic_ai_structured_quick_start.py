@@ -1,10 +1,12 @@
+from typing import Literal
+
 from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput, ToolOutput
 
 
 class City(BaseModel):
     is_large: bool
-    founded: int
+    continent: Literal["Asia", "Europe"]
 
 
 class Failed(BaseModel):
@@ -14,7 +16,7 @@ class Failed(BaseModel):
 
 
 for model in ("openai-chat:gpt-5.2", "openai-responses:gpt-5.2", "anthropic:claude-sonnet-4-6"):
-    settings = {"max_tokens": 100, "parallel_tool_calls": False}
+    settings = {"max_tokens": 300, "parallel_tool_calls": False}
     for output in (City, ToolOutput(City, name="city"), NativeOutput(City), [City, Failed],
                    NativeOutput([City, Failed])):
         result = Agent(model, output_type=output, model_settings=settings).run_sync("Paris")
