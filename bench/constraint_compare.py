@@ -566,7 +566,8 @@ def save(args, schemas, rows):
         version = version_of(engine)
         found.append({"engine": engine, **({"version": version} if version else {}), **row})
     names = re.findall("model name\\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
-    file = {"machine": names[0] if names else "", "recorded": time.strftime("%Y-%m-%d"), "peaks": {}, "runs": []}
+    file = {"machine": names[0] if names else "", "recorded": time.strftime("%Y-%m-%d"),
+            "peaks": {}, "runs": []}
     if path.exists():
         file = json.loads(path.read_text())
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],

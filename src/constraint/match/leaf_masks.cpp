@@ -8,6 +8,7 @@
 
 #include "base/index.h"
 #include "constraint/match/arena.h"
+#include "constraint/match/escapes.h"
 #include "constraint/token_trie.h"
 
 namespace ingot {
@@ -107,6 +108,7 @@ class LeafMaskMaker {
 
   /// Takes a byte. Returns false if the leaf cannot, or if the byte ends it.
   bool step(Place& place, std::uint8_t byte, std::uint32_t node) {
+    const CharState before = place.chars;
     char32_t c = 0;
     const Read read = key_.is_string ? match::read_json(place.chars, byte, c)
                                      : match::read_utf8(place.chars, byte, c);
@@ -119,6 +121,9 @@ class LeafMaskMaker {
     place.length = static_cast<std::uint16_t>(place.length + 1);
     place.shortest = 0;
     if (key_.language == nullptr) return true;
+    if (match::is_needless_escape(before, c) && escapes_at(place) == match::Escapes::kNeeded) {
+      return false;
+    }
     place.state = key_.language->step(place.state, c);
     if (place.state == TextDfa::kDead) return false;
     if (key_.has_lengths) {
@@ -128,9 +133,13 @@ class LeafMaskMaker {
     return true;
   }
 
+  match::Escapes escapes_at(const Place& place) const {
+    return match::escapes_at(trie_, key_.language, place.state);
+  }
+
   /// Whether the unfinished character can be finished.
   bool has_char(Place& place) const {
-    const match::CodeRanges chars = match::possible_chars(place.chars);
+    const match::CodeRanges chars = match::possible_chars(place.chars, escapes_at(place));
     if (key_.language == nullptr) {
       place.shortest = 1;
       return chars.count > 0;
