@@ -11,18 +11,20 @@ class User(BaseModel):
 
 
 messages = [{"role": "user", "content": "John is a guest who is 25 years old"}]
-for name in ("openai/gpt-4.1-mini", "anthropic/claude-3-5-haiku-latest"):
+openai = "openai/gpt-4.1-mini"
+for name in (openai, "anthropic/claude-3-5-haiku-latest"):
     client = instructor.from_provider(name)
-    user = client.create(response_model=User, messages=messages, max_tokens=300)
-    assert isinstance(user, User), user
-    print(user)
     user, completion = client.create_with_completion(response_model=User, messages=messages,
                                                      max_tokens=300)
+    assert isinstance(user, User), user
     print(user, completion.usage)
 
-openai = "openai/gpt-4.1-mini"
-for mode in (instructor.Mode.TOOLS, instructor.Mode.TOOLS_STRICT, instructor.Mode.JSON_SCHEMA,
+for mode in (instructor.Mode.TOOLS_STRICT, instructor.Mode.JSON_SCHEMA,
              instructor.Mode.RESPONSES_TOOLS):
-    client = instructor.from_provider(openai)
-for part in client.create_partial(response_model=User, messages=messages):
-    print(part)
+    client = instructor.from_provider(openai, mode=mode)
+    user = client.create(response_model=User, messages=messages)
+    assert isinstance(user, User), (mode, user)
+
+client = instructor.from_provider(openai)
+parts = list(client.create_partial(response_model=User, messages=messages))
+assert len(parts) > 1 and parts[-1].age is not None, parts
