@@ -48,7 +48,7 @@ inline constexpr std::pair<std::string_view, std::string_view> kTemplateVerdicts
     {"deepseek-ai-DeepSeek-V3.2", "deepseek-v3.2"},
     {"deepseek-ai-DeepSeek-V4-Flash-0731", "deepseek-v4"},
     {"deepseek-ai-DeepSeek-V4", "deepseek-v4"},
-    {"fireworks-ai-llama-3-firefunction-v2", "generic"},
+    {"fireworks-ai-llama-3-firefunction-v2", "firefunction"},
     {"google-gemma-2-2b-it", "generic"},
     {"google-gemma-4-31B-it-interleaved", "gemma4"},
     {"google-gemma-4-31B-it", "gemma4"},
