@@ -34,9 +34,10 @@ std::string joined(const std::vector<std::string>& alternatives) {
 std::string without_left_recursion(const std::string& name,
                                    const std::vector<std::string>& alternatives) {
   std::vector<std::string> first, next;
+  const std::string begin = cat(name, " ");
   for (const std::string& text : alternatives) {
     if (text == name) continue;
-    const bool recurs = text.starts_with(cat(name, " "));
+    const bool recurs = text.starts_with(begin);
     (recurs ? next : first).push_back(recurs ? text.substr(name.size()) : text);
   }
   if (next.empty() || first.empty()) return joined(alternatives);

@@ -75,10 +75,17 @@ class LarkScanner {
     return digits;
   }
 
-  /// The number of this line. The first is 1.
+  /// The number of this line. The first is 1. Counts on from the place of the last call.
   std::ptrdiff_t line() const {
-    const std::string_view before = text_.substr(0, at_);
-    return 1 + std::count(before.begin(), before.end(), '\n');
+    const std::size_t here = std::min(at_, text_.size());
+    if (here < counted_) {
+      counted_ = 0;
+      lines_ = 0;
+    }
+    const std::string_view passed = text_.substr(counted_, here - counted_);
+    lines_ += std::count(passed.begin(), passed.end(), '\n');
+    counted_ = here;
+    return 1 + lines_;
   }
   /// Throws Error{kInvalid} with the line.
   [[noreturn]] void refuse(std::string_view what) const {
@@ -88,6 +95,8 @@ class LarkScanner {
  private:
   std::string_view text_;
   std::size_t at_;
+  mutable std::size_t counted_ = 0;  ///< bytes whose line breaks are in `lines_`
+  mutable std::ptrdiff_t lines_ = 0;
 };
 
 }  // namespace ingot
