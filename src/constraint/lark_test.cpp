@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "constraint/constraint_test_util.h"
@@ -25,6 +26,11 @@ std::string lark_refusal(const std::string& grammar) {
     return error.message();
   }
   return "accepted";
+}
+
+std::vector<std::string> lark_notes(const std::string& grammar) {
+  CompileBudget budget;
+  return translate_lark(grammar, budget).notes;
 }
 
 /// The patches that coding agents apply: files to add, to delete, and to update in hunks.
@@ -88,6 +94,94 @@ NAME: /[a-z]/ /[a-z0-9]*/
   }
 }
 
+/// Verdicts of Lark 1.3.1 with the lexer dynamic.
+TEST(Lark, CommentsEndAtALineBreak) {
+  const std::string sums = R"--(
+start: NUMBER ("+" NUMBER)*
+NUMBER: /[0-9]+/
+%ignore /#.*/
+%ignore /[ \n]+/
+)--";
+  for (const char* text : {"1 #x\n+2", "1 #x", "1#x\n", "1 + # 2\n3", "#\n#a\n 1", "1 ##"}) {
+    EXPECT_TRUE(lark_allows(sums, text)) << text;
+  }
+  for (const char* text : {"1 + #2", "1 #x+2\n3", "#1", "1 + # 2 3"}) {
+    EXPECT_FALSE(lark_allows(sums, text)) << text;
+  }
+  EXPECT_EQ(lark_notes(sums), std::vector<std::string>{});
+  EXPECT_TRUE(
+      lark_allows("%import common (SH_COMMENT, WS)\n%ignore WS\n%ignore SH_COMMENT\n"
+                  "start: \"a\" \"b\"",
+                  "a # c\n # d\n b"));
+}
+
+TEST(Lark, NotesTerminalsThatMayEndEarly) {
+  const auto note = [](const std::string& terminal) {
+    return std::vector<std::string>{"Lark takes the longest text of " + terminal +
+                                    ", here it may end earlier"};
+  };
+  EXPECT_EQ(lark_notes("start: A \"a\"\nA: /a+/"), note("A"));
+  EXPECT_EQ(lark_notes("start: x\nx: y /b*/\n\ny: \"c\" /a[bc]?/"),
+            note("the expression in line 4"));
+  EXPECT_EQ(lark_notes("start: (A \",\"?)+\nA: /a+/"), note("A"));
+  EXPECT_EQ(lark_notes("start: A A\nA: /a+/\n%ignore \" \""), note("A"));
+  EXPECT_EQ(lark_notes("start: \"a\" \" b\"\n%ignore /[ ]+/"), note("what %ignore names"));
+  EXPECT_EQ(lark_notes("start: /\".*?\"/"),
+            std::vector<std::string>{"line 1: a quantifier with ? may take more than it has to"});
+  for (const std::string exact :
+       {"start: A \"b\"\nA: /a+/", "start: (A \",\")+\nA: /a+/", "start: A \"a\"\nA: /a+b/",
+        "start: \"a\"* \"a\"", "start: A\nA: B \"a\"\nB: /a+/",
+        "start: \"a\" \"b\"\n%ignore /[ ]+/", "start: A+\nA: /a[^a]*;/", kPatch}) {
+    EXPECT_EQ(lark_notes(exact), std::vector<std::string>{}) << exact;
+  }
+}
+
+TEST(Lark, NegatedClassesAllowNoMoreThanUnicode) {
+  // Python's re: \w, \d and \s of a str are those of Unicode.
+  for (const char* text : {"\u00e9", "\u0663"}) EXPECT_FALSE(lark_allows("start: /\\W/", text));
+  EXPECT_TRUE(lark_allows("start: /\\W/", "-"));
+  EXPECT_FALSE(lark_allows("start: /\\D/", "\u0663"));
+  EXPECT_FALSE(lark_allows("start: /[^\\d]/", "\u0663"));
+  EXPECT_FALSE(lark_allows("start: /[^\\w]/", "\u00e9"));
+  EXPECT_TRUE(lark_allows("start: /\\D/", "x"));
+  for (const char* expression : {"start: /\\S/", "start: /[^\\s]/"}) {
+    for (const char* text : {"\u00a0", "\u2003", "\u3000", "\u0085", "\x1f", " "}) {
+      EXPECT_FALSE(lark_allows(expression, text)) << text;
+    }
+    for (const char* text : {"x", "\u00e9", "\u0663", "\U0001F600"}) {
+      EXPECT_TRUE(lark_allows(expression, text)) << text;
+    }
+  }
+  // In any case, k is the sign for kelvin.
+  EXPECT_FALSE(lark_allows("start: /[^k]/i", "\u212a"));
+  EXPECT_TRUE(lark_allows("start: /[^k]/", "\u212a"));
+}
+
+/// A step is a character, a part or a state: their number is linear in the bytes.
+TEST(Lark, SpendsOneBudget) {
+  std::string rules = "start: \"x\"";
+  for (int i = 0; rules.size() < 32'000; ++i) rules += " | \"x" + std::to_string(i) + "\"";
+  const auto spent = [&](const std::string& ignored) {
+    CompileBudget budget(40'000'000);
+    try {
+      translate_lark(rules + "\n%ignore " + ignored, budget);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+    }
+    return 40'000'000 - budget.left();
+  };
+  std::string same = "\"a\"", distinct = "\"a\"", open = "\"a\"";
+  while (same.size() < 32'000) same += "|\"a\"";
+  for (int i = 0; i < 2500; ++i) distinct += "|\"" + std::to_string(i) + "\"";
+  for (int i = 0; i < 2500; ++i) open += "|/a" + std::to_string(i) + ".*/";
+  for (const std::string& ignored : {same, distinct, open}) {
+    EXPECT_GT(spent(ignored), rules.size());
+    EXPECT_LT(spent(ignored), 100 * (rules.size() + ignored.size())) << ignored.substr(0, 20);
+  }
+  CompileBudget small(1000);
+  EXPECT_THROW(translate_lark(rules, small), Error);
+}
+
 TEST(Lark, RulesMayBeginWithThemselves) {
   const std::string sums = R"(start: sum
 sum: product | sum "+" product -> add | sum "-" product -> sub
@@ -148,8 +242,10 @@ TEST(Lark, Notations) {
 
 TEST(Lark, RefusesWhatGbnfCannotSay) {
   EXPECT_EQ(lark_refusal("start: \"a\"\n%declare WS"), "line 2: %declare is not supported");
-  EXPECT_NE(lark_refusal("start: /a/\n%ignore /#.*/"), "accepted");  // may end early
-  EXPECT_NE(lark_refusal("start: /a/\n%ignore /(ab)+/"), "accepted");
+  EXPECT_NE(lark_refusal("start: /a/\n%ignore /#.*/"), "accepted");  // no line break is ignored
+  EXPECT_EQ(lark_refusal("start: /a/\n%ignore /(ab)+/\n\n%ignore \"a\""),
+            "line 2: %ignore is supported for single characters, their repetitions, texts with an "
+            "end, and texts that end before a character that is ignored too");
   EXPECT_NE(lark_refusal("start: /a/\n%ignore X"), "accepted");
   EXPECT_NE(lark_refusal("start: /^a/"), "accepted");
   EXPECT_NE(lark_refusal("start: /(?=a)b/"), "accepted");
@@ -160,6 +256,10 @@ TEST(Lark, RefusesWhatGbnfCannotSay) {
   EXPECT_NE(lark_refusal("start: a{b}"), "accepted");
   EXPECT_NE(lark_refusal("start{b}: b"), "accepted");
   EXPECT_NE(lark_refusal("start: a)"), "accepted");
+  EXPECT_EQ(lark_refusal("start: (\"a\"]"), "line 1: unexpected ]");
+  EXPECT_EQ(lark_refusal("start: [\"a\" (\"b\"])"), "line 1: unexpected ]");
+  EXPECT_EQ(lark_refusal("start: (\"a\""), "line 1: a group has no end");
+  EXPECT_EQ(lark_refusal("start: /[/i]a/\"b\""), "line 1: a class has no end");
   EXPECT_NE(lark_refusal("start: /\\bx/"), "accepted");
   EXPECT_NE(lark_refusal("start: \"a"), "accepted");
   EXPECT_NE(lark_refusal("start: /a"), "accepted");

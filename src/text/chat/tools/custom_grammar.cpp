@@ -9,9 +9,13 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.h"
 #include "base/index.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "constraint/gbnf.h"
 #include "constraint/language/pattern.h"
+#include "text/chat/tools/mark_search.h"
 
 namespace ingot {
 
@@ -93,8 +97,6 @@ class JsonSpeller {
   }
 
  private:
-  static bool is_escaped(char32_t c) { return c < 0x20 || c == U'"' || c == U'\\'; }
-
   void add_arc(std::int32_t from, char32_t first, char32_t last, std::int32_t to) {
     if (first > last) return;
     states_[to_size(from)].arcs.push_back({.on = {first, last}, .to = to});
@@ -200,7 +202,16 @@ NodeId add_custom_text(Grammar& grammar, const Tool& tool, std::span<const std::
                        CompileBudget& budget) {
   const TextDfa allowed = TextDfa::without(marks, budget);
   const auto keep = [&](const TextDfa& language) { return language.intersected(allowed, budget); };
-  return copy_custom(grammar, tool, keep, budget);
+  const NodeId root = copy_custom(grammar, tool, keep, budget);
+  if (can_write_mark(grammar, root, marks, budget)) {
+    std::string all;
+    for (const std::string& mark : marks) all += cat(all.empty() ? "" : " or ", printable(mark));
+    throw Error(ErrorCode::kInvalid,
+                cat("parts of its recursive rules can write ", all,
+                    " together, which this model's "
+                    "form of calls does not allow: let one literal or class write what begins so"));
+  }
+  return root;
 }
 
 }  // namespace ingot

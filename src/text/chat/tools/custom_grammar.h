@@ -24,7 +24,7 @@ NodeId add_custom_string(Grammar& grammar, const Tool& tool, CompileBudget& budg
 /// Adds the texts of a custom tool whose grammar has recursion. No terminal of the grammar writes
 /// one of `marks`.
 ///
-/// Errors: those of the tool's grammar.
+/// Errors: those of the tool's grammar; Error{kInvalid} if terminals can together write a mark.
 NodeId add_custom_text(Grammar& grammar, const Tool& tool, std::span<const std::string> marks,
                        CompileBudget& budget);
 
