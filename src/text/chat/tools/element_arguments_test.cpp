@@ -196,6 +196,15 @@ TEST(ElementArguments, BoundsOfAlternativesAndReferencesAreKept) {
   EXPECT_EQ(object.read("<x><k>1</k></x>"), R"({"x": {"k": "1"}})");
 }
 
+TEST(ElementArguments, ATypeBesideAReferenceDecidesHowATextReads) {
+  INGOT_NEEDS_SHARED(kTemplates);
+  const Calls text = calls_of(R"({"$ref": "#/$defs/a", "type": "string"})", R"({"a": {}})");
+  EXPECT_EQ(text.read("<x>17</x>"), R"({"x": "17"})");
+  const Calls list = calls_of(R"({"$ref": "#/$defs/a", "type": "array"})", R"({"a": {}})");
+  EXPECT_EQ(list.read("<x></x>"), R"({"x": []})");
+  EXPECT_EQ(list.read("<x>17</x>"), "no");
+}
+
 TEST(ElementArguments, WhatCannotBeEnforcedIsNotedAtEveryDepth) {
   INGOT_NEEDS_SHARED(kTemplates);
   struct Case {
