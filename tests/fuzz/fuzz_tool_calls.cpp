@@ -1,17 +1,25 @@
-// Fuzz target: any text as a reply of any dialect. How it is cut changes no event; calls are
-// numbered and nested well; JSON arguments of a call that ends are JSON.
+// Fuzz target: any text as a reply of any dialect: with calls, of a format, or either. How it is
+// cut changes no event; calls are numbered and nested well; JSON arguments of a call that ends are
+// JSON.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "constraint/constraint_fuzz_checks.h"
+#include "constraint/language/pattern.h"
+#include "constraint/matcher.h"
+#include "constraint/schema/json_schema.h"
 #include "load/json.h"
+#include "text/chat/tools/either_parser.h"
 #include "text/chat/tools/syntax_parser.h"
 
 namespace {
@@ -19,7 +27,8 @@ namespace {
 using ingot::ReplyEvent;
 using Kind = ingot::ReplyEvent::Kind;
 
-/// An input: a line with the dialect's name, two bytes that choose the setup, and the reply.
+/// An input: a line with the dialect's name, two bytes that choose the setup, and the reply. Bits
+/// of the first: in reasoning, with reasoning, no calls; 32: calls or content; 128: content.
 struct Input {
   const ingot::ReplySyntax* syntax = nullptr;
   std::uint8_t setup = 0;
@@ -47,7 +56,11 @@ Input split_input(std::string_view all) {
 
 std::vector<ingot::Tool> make_tools() {
   constexpr std::string_view kParameters = R"({"type": "object", "properties": {
-      "city": {"type": "string"}, "days": {"type": "integer"}, "tags": {"type": "array"},
+      "city": {"type": "string"}, "days": {"type": "integer"}, "any": {},
+      "tags": {"type": "array", "items": {"type": ["integer", "string"]}},
+      "place": {"type": "object", "properties": {"street": {"type": "string"}, "near": {"$ref":
+      "#/properties/place"}, "marks": {"anyOf": [{"type": "array", "items": {"type": "object",
+      "required": ["k"], "additionalProperties": {"type": "boolean"}}}, {"type": "null"}]}}},
       "note": {"type": ["string", "null", "number"]}}})";
   return {{.name = "weather", .parameters = ingot::parse_json(kParameters, "fuzz", "parameters")},
           {.name = "now"},
@@ -59,18 +72,57 @@ const std::vector<ingot::Tool>& tools() {
   return all;
 }
 
-ingot::SyntaxParser make_parser(const Input& input) {
+std::unique_ptr<ingot::ReplyParser> make_syntax_parser(const Input& input, bool has_format) {
   const auto reasonings = ingot::reasoning_syntaxes();
   const bool reasons = (input.setup & 2U) != 0;
   ingot::ReasoningSyntax reasoning = input.syntax->reasoning;
   if (reasoning.open.empty() && reasons) {
     reasoning = reasonings[(input.setup >> 3U) % reasonings.size()];
   }
-  return ingot::SyntaxParser({.syntax = input.syntax,
-                              .reasoning = reasoning,
-                              .in_reasoning = !reasoning.open.empty() && (input.setup & 1U) != 0,
-                              .finds_calls = (input.setup & 4U) == 0},
-                             tools());
+  const ingot::SyntaxParser::Setup setup{
+      .syntax = input.syntax,
+      .reasoning = reasoning,
+      .in_reasoning = !reasoning.open.empty() && (input.setup & 1U) != 0,
+      .finds_calls = !has_format && (input.setup & 4U) == 0,
+      .has_format = has_format};
+  return std::make_unique<ingot::SyntaxParser>(setup, tools());
+}
+
+std::shared_ptr<const ingot::MatcherGrammar> compile(ingot::Grammar grammar, ingot::NodeId root,
+                                                     ingot::CompileBudget& budget) {
+  grammar.set_root(root);
+  return ingot::make_matcher_grammar(std::move(grammar), ingot::testing::fuzz_trie(), budget);
+}
+
+/// Replies that count as calls: texts with few braces, so that either grammar may be left first.
+const std::shared_ptr<const ingot::MatcherGrammar>& call_texts() {
+  static const auto texts = [] {
+    ingot::Grammar grammar;
+    ingot::CompileBudget budget;
+    const ingot::NodeId root = grammar.terminal(
+        ingot::compile_pattern("[^}]*(\\}[^}]*){0,3}", ingot::Anchoring::kWhole, budget));
+    return compile(std::move(grammar), root, budget);
+  }();
+  return texts;
+}
+
+/// Replies that count as content: JSON.
+const std::shared_ptr<const ingot::MatcherGrammar>& content_texts() {
+  static const auto texts = [] {
+    ingot::Grammar grammar;
+    ingot::CompileBudget budget;
+    const ingot::NodeId root = ingot::add_any_json(grammar, false, budget);
+    return compile(std::move(grammar), root, budget);
+  }();
+  return texts;
+}
+
+std::unique_ptr<ingot::ReplyParser> make_parser(const Input& input) {
+  if ((input.setup & 32U) != 0) {
+    return ingot::make_either_parser({call_texts(), make_syntax_parser(input, false)},
+                                     {content_texts(), make_syntax_parser(input, true)});
+  }
+  return make_syntax_parser(input, (input.setup & 128U) != 0);
 }
 
 /// Appends events, and joins texts of one kind, as a client does.
@@ -88,19 +140,19 @@ void join(std::vector<ReplyEvent>& all, const std::vector<ReplyEvent>& more) {
 
 /// The events of the reply in pieces of 1 to `piece_max` bytes.
 std::vector<ReplyEvent> parse(const Input& input, std::size_t piece_max) {
-  ingot::SyntaxParser parser = make_parser(input);
+  const auto parser = make_parser(input);
   std::vector<ReplyEvent> all;
   std::uint32_t random = input.cuts;
   for (std::string_view rest = input.reply; !rest.empty();) {
     random = random * 1664525U + 1013904223U;
     const std::string_view piece = rest.substr(0, 1 + (random >> 8U) % piece_max);
     std::vector<ReplyEvent> more;
-    parser.add(piece, more);
+    parser->add(piece, more);
     join(all, more);
     rest.remove_prefix(piece.size());
   }
   std::vector<ReplyEvent> more;
-  parser.finish(more);
+  parser->finish(more);
   join(all, more);
   return all;
 }
@@ -161,10 +213,10 @@ void check_order(const Input& input, const std::vector<ReplyEvent>& events) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Input input = split_input({reinterpret_cast<const char*>(data), size});
   const std::size_t whole_size = std::max<std::size_t>(input.reply.size(), 1);
-  ingot::SyntaxParser parser = make_parser(input);
+  const auto parser = make_parser(input);
   std::vector<ReplyEvent> events, whole;
-  parser.add(input.reply, events);
-  parser.finish(events);
+  parser->add(input.reply, events);
+  parser->finish(events);
   join(whole, events);
   check_order(input, whole);
   check_equal(whole, parse(input, 1));

@@ -100,4 +100,30 @@ class NameReader {
   bool is_behind_ = false;
 };
 
+/// What readers share whose arguments stand one by one between tags.
+class TagReader : public CallReader {
+ public:
+  bool is_call() const override { return is_call_; }
+
+ protected:
+  TagReader(const CallSyntax& syntax, const KnownTools& tools)
+      : syntax_(syntax), tools_(tools), frame_(syntax.arguments_begin) {}
+
+  /// Reads the name and the part behind it. kDone: the arguments begin at the next byte;
+  /// kDoneBefore: they begin at this one.
+  Step read_name(char c, std::size_t offset);
+  /// From the first tag of the arguments on, this is a call.
+  void begin_call();
+  /// Ends the arguments of a call.
+  Step end_call();
+
+  const CallSyntax& syntax_;
+  const KnownTools& tools_;
+  const KnownTools::Entry* tool_ = nullptr;  ///< null: an unknown tool, or no call yet
+
+ private:
+  NameReader frame_;
+  bool is_call_ = false;
+};
+
 }  // namespace ingot

@@ -47,7 +47,7 @@ class Learner {
   const CallText& calls_;
 };
 
-/// Learns how arguments stand that stand one by one.
+/// Learns the frames of arguments that are not JSON objects: what stands around each key and value.
 bool learn_arguments(CallFrames& frames, const CallText& calls, const CallText& empty) {
   const CallSpan& span = calls.spans.back();
   if (span.arguments.size() != 2) return false;

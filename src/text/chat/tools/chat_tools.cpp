@@ -140,20 +140,33 @@ class Rewriter {
     return role != nullptr && (*role == "tool" || *role == "function");
   }
 
+  /// The place of each call in a reply, by its id.
+  static std::map<std::string_view, std::size_t> places_of_calls(const Json& message) {
+    std::map<std::string_view, std::size_t> places;
+    const Json* list = message.find("tool_calls");
+    if (list == nullptr || list->as_array() == nullptr) return places;
+    for (const Json& call : *list->as_array()) {
+      const std::string* id = call.find_string("id");
+      places.emplace(id == nullptr ? std::string_view() : *id, places.size());
+    }
+    return places;
+  }
+
   /// Sorts the results behind each reply by their calls: templates may write neither ids nor names.
   static Json::Array in_order_of_calls(const Json::Array& messages) {
-    Json::Array sorted = messages;
-    for (auto at = sorted.begin(); at != sorted.end();) {
-      const std::vector<PastCall> calls = past_calls(*at);
-      const auto first = ++at;
-      at = std::find_if_not(first, sorted.end(), is_result);
-      const auto place = [&](const Json& result) {
-        const std::string* id = result.find_string("tool_call_id");
-        return std::find_if(calls.begin(), calls.end(),
-                            [&](const PastCall& call) { return id != nullptr && call.id == *id; });
-      };
-      std::stable_sort(first, at,
-                       [&](const Json& a, const Json& b) { return place(a) < place(b); });
+    Json::Array sorted;
+    for (auto at = messages.begin(); at != messages.end();) {
+      const auto places = places_of_calls(*at);
+      sorted.push_back(*at++);
+      std::vector<std::pair<std::size_t, const Json*>> results;
+      for (; at != messages.end() && is_result(*at); ++at) {
+        const std::string* id = at->find_string("tool_call_id");
+        const auto call = id == nullptr ? places.end() : places.find(*id);
+        results.emplace_back(call == places.end() ? places.size() : call->second, &*at);
+      }
+      std::stable_sort(results.begin(), results.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (const auto& [place, result] : results) sorted.push_back(*result);
     }
     return sorted;
   }

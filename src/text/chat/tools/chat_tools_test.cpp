@@ -76,6 +76,29 @@ TEST(ChatTools, ResultsComeInTheOrderOfTheirCalls) {
   EXPECT_EQ(contents, ",x,y,more,z,And?,");
 }
 
+TEST(ChatTools, ManyResultsOfManyCallsAreSorted) {
+  DialectFacts facts;
+  facts.writes_results = true;
+  facts.calls = DialectFacts::Calls::kObject;
+  constexpr int kCalls = 60'000;
+  Json calls = Json::array();
+  for (int i = 0; i < kCalls; ++i) {
+    calls.push(json_object({{"id", std::to_string(i)}, {"name", "f"}}));
+  }
+  ChatInput input;
+  input.messages.push(json_object({{"role", "assistant"}, {"tool_calls", std::move(calls)}}));
+  for (int i = kCalls; i-- > 0;) {
+    input.messages.push(json_object(
+        {{"role", "tool"}, {"tool_call_id", std::to_string(i)}, {"content", std::to_string(i)}}));
+  }
+  add_chat_tools(input, {}, facts);
+  const Json::Array& messages = *input.messages.as_array();
+  ASSERT_EQ(messages.size(), std::size_t{kCalls} + 1);
+  for (int i = 0; i < kCalls; ++i) {
+    ASSERT_EQ(*messages[static_cast<std::size_t>(i) + 1].find_string("content"), std::to_string(i));
+  }
+}
+
 TEST(ChatTools, TellsWhatIsLost) {
   DialectFacts facts;
   facts.calls = DialectFacts::Calls::kObject;

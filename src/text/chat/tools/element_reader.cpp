@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "text/chat/tools/call_body.h"
+#include "text/chat/tools/element_schema.h"
 #include "text/chat/tools/mark_prefix.h"
 #include "text/chat/tools/value_writer.h"
 
@@ -12,10 +13,9 @@ namespace ingot {
 
 namespace {
 
-class ElementReader : public CallReader {
+class ElementReader : public TagReader {
  public:
-  ElementReader(const CallSyntax& syntax, const KnownTools& tools)
-      : syntax_(syntax), tools_(tools), frame_(syntax.arguments_begin) {
+  ElementReader(const CallSyntax& syntax, const KnownTools& tools) : TagReader(syntax, tools) {
     mark_ = syntax.key_begin.substr(0, syntax.key_begin.size() - 1);
     end_name_ = syntax.arguments_end.substr(mark_.size() + 1);
     end_name_.remove_suffix(1);
@@ -24,7 +24,7 @@ class ElementReader : public CallReader {
   Step read(char c, std::size_t offset) override {
     switch (state_) {
       case State::kName:
-        return read_name(c, offset);
+        return read_begin(c, offset);
       case State::kText:
         return read_text(c, offset);
       case State::kTag:
@@ -32,12 +32,9 @@ class ElementReader : public CallReader {
     }
     return read_tag(c, offset);
   }
-  bool is_call() const override { return is_call_; }
 
  private:
   enum class State { kName, kText, kTag };
-  static constexpr std::size_t kTagMax = 256;
-  static constexpr std::size_t kDepthMax = 256;
 
   /// An element that is open.
   struct Element {
@@ -47,17 +44,16 @@ class ElementReader : public CallReader {
     JsonTypes types = json_type::kAll;
     Kind kind = Kind::kText;
     bool has_elements = false;
-    std::string end{};  ///< what ends a string
+    ElementSchema inside{};  ///< kArray, kObject: what is inside
+    std::string end{};       ///< what ends a string
     ValueWriter value{};
   };
 
-  Step read_name(char c, std::size_t offset) {
-    const NameReader::Step step = frame_.read(c, offset, name_, span_);
-    if (step == NameReader::Step::kFailed) return Step::kFailed;
-    if (step == NameReader::Step::kMore) return Step::kMore;
+  Step read_begin(char c, std::size_t offset) {
+    const Step step = read_name(c, offset);
+    if (step != Step::kDone && step != Step::kDoneBefore) return step;
     state_ = State::kText;
-    span_.arguments_begin = offset + 1;
-    return step == NameReader::Step::kDoneBefore ? read_text(c, offset) : Step::kMore;
+    return step == Step::kDoneBefore ? read_text(c, offset) : Step::kMore;
   }
 
   /// Reads text up to a tag. A string ends only at its own tag.
@@ -91,50 +87,41 @@ class ElementReader : public CallReader {
 
   Step read_tag(char c, std::size_t offset) {
     held_ += c;
-    if (held_.front() != '<' || held_.size() > kTagMax) return Step::kFailed;
+    if (held_.front() != '<' || held_.size() > kElementTagMax) return Step::kFailed;
     if (c != '>') return Step::kMore;
     const std::string tag = held_.substr(1, held_.size() - 2);
     held_.clear();
     state_ = State::kText;
     if (!tag.starts_with('/')) return open(tag, offset);
     if (!open_.empty()) return tag.substr(1) == open_.back().name ? close(offset) : Step::kFailed;
-    if (tag != end_name_) return Step::kFailed;
-    begin_call();
-    out_.end_arguments();
-    out_.json("}");
-    return Step::kDone;
-  }
-
-  void begin_call() {
-    if (is_call_) return;
-    is_call_ = true;
-    tool_ = tools_.find(name_);
-    out_ = ArgumentsOut(tool_ != nullptr && tool_->is_custom);
-    out_.json("{");
+    return tag == end_name_ ? end_call() : Step::kFailed;
   }
 
   Step open(const std::string& name, std::size_t offset) {
-    if (name.empty() || open_.size() >= kDepthMax) return Step::kFailed;
+    if (name.empty()) return Step::kFailed;
     Element element{.name = name};
     if (open_.empty()) {
       begin_call();
       out_.key(name);
-      element.schema = tool_ == nullptr ? nullptr : arguments_schema(tool_->parameters).schema;
-      element.schema = element.schema == nullptr ? nullptr : property(*element.schema, name);
+      if (tool_ != nullptr) {
+        const ElementSchema all(*arguments_schema(tool_->parameters).schema);
+        element.schema = &all.property(name);
+      }
       const std::size_t key_begin = tag_begin_ + syntax_.key_begin.size();
       span_.arguments.push_back(
           {.key_begin = key_begin, .key_end = key_begin + name.size(), .value_begin = offset + 1});
     } else {
       Element& parent = open_.back();
       if (!begin_inside(parent, name)) return Step::kFailed;
-      element.schema = parent.schema == nullptr                ? nullptr
-                       : parent.kind == Element::Kind::kObject ? property(*parent.schema, name)
-                                                               : item(*parent.schema);
+      if (parent.schema != nullptr) {
+        const bool is_member = parent.kind == Element::Kind::kObject;
+        element.schema = is_member ? &parent.inside.property(name) : &parent.inside.items();
+      }
     }
     if (out_.is_custom()) {
       element.types = json_type::kString;
     } else if (element.schema != nullptr) {
-      element.types = value_types(tool_->parameters, *element.schema);
+      element.types = readable(value_types(tool_->parameters, *element.schema));
     }
     if (element.types == json_type::kString) element.end = cat(mark_, "</", name, ">");
     element.value = ValueWriter(element.types);
@@ -152,21 +139,15 @@ class ElementReader : public CallReader {
       const bool is_array = name == "item" ? may_be_array || !may_be_object : !may_be_object;
       parent.kind = is_array ? Kind::kArray : Kind::kObject;
       out_.json(is_array ? "[" : "{");
+      if (parent.schema != nullptr) {
+        parent.inside = ElementSchema(tool_->parameters, *parent.schema,
+                                      is_array ? json_type::kArray : json_type::kObject);
+      }
     }
     if (parent.has_elements) out_.json(", ");
     parent.has_elements = true;
     if (parent.kind == Kind::kObject) out_.json(cat(Json(name).dump(), ": "));
     return true;
-  }
-
-  const Json* property(const Json& schema, const std::string& name) const {
-    const Json* inner = schema_with(tool_->parameters, schema, "properties");
-    return inner == nullptr ? nullptr : inner->find("properties")->find(name);
-  }
-  const Json* item(const Json& schema) const {
-    const Json* inner = schema_with(tool_->parameters, schema, "items");
-    const Json* items = inner == nullptr ? nullptr : inner->find("items");
-    return items == nullptr || items->as_array() != nullptr ? nullptr : items;
   }
 
   Step close(std::size_t offset) {
@@ -194,14 +175,9 @@ class ElementReader : public CallReader {
     }
   }
 
-  const CallSyntax& syntax_;
-  const KnownTools& tools_;
-  NameReader frame_;
   std::string_view mark_;      ///< stands before each tag
   std::string_view end_name_;  ///< name of the tag that ends the call: "/invoke"
   State state_ = State::kName;
-  bool is_call_ = false;
-  const KnownTools::Entry* tool_ = nullptr;
   std::string held_;
   std::size_t tag_begin_ = 0;
   std::vector<Element> open_;

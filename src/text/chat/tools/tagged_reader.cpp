@@ -10,15 +10,14 @@ namespace ingot {
 
 namespace {
 
-class TaggedReader : public CallReader {
+class TaggedReader : public TagReader {
  public:
-  TaggedReader(const CallSyntax& syntax, const KnownTools& tools)
-      : syntax_(syntax), tools_(tools), frame_(syntax.arguments_begin) {}
+  TaggedReader(const CallSyntax& syntax, const KnownTools& tools) : TagReader(syntax, tools) {}
 
   Step read(char c, std::size_t offset) override {
     switch (state_) {
       case State::kName:
-        return read_name(c, offset);
+        return read_begin(c, offset);
       case State::kNext:
         return read_next(c, offset);
       case State::kKey:
@@ -30,18 +29,15 @@ class TaggedReader : public CallReader {
     }
     return read_value(c, offset);
   }
-  bool is_call() const override { return is_call_; }
 
  private:
   enum class State { kName, kNext, kKey, kKeyEnd, kValue };
 
-  Step read_name(char c, std::size_t offset) {
-    const NameReader::Step step = frame_.read(c, offset, name_, span_);
-    if (step == NameReader::Step::kFailed) return Step::kFailed;
-    if (step == NameReader::Step::kMore) return Step::kMore;
+  Step read_begin(char c, std::size_t offset) {
+    const Step step = read_name(c, offset);
+    if (step != Step::kDone && step != Step::kDoneBefore) return step;
     state_ = State::kNext;
-    span_.arguments_begin = offset + 1;
-    return step == NameReader::Step::kDoneBefore ? read_next(c, offset) : Step::kMore;
+    return step == Step::kDoneBefore ? read_next(c, offset) : Step::kMore;
   }
 
   Step read_next(char c, std::size_t offset) {
@@ -51,23 +47,12 @@ class TaggedReader : public CallReader {
     if (key == Fit::kNo && end == Fit::kNo) return Step::kFailed;
     if (key != Fit::kWhole && end != Fit::kWhole) return Step::kMore;
     held_.clear();
+    if (end == Fit::kWhole) return end_call();
     begin_call();
-    if (end == Fit::kWhole) {
-      out_.end_arguments();
-      out_.json("}");
-      return Step::kDone;
-    }
     state_ = State::kKey;
     key_.clear();
     span_.arguments.push_back({.key_begin = offset + 1});
     return Step::kMore;
-  }
-  void begin_call() {
-    if (is_call_) return;
-    is_call_ = true;
-    tool_ = tools_.find(name_);
-    out_ = ArgumentsOut(tool_ != nullptr && tool_->is_custom);
-    out_.json("{");
   }
 
   Step read_key(char c, std::size_t offset) {
@@ -148,14 +133,10 @@ class TaggedReader : public CallReader {
     return Step::kMore;
   }
 
-  const CallSyntax& syntax_;
-  const KnownTools& tools_;
-  NameReader frame_;
   State state_ = State::kName;
-  bool is_call_ = false, is_value_begin_ = false;
+  bool is_value_begin_ = false;
   bool may_be_raw_ = false;  // the value may begin with `raw_begin`
   std::string end_{};        // ends the value
-  const KnownTools::Entry* tool_ = nullptr;
   std::string held_, key_;
   ValueWriter value_;
 };
