@@ -218,6 +218,10 @@ class SingleArguments {
     if (texts_.is_element()) {
       return elements_.add(property.name, *property.schema, pointer_of(property.name));
     }
+    if (property.node == kNoNode && !can_write(property.name)) {
+      texts_.refuse_or_note(pointer_of(property.name), kNoName);
+      return kNoNode;
+    }
     const NodeId key = property.node == kNoNode ? literal(property.name) : property.node;
     const auto place = [&] {
       return property.node == kNoNode ? pointer_of(property.name)
@@ -242,6 +246,17 @@ class SingleArguments {
     }
     if (forms.size() == 1) return forms.front();
     return forms.empty() ? kNoNode : grammar().choice(std::move(forms));
+  }
+
+  /// Whether a name is read back as it is written.
+  bool can_write(std::string_view name) const {
+    if (frames_.syntax->body == CallBody::kTagged) {
+      return !name.empty() && name.find(frames_.syntax->key_end.front()) == std::string_view::npos;
+    }
+    return !name.empty() && name.size() <= kLiteralKeyMax &&
+           name.find_first_of(kNotInLiteralKeys) == std::string_view::npos &&
+           name.find('"') == std::string_view::npos &&
+           std::none_of(name.begin(), name.end(), is_space);
   }
 
   std::string pointer_of(std::string_view name) const {

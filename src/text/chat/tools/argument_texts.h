@@ -71,6 +71,8 @@ class ArgumentTexts {
 
 /// Why a schema is refused whose values have no text.
 inline constexpr std::string_view kNoText = "allows no text in this model's form of calls";
+inline constexpr std::string_view kNoName =
+    "has a name that cannot be written in this model's form of calls";
 /// Why a keyword is noted.
 inline constexpr std::string_view kNotEnforced = "cannot be enforced in this model's form of calls";
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -49,6 +50,10 @@ struct CallSyntax {
   std::string_view quote{};  ///< kLiteral: a quote without escapes
   bool is_bare = false;      ///< only at the beginning of a reply, and only known names
 };
+
+/// Bytes that no key of CallBody::kLiteral has, and the most bytes of such a key.
+inline constexpr std::string_view kNotInLiteralKeys = "()[]{},'=:";
+inline constexpr std::size_t kLiteralKeyMax = 256;
 
 /// How a model writes reasoning.
 struct ReasoningSyntax {

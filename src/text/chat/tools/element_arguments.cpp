@@ -79,8 +79,7 @@ void ElementArguments::build(std::size_t number) {
   std::vector<NodeId> values;
   const bool has_name = is_element_name(element.name);
   if (!has_name) {
-    texts_.refuse_or_note(pointer_of(element.place),
-                          "has a name that cannot be written in this model's form of calls");
+    texts_.refuse_or_note(pointer_of(element.place), kNoName);
   }
   const JsonTypes types =
       has_name ? value_types(texts_.parameters(), *element.schema, &texts_.budget()) : 0U;
