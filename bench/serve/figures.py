@@ -178,11 +178,11 @@ def constrained(pairs=8, count=16, tokens=96):
     schema = {"type": "json_schema",
               "json_schema": {"name": "list", "strict": True, "schema": LONG_LIST}}
 
-    def rates(seed, **more):
+    def rates(seed, kind, **more):
         """Tokens a second, and tokens a second of the server's CPU time."""
         def ask(number):
             reply = one.post(server.CHAT, {
-                "messages": [{"role": "user", "content": f"{seed} {number}"}], "seed": number,
+                "messages": [{"role": "user", "content": f"{kind} {seed} {number}"}], "seed": number,
                 "max_tokens": tokens, "ignore_eos": True, "stream": True,
                 "stream_options": {"include_usage": True}, **more})
             assert reply.status == 200, reply
@@ -199,7 +199,7 @@ def constrained(pairs=8, count=16, tokens=96):
         found = {kind: [] for kind in kinds}
         for seed in range(pairs + 1):
             for kind in list(kinds)[::1 if seed % 2 else -1]:
-                found[kind].append(rates(seed, **kinds[kind]))
+                found[kind].append(rates(seed, kind, **kinds[kind]))
         shares = [[b[i] / f[i] for f, b in zip(found["free"][1:], found["bound"][1:])]
                   for i in (0, 1)]  # without the first pair, in which the schema is compiled
         figure("lost_to_constraints", 1 - statistics.median(shares[0]), 0.05,
