@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/full_run_test_util.h"
 #include "base/shared_data_test_util.h"
 #include "constraint/matcher.h"
 #include "load/json_object.h"
@@ -217,7 +218,7 @@ TEST(ToolDialect, EveryByteCutGivesTheSameEvents) {
   INGOT_NEEDS_SHARED(kTemplates);
   std::mt19937 random(44);
   for (const Model& model : models()) {
-    for (int round = 0; round < 4; ++round) {
+    for (int round = 0; round < random_runs(4, 4, 2); ++round) {
       Json arguments = json_object({{"city", random_text(random)}, {"days", 2}});
       if (round > 1) arguments.set("more", random_value(random));
       Json calls = Json::array();
@@ -274,7 +275,7 @@ TEST(ToolDialect, WhateverAGrammarAllowsIsReadAsCallsThatFit) {
   for (const Model& model : models()) {
     const auto grammar = reply_grammar(model, {.use = ToolChoice::Use::kRequired}, tools());
     const auto markers = model.dialect->markers();
-    for (int round = 0; round < 6; ++round) {
+    for (int round = 0; round < random_runs(6, 60, 2); ++round) {
       const auto text = random_walk(grammar, 256 + markers.size(), random, markers);
       if (!text) continue;
       ++finished;
