@@ -182,8 +182,8 @@ def constrained(pairs=8, count=16, tokens=96):
         """Tokens a second, and tokens a second of the server's CPU time."""
         def ask(number):
             reply = one.post(server.CHAT, {
-                "messages": [{"role": "user", "content": f"{kind} {seed} {number}"}], "seed": number,
-                "max_tokens": tokens, "ignore_eos": True, "stream": True,
+                "messages": [{"role": "user", "content": f"{kind} {seed} {number}"}],
+                "seed": number, "max_tokens": tokens, "ignore_eos": True, "stream": True,
                 "stream_options": {"include_usage": True}, **more})
             assert reply.status == 200, reply
             return next(event["usage"]["completion_tokens"] for event in reply.events()
