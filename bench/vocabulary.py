@@ -1,9 +1,16 @@
-"""Copies a GGUF file without tokenizer and adds a made-up one, which some engines require.
+#!/usr/bin/env python3
+"""Copies a GGUF file without tokenizer and adds one, which some engines and constraints require.
 
-The tokens are the 256 bytes as byte-level tokenizers spell them, then meaningless names.
+usage: vocabulary.py MODEL.gguf TARGET.gguf [FOLDER]
+
+Without FOLDER, the tokens are the 256 bytes as byte-level tokenizers spell them, then meaningless
+names. FOLDER has the vocab.json and merges.txt of Qwen2's tokenizer.
 """
 
+import json
+import pathlib
 import struct
+import sys
 
 TEXT, ARRAY, UINT32, INT32 = 8, 9, 4, 5
 BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  # by type
@@ -90,10 +97,18 @@ def byte_tokens():
     return [chr(b) if b in plain else next(others) for b in range(256)]
 
 
-def tokenizer(size):
+def tokenizer(size, folder=None):
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    names = [f"x{i}" for i in range(size - 256 - len(special))]
-    tokens = [*byte_tokens(), *names, *special]
+    names, merges = byte_tokens(), ["x 0"]
+    if folder:
+        numbers = json.loads((pathlib.Path(folder) / "vocab.json").read_text())
+        names = sorted(numbers, key=numbers.get)
+        lines = (pathlib.Path(folder) / "merges.txt").read_text().split("\n")
+        merges = [line for line in lines if line and not line.startswith("#version")]
+    if len(names) + len(special) > size:
+        raise ValueError(f"its vocabulary has {size} tokens, the tokenizer more")
+    names += [f"x{i}" for i in range(size - len(names) - len(special))]
+    tokens = [*names, *special]
     kinds = [1] * (size - len(special)) + [3] * len(special)  # normal, then special
     types = array(INT32, [struct.pack("<i", kind) for kind in kinds])
     return [
@@ -101,7 +116,7 @@ def tokenizer(size):
         entry("tokenizer.ggml.pre", TEXT, text("qwen2")),
         entry("tokenizer.ggml.tokens", ARRAY, array(TEXT, [text(token) for token in tokens])),
         entry("tokenizer.ggml.token_type", ARRAY, types),
-        entry("tokenizer.ggml.merges", ARRAY, array(TEXT, [text("x 0")])),
+        entry("tokenizer.ggml.merges", ARRAY, array(TEXT, [text(merge) for merge in merges])),
         entry("tokenizer.ggml.bos_token_id", UINT32, struct.pack("<I", size - 3)),
         entry("tokenizer.ggml.eos_token_id", UINT32, struct.pack("<I", size - 1)),
         entry("tokenizer.ggml.padding_token_id", UINT32, struct.pack("<I", size - 3)),
@@ -117,15 +132,21 @@ def has_tokenizer(path):
             return True  # the head is longer: with tokens
 
 
-def add_tokenizer(source, target):
+def add_tokenizer(source, target, folder=None):
     """Writes `source`, which has no tokenizer, to `target` with one."""
     with open(source, "rb") as file, open(target, "wb") as out:
         head = Head(file.read(1 << 20))
         kept = [data for key, (data, _) in head.entries.items() if not key.startswith("tokenizer.")]
-        entries = kept + tokenizer(head.vocabulary_size())
+        entries = kept + tokenizer(head.vocabulary_size(), folder)
         start = struct.pack("<4sIQQ", b"GGUF", head.version, head.tensors, len(entries))
         start += b"".join(entries) + head.infos
         out.write(start + bytes(-len(start) % head.alignment))
         file.seek(head.weights_at)
         while piece := file.read(1 << 24):
             out.write(piece)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__.split("\n\n")[1])
+    add_tokenizer(*sys.argv[1:])

@@ -106,12 +106,16 @@ build_and_test_long() {
   build_and_test "$@"
 }
 
-# Makes the environment for tests/server/clients_test.py; without it the test is skipped.
-make_clients_venv() {
-  local venv=build/clients-venv
+# Makes the environments for clients_test.py and quick_starts_test.py in tests/server; without them
+# the tests are skipped. Some libraries need an older openai than the others.
+make_clients_venvs() {
+  local name venv
   install_missing python3-venv
-  if [ ! -x "$venv/bin/pip" ]; then run python3 -m venv "$venv"; fi
-  run "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/server/clients.txt
+  for name in clients older-clients; do
+    venv=build/$name-venv
+    if [ ! -x "$venv/bin/pip" ]; then run python3 -m venv "$venv"; fi
+    run "$venv/bin/pip" install --quiet --disable-pip-version-check -r "tests/server/$name.txt"
+  done
 }
 
 # Checks that objects for one instruction set have no code that the linker may use on all machines.
@@ -226,7 +230,7 @@ stage "style" run python3 tools/check_style.py
 stage "tools" check_tools
 stage "format" check_format
 if [ $full = yes ]; then
-  stage "clients" make_clients_venv
+  stage "clients" make_clients_venvs
   stage "release (long runs)" build_and_test_long release -DINGOT_BENCH=ON
 else
   stage "release" build_and_test release -DINGOT_BENCH=ON

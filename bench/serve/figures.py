@@ -4,9 +4,13 @@
 usage: bench/serve/figures.py [--model FILE] [NAME...]
 
 Starts `ingot serve` (INGOT_BINARY, else build/release/ingot) for each NAME, by default with the
-built-in model; exits 1 if a limit was missed. Names: overhead, overload, streams, drain,
-descriptors, idle, readers, domains, mix, soak; without NAME all of them. Run it on an idle machine
-only: other work changes every figure.
+built-in model; exits 1 if a limit was missed. Names: overhead, overload, streams, constrained,
+drain, descriptors, idle, readers, domains, mix, soak; without NAME all of them. Run it on an idle
+machine only: other work changes every figure.
+
+A model for `constrained` (the folder has Qwen2's vocab.json and merges.txt):
+    build/release/ingot synth qwen3-0.6b BARE --type Q8_0
+    bench/vocabulary.py BARE FILE ../shared/data/tokenizers/qwen2
 """
 import concurrent.futures
 import itertools
@@ -51,6 +55,13 @@ def percentile(values, part):
 
 def running(*args, **how):
     return server.Server(*MODEL, *args, **how)
+
+
+def cpu_seconds(one):
+    """CPU time of the server so far."""
+    with open(f"/proc/{one.process.pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def bench(one, *args):
@@ -149,6 +160,52 @@ def streams():
                     "--output-len", "32", "--endpoint", "completions",
                     "--check", "8")
         figure("errors_of_1000_streams", got["errors"] + got["mismatches"], 0)
+    finally:
+        one.stop()
+
+
+# A list that does not end before max_tokens, with the kinds of values that schemas have.
+LONG_LIST = {"type": "array", "minItems": 1000, "items": {
+    "type": "object", "additionalProperties": False, "required": ["id", "name", "kind", "tags"],
+    "properties": {"id": {"type": "integer"}, "name": {"type": "string", "maxLength": 24},
+                   "kind": {"enum": ["first", "second", "third"]}, "note": {"type": "string"},
+                   "tags": {"type": "array", "items": {"type": "string", "maxLength": 12}}}}}
+
+
+def constrained(pairs=8, count=16, tokens=96):
+    """Streams with a JSON schema beside as many without one, in turn."""
+    one = running("--sequences", str(count))
+    schema = {"type": "json_schema",
+              "json_schema": {"name": "list", "strict": True, "schema": LONG_LIST}}
+
+    def rates(seed, kind, **more):
+        """Tokens a second, and tokens a second of the server's CPU time."""
+        def ask(number):
+            reply = one.post(server.CHAT, {
+                "messages": [{"role": "user", "content": f"{kind} {seed} {number}"}],
+                "seed": number, "max_tokens": tokens, "ignore_eos": True, "stream": True,
+                "stream_options": {"include_usage": True}, **more})
+            assert reply.status == 200, reply
+            return next(event["usage"]["completion_tokens"] for event in reply.events()
+                        if isinstance(event, dict) and event.get("usage"))
+        begin, cpu = time.monotonic(), cpu_seconds(one)
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            got = list(pool.map(ask, range(count)))
+        assert got == [tokens] * count, got
+        return (count * tokens / (time.monotonic() - begin),
+                count * tokens / (cpu_seconds(one) - cpu))
+    try:
+        kinds = {"free": {}, "bound": {"response_format": schema}}
+        found = {kind: [] for kind in kinds}
+        for seed in range(pairs + 1):
+            for kind in list(kinds)[::1 if seed % 2 else -1]:
+                found[kind].append(rates(seed, kind, **kinds[kind]))
+        shares = [[b[i] / f[i] for f, b in zip(found["free"][1:], found["bound"][1:])]
+                  for i in (0, 1)]  # without the first pair, in which the schema is compiled
+        figure("lost_to_constraints", 1 - statistics.median(shares[0]), 0.05,
+               of_cpu_time=1 - statistics.median(shares[1]),
+               runs=[round(1 - share, 3) for share in shares[0]],
+               tokens_per_second=statistics.median(rate for rate, _ in found["bound"][1:]))
     finally:
         one.stop()
 
@@ -256,7 +313,7 @@ def descriptors(seconds=10, rate=5000):
     probe = server.Wire(one)
     probe.send(server.head()).reply()
     held = [server.Wire(one) for _ in range(64)]
-    before, begin, asked, slowest = one.cpu_seconds(), time.monotonic(), 0.0, 0.0
+    before, begin, asked, slowest = cpu_seconds(one), time.monotonic(), 0.0, 0.0
     knocks = 0
     while (now := time.monotonic() - begin) < seconds:
         for _ in range(int(now * rate) - knocks):
@@ -266,7 +323,7 @@ def descriptors(seconds=10, rate=5000):
             asked = now
             probe.send(server.head()).reply()
             slowest = max(slowest, time.monotonic() - begin - now)
-    share = (one.cpu_seconds() - before) / (time.monotonic() - begin)
+    share = (cpu_seconds(one) - before) / (time.monotonic() - begin)
     figure("cpu_without_descriptors", share, 0.2, knocks_per_second=knocks / seconds)
     figure("health_ms_without_descriptors", 1000 * slowest, 100)
     for wire in held:
@@ -474,8 +531,8 @@ def soak(requests=86_400):
     figure("soak_exit_code", one.stop(), 0)
 
 
-ALL = {f.__name__: f for f in (overhead, overload, streams, drain, descriptors, idle, readers,
-                                domains, mix, soak)}
+ALL = {f.__name__: f for f in (overhead, overload, streams, constrained, drain, descriptors, idle,
+                                readers, domains, mix, soak)}
 
 
 def main():

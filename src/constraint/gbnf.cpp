@@ -164,6 +164,15 @@ class GbnfCompiler {
     return facts_.is_nullable[body] ? grammar_.optional(root) : root;
   }
 
+  /// Returns the texts of a rule, if they fit into one language.
+  std::optional<TextDfa> language(std::uint32_t rule) {
+    if (facts_.is_only_empty[rules_.rules[rule].body]) return TextDfa::literal("", budget_);
+    const std::optional<Built> built = try_rule(rule);
+    if (!built) return std::nullopt;
+    const auto& terminal = std::get<grammar::Terminal>(grammar_.node(built->whole));
+    return grammar_.language(terminal.language);
+  }
+
  private:
   /// The texts of a part or of several neighbours. A node that may match nothing is made only where
   /// one is needed, because a repeated node may not match nothing.
@@ -421,6 +430,40 @@ NodeId add_gbnf(Grammar& grammar, std::string_view text, CompileBudget& budget) 
   const GbnfRules rules = parse_gbnf(text, budget);
   const GbnfFacts facts = find_gbnf_facts(rules, text, budget);
   return GbnfCompiler(grammar, rules, facts, budget).compile();
+}
+
+std::optional<TextDfa> gbnf_language(std::string_view text, CompileBudget& budget) {
+  Grammar grammar;
+  NodeId node = add_gbnf(grammar, text, budget);
+  bool is_nullable = false;
+  if (const auto* repeat = std::get_if<grammar::Repeat>(&grammar.node(node))) {
+    if (repeat->count_min > 0 || repeat->count_max != 1) return std::nullopt;
+    is_nullable = true;
+    node = repeat->part;
+  }
+  const auto* rule = std::get_if<grammar::Sequence>(&grammar.node(node));
+  if (rule != nullptr && rule->parts.size() == 1) node = rule->parts[0];
+  const auto* terminal = std::get_if<grammar::Terminal>(&grammar.node(node));
+  if (terminal == nullptr) return std::nullopt;
+  const TextDfa& texts = grammar.language(terminal->language);
+  return is_nullable ? texts.united(TextDfa::literal("", budget), budget) : texts;
+}
+
+std::vector<std::optional<TextDfa>> gbnf_rule_languages(std::string_view text,
+                                                        std::span<const std::string> names,
+                                                        CompileBudget& budget) {
+  const GbnfRules rules = parse_gbnf(text, budget);
+  const GbnfFacts facts = find_gbnf_facts(rules, text, budget);
+  Grammar grammar;
+  GbnfCompiler compiler(grammar, rules, facts, budget);
+  std::unordered_map<std::string_view, std::uint32_t> by_name;
+  for (std::uint32_t r = 0; r < rules.rules.size(); ++r) by_name[rules.rules[r].name] = r;
+  std::vector<std::optional<TextDfa>> languages;
+  for (const std::string& name : names) {
+    const auto found = by_name.find(name);
+    languages.push_back(found == by_name.end() ? std::nullopt : compiler.language(found->second));
+  }
+  return languages;
 }
 
 }  // namespace ingot

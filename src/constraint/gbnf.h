@@ -3,7 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "constraint/grammar.h"
 
@@ -28,5 +32,18 @@ struct GbnfLimits {
 ///         those of TextDfa and CompileBudget.
 /// Source: llama.cpp, grammars/README.md.
 NodeId add_gbnf(Grammar& grammar, std::string_view text, CompileBudget& budget);
+
+/// Returns the texts of a GBNF text as one language; nothing if it has recursion or does not fit.
+///
+/// Errors: those of add_gbnf.
+std::optional<TextDfa> gbnf_language(std::string_view text, CompileBudget& budget);
+
+/// Returns the texts of each rule in `names`; nothing if a rule is not defined, has recursion or
+/// does not fit.
+///
+/// Errors: those of add_gbnf.
+std::vector<std::optional<TextDfa>> gbnf_rule_languages(std::string_view text,
+                                                        std::span<const std::string> names,
+                                                        CompileBudget& budget);
 
 }  // namespace ingot

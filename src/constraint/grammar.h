@@ -27,7 +27,8 @@ struct Terminal {
 };
 
 /// A JSON string with quotes. `language` describes the decoded text: \u0061 is a. JSON's escapes
-/// are allowed wherever the decoded character is; a surrogate escape only as part of a pair.
+/// are allowed where the decoded character is and needs one, or where every text may follow; a
+/// surrogate escape only as part of a pair.
 struct String {
   static constexpr std::uint32_t kAny = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t language = kAny;  ///< index in Grammar::languages; kAny: every text

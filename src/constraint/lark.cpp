@@ -1,369 +1,314 @@
-// gbnf_of_lark: scans a grammar once. Each token of Lark has one form in GBNF.
+// translate_lark: scans a grammar once, and again if texts are ignored before its terminals.
 #include "constraint/lark.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "constraint/gbnf.h"
+#include "constraint/lark_ignored.h"
+#include "constraint/lark_matches.h"
+#include "constraint/lark_scanner.h"
+#include "constraint/lark_terminals.h"
 
 namespace ingot {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+/// The GBNF rule for a name of Lark.
+std::string rule_of(std::string_view name) { return cat("l-", name); }
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+std::string joined(const std::vector<std::string>& alternatives) {
+  std::string out = alternatives.front();
+  for (std::size_t i = 1; i < alternatives.size(); ++i) out += cat(" |", alternatives[i]);
+  return out;
+}
 
-bool is_name_byte(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
-
-bool is_punctuation(char c) { return c > ' ' && c < '\x7f' && !is_letter(c) && !is_digit(c); }
-
-/// Terminals of Lark's library `common`, as GBNF.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kCommon{{
-    {"LF", R"("\n")"},
-    {"CR", R"("\r")"},
-    {"NEWLINE", R"(("\r"? "\n")+)"},
-    {"WS", R"([ \t\x0c\r\n]+)"},
-    {"WS_INLINE", R"([ \t]+)"},
-    {"DIGIT", "[0-9]"},
-    {"HEXDIGIT", "[0-9a-fA-F]"},
-    {"INT", "[0-9]+"},
-    {"SIGNED_INT", "[+-]? [0-9]+"},
-    {"LETTER", "[a-zA-Z]"},
-    {"LCASE_LETTER", "[a-z]"},
-    {"UCASE_LETTER", "[A-Z]"},
-    {"WORD", "[a-zA-Z]+"},
-    {"CNAME", "[a-zA-Z_] [a-zA-Z0-9_]*"},
-}};
+/// Writes `a: b | a c` as `b c*`: a grammar without left recursion for the same texts.
+std::string without_left_recursion(const std::string& name,
+                                   const std::vector<std::string>& alternatives) {
+  std::vector<std::string> first, next;
+  const std::string begin = cat(name, " ");
+  for (const std::string& text : alternatives) {
+    if (text == name) continue;
+    const bool recurs = text.starts_with(begin);
+    (recurs ? next : first).push_back(recurs ? text.substr(name.size()) : text);
+  }
+  if (next.empty() || first.empty()) return joined(alternatives);
+  return cat(" (", joined(first), ") (", joined(next), ")*");
+}
 
 class LarkTranslator {
  public:
-  explicit LarkTranslator(std::string_view text) : text_(text) {}
+  LarkTranslator(std::string_view text, CompileBudget& budget)
+      : text_(text), budget_(budget), in_(text) {}
 
-  std::string translate() {
-    out_ = "root ::= l-start";
-    while (skip_blank(true)) read_statement();
-    out_ += '\n';
-    return std::move(out_);
+  LarkTranslation translate() {
+    read_statements();
+    CodePoints behind_ignored;
+    std::string begin = "root ::= l-start";
+    if (!ignored_.empty()) {
+      behind_ignored = plan_lark_ignored(ignored_, out_, budget_);
+      begin = write_ignored();
+      // Ignored texts stand before each terminal of the rules, and at the end.
+      has_ignored_ = true;
+      read_statements();
+    }
+    LarkTranslation made{.gbnf = cat(begin, out_, "\n")};
+    const std::string early = find_early_end(made.gbnf, behind_ignored, budget_);
+    if (!early.empty()) {
+      made.notes.push_back(
+          cat("Lark takes the longest text of ", label_of(early), ", here it may end earlier"));
+    }
+    if (lazy_line_ > 0) {
+      made.notes.push_back(
+          cat("line ", lazy_line_, ": a quantifier with ? may take more than it has to"));
+    }
+    return made;
   }
 
  private:
-  [[noreturn]] void refuse(std::string_view what) const {
-    const auto line =
-        1 + std::count(text_.begin(), text_.begin() + std::min(at_, std::ssize(text_)), '\n');
-    throw Error(ErrorCode::kInvalid, cat("line ", line, ": ", what));
+  void read_statements() {
+    out_.clear();
+    line_of_.clear();
+    expressions_.clear();
+    in_.move_to(0);
+    budget_.spend(text_.size());
+    while (in_.skip_blank(true)) read_statement();
+    out_ += expressions_;
   }
 
-  char peek(std::ptrdiff_t ahead = 0) const {
-    const std::ptrdiff_t place = at_ + ahead;
-    return place < std::ssize(text_) ? text_[static_cast<std::size_t>(place)] : '\0';
-  }
-  bool is_end() const { return at_ >= std::ssize(text_); }
-  bool take(char c) {
-    if (is_end() || peek() != c) return false;
-    ++at_;
-    return true;
-  }
-
-  /// Skips white space and comments; line breaks too if `lines`. Returns whether text follows.
-  bool skip_blank(bool lines) {
-    while (!is_end()) {
-      const char c = peek();
-      if (c == '/' && peek(1) == '/') {
-        while (!is_end() && peek() != '\n') ++at_;
-      } else if (c == ' ' || c == '\t' || c == '\r' || (lines && c == '\n')) {
-        ++at_;
+  /// Returns the rule `root` and the rules of ignored texts.
+  std::string write_ignored() const {
+    std::vector<std::string> inside, last;
+    for (const LarkIgnored& ignored : ignored_) {
+      if (ignored.next.empty()) {
+        inside.push_back(ignored.gbnf);
       } else {
-        return true;
+        inside.push_back(cat(" (", ignored.gbnf, ") ", ignored.next));
+        last.push_back(ignored.gbnf);
       }
     }
-    return false;
+    const std::string end = last.empty() ? "" : cat("\nignored-end ::=", joined(last));
+    return cat("root ::= l-start ignored", last.empty() ? "" : " ignored-end?", "\nignored ::= (",
+               joined(inside), ")*", end);
   }
 
-  std::string take_name() {
-    const std::ptrdiff_t begin = at_;
-    while (!is_end() && is_name_byte(peek())) ++at_;
-    if (at_ == begin) refuse("expected a name");
-    return std::string(
-        text_.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(at_ - begin)));
+  /// What a user calls a rule that find_early_end found.
+  std::string label_of(const std::string& rule) const {
+    if (rule == "ignored") return "what %ignore names";
+    const auto line = line_of_.find(rule);
+    if (line != line_of_.end()) return cat("the expression in line ", line->second);
+    return printable(rule.substr(2), 64);
   }
 
   void read_statement() {
-    if (peek() == '%') return read_directive();
-    if (peek() == '?' || peek() == '!') ++at_;
-    out_ += cat("\nl-", take_name(), " ::=");
-    if (take('.')) take_name();  // a priority
-    skip_blank(false);
-    if (!take(':')) refuse("expected ':' behind the name of a rule");
+    if (in_.peek() == '%') return read_directive();
+    while (in_.peek() == '?' || in_.peek() == '!') in_.next();
+    const std::string name = in_.take_name();
+    if (in_.peek() == '{') in_.refuse("templates are not supported");
+    if (in_.take('.')) {
+      if (in_.peek() == '-' || in_.peek() == '+') in_.next();
+      in_.take_name();  // a priority
+    }
+    in_.skip_blank(false);
+    if (!in_.take(':')) in_.refuse("expected ':' behind the name of a rule");
+    in_rule_ = !is_lark_terminal(rule_of(name));
+    const std::vector<std::string> alternatives = read_alternatives();
+    out_ += cat("\n", rule_of(name),
+                " ::=", without_left_recursion(cat(" ", rule_of(name)), alternatives));
+  }
+
+  /// Reads the alternatives of a rule, to its end.
+  std::vector<std::string> read_alternatives() {
+    std::string before = std::exchange(out_, {});
+    alternatives_.clear();
+    brackets_.clear();
     while (read_item()) continue;
+    if (!brackets_.empty()) in_.refuse("a group has no end");
+    alternatives_.push_back(std::exchange(out_, std::move(before)));
+    return std::move(alternatives_);
   }
 
   void read_directive() {
-    ++at_;
-    const std::string name = take_name();
-    if (name != "import") refuse(cat("%", printable(name, 32), " is not supported"));
-    skip_blank(false);
-    if (take_name() != "common") refuse("only the library common can be imported");
-    if (take('.')) {
-      const std::string imported = take_name();
-      skip_blank(false);
-      std::string alias = imported;
-      if (peek() == '-' && peek(1) == '>') {
-        at_ += 2;
-        skip_blank(false);
-        alias = take_name();
-      }
-      return import(imported, alias);
-    }
-    skip_blank(false);
-    if (!take('(')) refuse("expected '.' or '(' behind common");
+    in_.next();
+    const std::string name = in_.take_name();
+    if (name == "ignore") return read_ignore();
+    if (name != "import") in_.refuse(cat("%", printable(name, 32), " is not supported"));
+    in_.skip_blank(false);
+    if (in_.take_name() != "common") in_.refuse("only the library common can be imported");
+    if (in_.take('.')) return import_one();
+    in_.skip_blank(false);
+    if (!in_.take('(')) in_.refuse("expected '.' or '(' behind common");
     do {
-      skip_blank(true);
-      const std::string imported = take_name();
+      in_.skip_blank(true);
+      const std::string imported = in_.take_name();
       import(imported, imported);
-      skip_blank(true);
-    } while (take(','));
-    if (!take(')')) refuse("expected ')' behind the imported names");
+      in_.skip_blank(true);
+    } while (in_.take(','));
+    if (!in_.take(')')) in_.refuse("expected ')' behind the imported names");
   }
 
+  void read_ignore() {
+    in_rule_ = false;
+    const std::ptrdiff_t line = in_.line();
+    std::vector<std::string> alternatives = read_alternatives();
+    if (has_ignored_) return;
+    for (std::string& text : alternatives) {
+      const bool is_new = known_ignored_.emplace(text, true).second;
+      if (is_new) ignored_.push_back({.gbnf = std::move(text), .line = line});
+    }
+  }
+
+  void import_one() {
+    const std::string imported = in_.take_name();
+    in_.skip_blank(false);
+    std::string alias = imported;
+    if (in_.peek() == '-' && in_.peek(1) == '>') {
+      in_.next();
+      in_.next();
+      in_.skip_blank(false);
+      alias = in_.take_name();
+    }
+    import(imported, alias);
+  }
   void import(const std::string& name, const std::string& alias) {
-    const auto found = std::find_if(kCommon.begin(), kCommon.end(),
-                                    [&](const auto& known) { return known.first == name; });
-    if (found == kCommon.end()) refuse(cat("common.", printable(name, 32), " is not supported"));
-    out_ += cat("\nl-", alias, " ::= ", found->second);
+    const std::string_view known = lark_common(name);
+    if (known.empty()) in_.refuse(cat("common.", printable(name, 32), " is not supported"));
+    out_ += cat("\n", rule_of(alias), " ::= ", known);
   }
 
   /// Reads a token of a rule. Returns false at the rule's end.
   bool read_item() {
-    skip_blank(false);
-    if (is_end()) return false;
-    const char c = peek();
-    if (c == '\n') {
-      const std::ptrdiff_t line_end = at_;
-      if (skip_blank(true) && peek() == '|') return true;
-      at_ = line_end;
-      return false;
-    }
-    if (is_name_byte(c)) {
-      out_ += cat(" l-", take_name());
-      if (peek() == '{') refuse("templates are not supported");
-      return true;
-    }
-    if (c == '"') return read_string();
-    if (c == '/') return read_expression();
-    ++at_;
-    if (c == '-' && take('>')) {
-      skip_blank(false);
-      take_name();  // an alias
-    } else if (c == '~') {
-      read_count();
-    } else if (c == '|' || c == '(') {
-      out_ += cat(" ", std::string(1, c));
-    } else if (c == '[') {
-      out_ += " (";
-    } else if (c == ']') {
-      out_ += " )?";
-    } else if (c == ')' || c == '*' || c == '+' || c == '?') {
-      out_ += c;
+    in_.skip_blank(false);
+    if (in_.is_end()) return false;
+    const char c = in_.peek();
+    if (c == '\n') return goes_on_behind_line();
+    if (lark::is_name_byte(c)) {
+      read_name();
+    } else if (c == '"') {
+      write_terminal(take_lark_string(in_));
+    } else if (c == '/') {
+      read_expression();
     } else {
-      refuse(cat("unexpected ", printable(std::string(1, c))));
+      read_operator(in_.next());
     }
     return true;
   }
 
-  std::string take_digits() {
-    std::string digits;
-    for (; is_digit(peek()); ++at_) digits += peek();
-    if (digits.empty()) refuse("expected a count");
-    return digits;
+  /// Whether the next line begins with another alternative. Then it is the next token.
+  bool goes_on_behind_line() {
+    const std::size_t line_end = in_.at();
+    if (in_.skip_blank(true) && in_.peek() == '|') return true;
+    in_.move_to(line_end);
+    return false;
+  }
+
+  void read_name() {
+    const std::string rule = rule_of(in_.take_name());
+    if (in_.peek() == '{') in_.refuse("templates are not supported");
+    if (is_lark_terminal(rule)) {
+      write_terminal(rule);
+    } else {
+      out_ += cat(" ", rule);
+    }
+  }
+
+  void read_expression() {
+    const std::ptrdiff_t line = in_.line();
+    const LarkExpression expression = take_lark_expression(in_);
+    if (expression.is_lazy && lazy_line_ == 0) lazy_line_ = line;
+    if (!in_rule_) return write_terminal(expression.gbnf);
+    // As a rule of its own, find_early_end can look at it.
+    const std::string name = cat("t-", line_of_.size());
+    line_of_[name] = line;
+    write_terminal(name);
+    expressions_ += cat("\n", name, " ::= ", expression.gbnf);
+  }
+
+  /// Writes a terminal. In rules, ignored texts may stand before it.
+  void write_terminal(std::string_view text) {
+    out_ += has_ignored_ && in_rule_ ? cat(" (ignored ", text, ")") : cat(" ", text);
+  }
+
+  void read_operator(char c) {
+    if (c == '-' && in_.take('>')) {
+      in_.skip_blank(false);
+      in_.take_name();  // an alias
+    } else if (c == '~') {
+      read_count();
+    } else if (c == '|') {
+      if (!brackets_.empty()) {
+        out_ += " |";
+      } else {
+        alternatives_.push_back(std::exchange(out_, {}));
+      }
+    } else if (c == '(' || c == '[') {
+      brackets_ += c;
+      out_ += " (";
+    } else if (c == ')' || c == ']') {
+      close_bracket(c);
+    } else if (c == '*' || c == '+' || c == '?') {
+      out_ += c;
+    } else {
+      in_.refuse(cat("unexpected ", printable(std::string(1, c))));
+    }
+  }
+
+  void close_bracket(char c) {
+    const bool fits = !brackets_.empty() && brackets_.back() == (c == ')' ? '(' : '[');
+    if (!fits) in_.refuse(cat("unexpected ", std::string(1, c)));
+    brackets_.pop_back();
+    out_ += c == ')' ? ")" : " )?";
   }
 
   /// Reads the count in `~ 3` or `~ 1..3`.
   void read_count() {
-    skip_blank(false);
-    const std::string low = take_digits();
-    if (peek() == '.' && peek(1) == '.') {
-      at_ += 2;
-      out_ += cat("{", low, ",", take_digits(), "}");
+    in_.skip_blank(false);
+    const std::string low = in_.take_digits();
+    if (in_.peek() == '.' && in_.peek(1) == '.') {
+      in_.next();
+      in_.next();
+      out_ += cat("{", low, ",", in_.take_digits(), "}");
     } else {
       out_ += cat("{", low, "}");
     }
   }
 
-  /// Takes a string with its quotes. Its escapes are the same in GBNF.
-  std::string take_string() {
-    std::string quoted = "\"";
-    for (++at_;;) {
-      if (is_end() || peek() == '\n') refuse("a string has no end");
-      const char c = text_[static_cast<std::size_t>(at_++)];
-      quoted += c;
-      if (c == '"') return quoted;
-      if (c != '\\') continue;
-      const char escaped = peek();
-      if (std::string_view("ntr\\\"").find(escaped) == std::string_view::npos || is_end()) {
-        refuse("only \\n, \\t, \\r, \\\\ and \\\" are supported in strings");
-      }
-      quoted += escaped;
-      ++at_;
-    }
-  }
-
-  bool read_string() {
-    const std::string low = take_string();
-    if (is_letter(peek())) refuse("flags of strings are not supported");
-    if (peek() != '.' || peek(1) != '.') {
-      out_ += cat(" ", low);
-      return true;
-    }
-    at_ += 2;
-    if (peek() != '"') refuse("expected a string behind '..'");
-    const std::string high = take_string();
-    const bool are_letters = low.size() == 3 && high.size() == 3 && is_name_byte(low[1]) &&
-                             is_name_byte(high[1]) && low[1] <= high[1];
-    if (!are_letters) refuse("a range must have two letters or digits");
-    out_ += cat(" [", low.substr(1, 1), "-", high.substr(1, 1), "]");
-    return true;
-  }
-
-  bool read_expression() {
-    ++at_;
-    out_ += " (";
-    const std::size_t before = out_.size();
-    while (!take('/')) {
-      if (is_end() || peek() == '\n') refuse("an expression has no end");
-      read_expression_part();
-    }
-    if (out_.size() == before) refuse("an expression is empty");
-    if (is_letter(peek())) refuse("flags of expressions are not supported");
-    out_ += ")";
-    return true;
-  }
-
-  void read_expression_part() {
-    const char c = text_[static_cast<std::size_t>(at_++)];
-    if (c == '(') {
-      if (peek() == '?') {
-        if (peek(1) != ':') refuse("assertions and flags of groups are not supported");
-        at_ += 2;
-      }
-      out_ += " (";
-    } else if (c == ')') {
-      out_ += ")";
-    } else if (c == '|') {
-      out_ += " |";
-    } else if (c == '*' || c == '+' || c == '?') {
-      out_ += c;
-      end_quantifier();
-    } else if (c == '{') {
-      out_ += cat("{", take_digits());
-      if (take(',')) out_ += is_digit(peek()) ? cat(",", take_digits()) : std::string(",");
-      if (!take('}')) refuse("expected '}' behind a count");
-      out_ += '}';
-      end_quantifier();
-    } else if (c == '[') {
-      read_class();
-    } else if (c == '.') {
-      out_ += " [^\\n]";
-    } else if (c == '^' || c == '$') {
-      refuse("assertions are not supported");
-    } else if (c == '\\') {
-      read_escape();
-    } else {
-      --at_;
-      read_character();
-    }
-  }
-
-  /// A quantifier that takes little has the same language.
-  void end_quantifier() {
-    if (take('?')) return;
-    if (peek() == '+') refuse("possessive quantifiers are not supported");
-  }
-
-  void read_character() {
-    std::string character(1, text_[static_cast<std::size_t>(at_++)]);
-    while ((static_cast<unsigned char>(peek()) & 0xC0U) == 0x80U) {
-      character += text_[static_cast<std::size_t>(at_++)];
-    }
-    out_ += cat(" \"", character == "\"" ? "\\" : "", character, "\"");
-  }
-
-  /// The inside of a class that an escape stands for; empty if it stands for none.
-  static std::string_view class_of(char c) {
-    switch (c) {
-      case 'd':
-      case 'D':
-        return "0-9";
-      case 'w':
-      case 'W':
-        return "a-zA-Z0-9_";
-      case 's':
-      case 'S':
-        return " \\t\\n\\r\\x0b\\x0c";
-      default:
-        return {};
-    }
-  }
-
-  /// Takes an escape of one character, in the form that GBNF has for it.
-  std::string take_escape() {
-    const char c = peek();
-    const bool is_known = !is_end() && (is_punctuation(c) || c == 'n' || c == 't' || c == 'r');
-    if (!is_known) refuse("an escape of an expression is not supported");
-    ++at_;
-    return c == '/' ? "/" : cat("\\", std::string(1, c));
-  }
-
-  void read_escape() {
-    const char c = peek();
-    const std::string_view inside = class_of(c);
-    if (inside.empty()) {
-      out_ += cat(" \"", take_escape(), "\"");
-      return;
-    }
-    ++at_;
-    out_ += cat(c < 'a' ? " [^" : " [", inside, "]");
-  }
-
-  void read_class() {
-    out_ += " [";
-    if (take('^')) out_ += '^';
-    if (peek() == ']') refuse("a class is empty");
-    while (!take(']')) {
-      if (is_end() || peek() == '\n') refuse("a class has no end");
-      const char c = text_[static_cast<std::size_t>(at_++)];
-      const std::string_view inside = c == '\\' ? class_of(peek()) : std::string_view();
-      if (!inside.empty()) {
-        if (peek() < 'a') refuse("a class cannot have \\D, \\W or \\S");
-        ++at_;
-        out_ += inside;
-      } else if (c == '\\') {
-        out_ += take_escape();
-      } else {
-        if (c == '[') out_ += '\\';
-        out_ += c;
-      }
-    }
-    out_ += ']';
-  }
-
   std::string_view text_;
-  std::ptrdiff_t at_ = 0;
+  CompileBudget& budget_;
+  LarkScanner in_;
   std::string out_;
+  std::vector<std::string> alternatives_;          ///< alternatives of the rule that is read
+  std::string brackets_;                           ///< open groups
+  std::string expressions_;                        ///< rules of expressions
+  std::map<std::string, std::ptrdiff_t> line_of_;  ///< by the rule of an expression
+  std::vector<LarkIgnored> ignored_;               ///< what `%ignore` names
+  std::map<std::string, bool> known_ignored_;
+  bool has_ignored_ = false;  ///< ignored texts are written
+  bool in_rule_ = false;      ///< whether a rule is read, not a terminal
+  std::ptrdiff_t lazy_line_ = 0;
 };
 
 }  // namespace
 
-std::string gbnf_of_lark(std::string_view lark) {
+LarkTranslation translate_lark(std::string_view lark, CompileBudget& budget) {
   if (lark.size() > GbnfLimits::kBytesMax) {
     throw Error(ErrorCode::kInvalid,
                 cat("has ", lark.size(), " bytes, possible are ", GbnfLimits::kBytesMax));
   }
-  return LarkTranslator(lark).translate();
+  return LarkTranslator(lark, budget).translate();
+}
+
+std::string gbnf_of_lark(std::string_view lark) {
+  CompileBudget budget;
+  return translate_lark(lark, budget).gbnf;
 }
 
 }  // namespace ingot

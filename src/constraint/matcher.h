@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// A checked grammar with a vocabulary, and the caches that all its matchers share. Thread-safe.
+/// A checked grammar with a vocabulary. Immutable: any number of threads can use it.
 class MatcherGrammar;
 
 /// Prepares a grammar for matchers. Does no work of the size of the vocabulary.
@@ -38,8 +38,8 @@ class Matcher {
 
   /// Appends a token. Returns false, and changes nothing, if the token is not allowed.
   [[nodiscard]] bool accept(std::int32_t id);
-  /// Appends raw bytes as one token, for tests and for texts that begin in a prompt. Returns
-  /// false, and changes nothing, if they are not allowed.
+  /// Appends raw bytes as one token, for texts whose tokens are not known. Returns false, and
+  /// changes nothing, if they are not allowed.
   [[nodiscard]] bool accept_bytes(std::string_view bytes);
   /// Removes the last `tokens` accepted tokens.
   void truncate(std::int64_t tokens);

@@ -155,7 +155,7 @@ void compare_masks(const std::shared_ptr<const MatcherGrammar>& grammar, const E
 }
 
 TEST(MatcherRandom, TakesTheTextsOfTheGrammarAndNoOthersWithoutDeadEnds) {
-  const unsigned seeds = is_full_run() ? 2000 : 150;
+  const auto seeds = static_cast<unsigned>(random_runs(150, 600, 50));
   int made = 0;
   for (unsigned i = 0; i < 2 * seeds && !HasFailure(); ++i) {
     const unsigned seed = i / 2;

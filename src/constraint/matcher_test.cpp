@@ -101,14 +101,15 @@ TEST(Matcher, ReadsEscapesOfStrings) {
       make.grammar.add(grammar::String{make.any_of({"a", "\u00e9", "\U0001F600", "\n", "\"/\\"})});
   const Matcher matcher = make.finish(root, make_trie(all_bytes()));
   for (const char* text :
-       {"\"a\"", "\"\\u0061\"", "\"\u00e9\"", "\"\\u00E9\"", "\"\\u00e9\"", "\"\U0001F600\"",
-        "\"\\ud83d\\uDE00\"", "\"\\n\"", "\"\\u000a\"", "\"\\\"/\\\\\"", "\"\\u0022\\/\\u005c\""}) {
+       {"\"a\"", "\"\u00e9\"", "\"\\u00E9\"", "\"\\u00e9\"", "\"\U0001F600\"", "\"\\ud83d\\uDE00\"",
+        "\"\\n\"", "\"\\u000a\"", "\"\\\"/\\\\\"", "\"\\u0022/\\u005c\""}) {
     EXPECT_TRUE(takes(matcher, text)) << text;
   }
-  for (const char* text :
-       {"\"b", "\"\\u0062", "\"\\u01", "\"\n", "\"\\x", "\"\\ud83d\"", "\"\\ud83da",
-        "\"\\ud83d\\ud7", "\"\\ude00", "\"\\ud83e", "\"\\ud83d\\ude01", "\"\xC3\x28", "\"\xC0",
-        "\"\xED\xA0", "\"\xF0\x9F\x99", "\"\"", "a"}) {
+  for (const char* text : {"\"b",         "\"\\u0062",        "\"\\u006",       "\"\\u0061",
+                           "\"\\\"\\/",   "\"\\u01",          "\"\n",           "\"\\x",
+                           "\"\\ud83d\"", "\"\\ud83da",       "\"\\ud83d\\ud7", "\"\\ude00",
+                           "\"\\ud83e",   "\"\\ud83d\\ude01", "\"\xC3\x28",     "\"\xC0",
+                           "\"\xED\xA0",  "\"\xF0\x9F\x99",   "\"\"",           "a"}) {
     EXPECT_FALSE(begins(matcher, text)) << text;
   }
   for (const char* text : {"\"\\", "\"\\u", "\"\\u00", "\"\\ud83d", "\"\\ud83d\\",
@@ -116,6 +117,26 @@ TEST(Matcher, ReadsEscapesOfStrings) {
     EXPECT_TRUE(begins(matcher, text)) << text;
     EXPECT_FALSE(takes(matcher, text)) << text;
   }
+}
+
+TEST(Matcher, NamesHaveOnlyTheEscapesThatTheyNeed) {
+  Maker make;
+  grammar::Object object;
+  object.properties.push_back({.name = "a\n", .value = make.literal("1")});
+  const Matcher matcher = make.finish(make.grammar.add(object), dense_trie());
+  for (const char* text : {"{\"\\", "{\"a\\u006", "{\"a\\/"}) {
+    EXPECT_FALSE(begins(matcher, text)) << text;
+  }
+  EXPECT_TRUE(takes(matcher, "{\"a\\n\":1}"));
+  EXPECT_TRUE(takes(matcher, "{\"a\\u000a\":1}"));
+  check_masks(matcher, dense_trie(), {"{\"", "{\"a", "{\"a\\", "{\"a\\u00"});
+
+  // Without the token a, only an escape spells it.
+  std::vector<std::string> tokens = all_bytes();
+  tokens['a'] = "ab";
+  Maker word;
+  const NodeId text = word.grammar.add(grammar::String{word.any_of({"a"})});
+  EXPECT_TRUE(takes(word.finish(text, make_trie(tokens)), "\"\\u0061\""));
 }
 
 TEST(Matcher, NestedAlternativesAddUp) {

@@ -29,6 +29,8 @@ TokenTrie::TokenTrie(std::int32_t ids, const std::function<Token(std::int32_t)>&
     (is_marker ? markers : texts).emplace_back(text, id);
     if (!is_marker && text.size() == 1) has_byte_[static_cast<std::uint8_t>(text[0])] = true;
   }
+  has_printable_ =
+      std::all_of(has_byte_.begin() + 0x20, has_byte_.begin() + 0x7F, [](bool has) { return has; });
   std::sort(texts.begin(), texts.end());
   std::sort(markers.begin(), markers.end());
   texts_ = make_byte_tree(texts);

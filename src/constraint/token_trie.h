@@ -46,6 +46,9 @@ class TokenTrie {
   /// tokens from some points on, so a Matcher never takes such a byte.
   bool has_byte(std::uint8_t byte) const { return has_byte_[byte]; }
 
+  /// Whether the printable characters of ASCII all have tokens of their own.
+  bool has_printable() const { return has_printable_; }
+
   const ByteTree& texts() const { return texts_; }      ///< the tokens of kText
   const ByteTree& markers() const { return markers_; }  ///< the tokens of kMarker
   /// Masks of the vocabulary's grammars.
@@ -54,6 +57,7 @@ class TokenTrie {
  private:
   std::int32_t ids_ = 0;
   std::array<bool, 256> has_byte_{};
+  bool has_printable_ = false;
   std::string bytes_;                 ///< all tokens' bytes, one after the other
   std::vector<std::uint32_t> first_;  ///< [ids + 1] index in bytes_
   std::vector<TokenUse> uses_;

@@ -251,6 +251,32 @@ class Tools(TerminalTest):
         talk.say("hello")  # a reply without calls
         self.assertEqual(self.talk().answer("/tools"), "There are no tools: see --tools.\n")
 
+    def test_what_the_template_leaves_out_is_told_once(self):
+        tool = {"type": "function", "command": ["cat"], "function": {"name": "echo"}}
+        tools = self.file("tools.json", json.dumps([tool]).encode())
+        template = self.file("no_text.jinja", b"""{{ tools | tojson if tools }}
+{%- for m in messages %}
+{%- if m.role == 'assistant' and messages[loop.index0 - 1].role == m.role %}
+{{- raise_exception('one reply at a time') }}{% endif %}<|im_start|>{{ m.role }}
+{% if m.tool_calls %}{% for c in m.tool_calls %}<tool_call>
+{{ c.function | tojson }}
+</tool_call>{% endfor %}{% else %}{{ m.content }}{% endif %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}""")
+        call = {"id": "1", "type": "function", "function": {"name": "echo", "arguments": "{}"}}
+        chat = self.file("chat.json", json.dumps({
+            "format": "ingot-chat", "version": 1, "model": "any", "messages": [
+            {"role": "user", "content": "say a"},
+            {"role": "assistant", "content": "Let me see.", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "name": "echo", "content": "a"},
+            {"role": "assistant", "content": "a"}]}).encode())
+        talk = self.talk("--tools", tools, "--template", template, "--ctx", "1024")
+        talk.say(f"/load {chat}")
+        talk.say("hello")
+        talk.say("hello again")
+        told = "the chat template writes no text beside calls of tools"
+        self.assertEqual(talk.raw.count(told), 1, talk.raw)
+
     def test_bad_tools_are_refused(self):
         path = self.file("bad.json", b"[{}]")
         child = pexpect.spawn(ingot.BINARY, ["chat", self.chat, "--tools", path], timeout=60,

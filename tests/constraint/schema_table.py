@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Judges the JSON Schema compiler keyword by keyword.
 
-usage: schema_table.py JUDGE [--lenient] [--show] [SET...]
+usage: schema_table.py JUDGE [--lenient] [--show] [--markdown] [SET...]
 JUDGE is the program schema_judge. SET is draft7, draft2019-09, draft2020-12 or maskbench; all but
-the second by default.
+the second by default. --show prints wrong verdicts of every column, and undecided and refused
+schemas of maskbench. --markdown prints the table of docs/constraints.md, and nothing else.
 
 For each file of the suite, and for maskbench, prints how many schemas are enforced (each verdict is
 right), wider (the compiler's notes say what is not enforced, and only invalid documents have a
@@ -46,6 +47,26 @@ def verdict(group, tests, answer):
     return "wrong", missed
 
 
+def row_name(group):
+    """The row of docs/constraints.md, which joins the drafts."""
+    if group == "maskbench":
+        return "maskbench (3,000 real schemas)"
+    _, *folders, name = group.split("/")
+    return f"{folders[-1]}: {name}" if folders else name
+
+
+def print_markdown(table):
+    rows = collections.defaultdict(collections.Counter)
+    for group, counts in table.items():
+        rows[row_name(group)].update(counts)
+    kinds = ("format: ", "optional: ", "maskbench ")
+    names = sorted(rows, key=lambda name: ([name.startswith(kind) for kind in kinds[::-1]], name))
+    print("| keyword, both drafts | " + " | ".join(COLUMNS) + " |")
+    print("|---" * (len(COLUMNS) + 1) + "|")
+    for name in names:
+        print(f"| {name} | " + " | ".join(str(rows[name][column]) for column in COLUMNS) + " |")
+
+
 def main(arguments):
     flags = {a for a in arguments if a.startswith("--")}
     judge, *sets = [a for a in arguments if not a.startswith("--")]
@@ -63,6 +84,11 @@ def main(arguments):
             reasons[answer["error"].split(": ", 1)[-1]] += 1
         if column == "wrong" or (missed and "--show" in flags):
             print(f"{column}: {group}: {name}: {missed[:2]}"[:600])
+        elif "--show" in flags and group == "maskbench" and column in ("refused", "undecided"):
+            print(f"{column}: {name}: {answer.get('error', '')}")
+    if "--markdown" in flags:
+        print_markdown(table)
+        return 0
     print(f"{'':50}" + "".join(f"{column:>10}" for column in COLUMNS))
     for group, counts in table.items():
         print(f"{group:50}" + "".join(f"{counts[column]:10}" for column in COLUMNS))

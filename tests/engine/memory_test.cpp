@@ -88,6 +88,12 @@ TEST(EngineMemory, RunningOutAnywhereEndsTheRequestsAndTheEngineGoesOn) {
   EXPECT_GT(allocations, 20) << "too few to test anything";
 }
 
+/// While it lives, only one allocation fails.
+struct FailsOnce {
+  FailsOnce() { fails_once = true; }
+  ~FailsOnce() { fails_once = false; }
+};
+
 TEST(EngineMemory, RunningOutInAMaskEndsItsRequestAlone) {
   const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[0]), 5);
   EngineRunner runner(*checkpoint);
@@ -97,7 +103,7 @@ TEST(EngineMemory, RunningOutInAMaskEndsItsRequestAlone) {
   constrain(constrained);
   int ended_alone = 0;
   std::int64_t allocations = 0;
-  fails_once = true;
+  const FailsOnce guard;
   for (bool enough = false; !enough; ++allocations) {
     SCOPED_TRACE(allocations);
     Stream one = *runner.engine().submit(Request(plain));
@@ -113,7 +119,6 @@ TEST(EngineMemory, RunningOutInAMaskEndsItsRequestAlone) {
     EXPECT_EQ(two.outcome().error->code(), ErrorCode::kDoesNotFit);
     ended_alone += one.outcome().finish == FinishReason::kLength ? 1 : 0;
   }
-  fails_once = false;
   EXPECT_GT(ended_alone, 10) << "too few to test anything";
 }
 

@@ -6,21 +6,27 @@ import serving
 from script_model import script_model
 from serving import ServerTest
 
-# Replies begin behind a mark, which stands for the number of results before them.
-MARKS = ("<turn0>", "<turn1>", "<turn2>")
+# Replies begin behind a mark, which stands for the number of results before them. Behind the last
+# mark the model says that something did not reach it.
+MARKS = ("<turn0>", "<turn1>", "<turn2>", "<lost>")
 MARK = ("{% if state.results == 0 %}<turn0>{% elif state.results == 1 %}<turn1>"
         "{% else %}<turn2>{% endif %}")
 TEMPLATE = (
-    "{% for tool in tools or [] %}{{ tool | tojson }}\n{% endfor %}"
-    "{% set state = namespace(results=0) %}"
+    # The model counts the tools, so some of them are enough.
+    "{% for tool in (tools or [])[:2] %}{{ tool | tojson }}\n{% endfor %}"
+    "{% set state = namespace(results=0, thoughts=0) %}"
     "{% for message in messages %}"
     "{% if message.role == 'tool' %}{% set state.results = state.results + 1 %}{% endif %}"
-    "{{ message.role[0] }}:{% if message.role == 'assistant' %}" + MARK + "{% endif %}"
+    "{{ message.role[0] }}:{% if message.role == 'assistant' %}" + MARK +
+    "{% if message.reasoning_content %}{% set state.thoughts = state.thoughts + 1 %}"
+    "<think>{{ message.reasoning_content }}</think>{% endif %}{% endif %}"
     "{{ message.content or '' }}"
     "{% for call in message.tool_calls or [] %}\n<tool_call>\n"
     "{\"name\": \"{{ call.function.name }}\", \"arguments\": "
     "{{ call.function.arguments | tojson }}}\n</tool_call>{% endfor %}\n{% endfor %}"
-    "{% if add_generation_prompt %}a:" + MARK + "{% endif %}")
+    "{% if add_generation_prompt %}a:{% if (tools or []) | length == TOOLS and "
+    "(state.thoughts < state.results or messages[0].content | length < 400) %}<lost>"
+    "{% else %}" + MARK + "{% endif %}{% endif %}")
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** End Patch"
 FILE = {"type": "object", "properties": {"file_path": {"type": "string", "description": "A path"}},
         "required": ["file_path"], "additionalProperties": False,
@@ -44,22 +50,29 @@ def call(name, arguments):
     return "<tool_call>\n" + json.dumps({"name": name, "arguments": arguments}) + "\n</tool_call>"
 
 
-def edit_model(read, edit):
-    """A model that reads, edits and answers, each with one more result in the prompt."""
-    last = ("\n" + call(*read), "\n" + call(*edit), " it.")
-    script = [MARKS[0], "I", " read", last[0], MARKS[1], "Now", " I edit", last[1],
-              MARKS[2], "Changed", last[2]]
-    return script_model(script, TEMPLATE, defined=MARKS, ends=last)
+def edit_model(read, edit, tools):
+    """A model that reads, edits and answers, each with one more result in the prompt, if it gets
+    the instructions, the tools and its own reasoning."""
+    calls = ("\n" + call(*read), "\n" + call(*edit))
+    script = [MARKS[0], "<think>First", " look", "</think>\n\nI", " read", calls[0],
+              MARKS[1], "<think>Only", " x", "</think>\n\nNow", " I edit", calls[1],
+              MARKS[2], "<think>Well", "</think>\n\nChanged", " it.", MARKS[3], "Lost", "!"]
+    return script_model(script, TEMPLATE.replace("TOOLS", str(tools)), defined=MARKS,
+                        ends=(*calls, " it."))
+
+
+THOUGHTS = ["First look", "Only x", "Well"]
 
 
 class Messages(ServerTest):
     """The agent that talks to POST /v1/messages."""
 
     OLD = {"file_path": "/w/a.py", "old_string": "x = 1", "new_string": "x = 2"}
+    WARNINGS = {("context_management", "ignored")}
 
     @classmethod
     def arguments(cls):
-        model = edit_model(("Read", {"file_path": "/w/a.py"}), ("Edit", cls.OLD))
+        model = edit_model(("Read", {"file_path": "/w/a.py"}), ("Edit", cls.OLD), 16)
         return (cls.file("agent.gguf", model), "--ctx", "32768", "--log-level", "error")
 
     def body(self, messages):
@@ -78,31 +91,40 @@ class Messages(ServerTest):
                     {"type": "clear_thinking_20251015", "keep": "all"}]}}
 
     def said(self, messages):
-        """(blocks, stop reason) of a streamed reply."""
-        blocks, texts, stop = [], [], None
+        """(blocks, usage, stop reason) of a streamed reply."""
+        blocks, stop, usage = [], None, {}
         for name, event in self.server.events("/v1/messages?beta=true", self.body(messages)):
-            if name == "content_block_start":
+            if name == "message_start":
+                usage.update(event["message"]["usage"])
+                self.assertEqual({(w["param"], w["code"]) for w in event["message"]["warnings"]},
+                                 self.WARNINGS)
+            elif name == "content_block_start":
                 blocks.append(event["content_block"])
-                texts.append("")
+                if blocks[-1]["type"] == "tool_use":
+                    blocks[-1]["input"] = ""
             elif name == "content_block_delta":
                 delta = event["delta"]
-                texts[-1] += delta.get("text", delta.get("partial_json", ""))
+                kind = delta.pop("type")
+                member = "input" if kind == "input_json_delta" else kind.removesuffix("_delta")
+                text, = delta.values()
+                blocks[-1][member] += text
             elif name == "message_delta":
                 stop = event["delta"]["stop_reason"]
-        for block, text in zip(blocks, texts):
+        for block in blocks:
             if block["type"] == "tool_use":
-                block["input"] = json.loads(text)
-            else:
-                block["text"] = text
-        return blocks, stop
+                block["input"] = json.loads(block["input"])
+        return blocks, usage, stop
 
     def test_file_edit(self):
         user = {"role": "user", "content": [
             {"type": "text", "text": "<system-reminder>\nBe brief.\n</system-reminder>"},
             {"type": "text", "text": "Set x to 2", **CACHED}]}
-        messages, file, uses = [user], "x = 1\n", []
+        messages, file, uses, thoughts = [user], "x = 1\n", [], []
         while True:
-            blocks, stop = self.said(messages)
+            blocks, usage, stop = self.said(messages)
+            self.assertEqual([b["type"] for b in blocks][:2], ["thinking", "text"], blocks)
+            thoughts.append(blocks[0]["thinking"])
+            self.assertEqual(usage["cache_read_input_tokens"] > 0, len(messages) > 1)
             if stop != "tool_use":
                 break
             use = blocks[-1]
@@ -114,15 +136,33 @@ class Messages(ServerTest):
                 {"type": "tool_result", "tool_use_id": use["id"], "content": file, **CACHED}]}]
         self.assertEqual(uses, [("Read", {"file_path": "/w/a.py"}), ("Edit", self.OLD)])
         self.assertEqual((file, stop, blocks[-1]["text"]), ("x = 2\n", "end_turn", "Changed it."))
+        self.assertEqual(thoughts, THOUGHTS)
+        count = {k: v for k, v in self.body(messages).items() if k != "max_tokens"}
+        found = self.ask("/v1/messages/count_tokens", count)
+        self.assertEqual(found["input_tokens"],
+                         usage["input_tokens"] + usage["cache_read_input_tokens"])
+
+    def test_the_model_notices_what_is_lost(self):
+        """So that the test above fails if something is."""
+        user = {"role": "user", "content": "Set x to 2"}
+        body = {**self.body([user]), "stream": False}
+        found = self.ask("/v1/messages", {k: v for k, v in body.items() if k != "system"})
+        self.assertEqual(found["content"][0]["text"], "Lost!")
+        found = self.ask("/v1/messages", {k: v for k, v in body.items() if k != "tools"})
+        self.assertEqual(found["stop_reason"], "end_turn")
 
 
 class Responses(ServerTest):
     """The agent that talks to POST /v1/responses."""
 
+    WARNINGS = {("prompt_cache_key", "ignored"), ("reasoning.effort", "ignored"),
+                ("reasoning.summary", "ignored"), ("text.verbosity", "ignored"),
+                ("tools[3]", "not_available")}
+
     @classmethod
     def arguments(cls):
         model = edit_model(("shell", {"command": ["cat", "a.py"]}), ("apply_patch",
-                                                                     {"input": PATCH}))
+                                                                     {"input": PATCH}), 3)
         return (cls.file("agent.gguf", model), "--ctx", "32768", "--log-level", "error")
 
     def body(self, items):
@@ -149,16 +189,35 @@ class Responses(ServerTest):
                 "include": ["reasoning.encrypted_content"], "text": {"verbosity": "low"},
                 "prompt_cache_key": "0199a213-81c0-7800-8aa1-bbab2a035a53"}
 
+    def sent_back(self, item):
+        """An item as this agent keeps it: it has no ids, and reasoning without its content."""
+        if item["type"] == "reasoning":
+            return {"type": "reasoning", "summary": item["summary"], "content": None,
+                    "encrypted_content": item["encrypted_content"]}
+        return {k: v for k, v in item.items() if k not in ("id", "status")}
+
+    def said(self, items):
+        """(output items, usage) of a streamed reply."""
+        events = self.server.events("/v1/responses", self.body(items))
+        name, last = events[-1]
+        self.assertEqual(name, "response.completed")
+        response = last["response"]
+        self.assertEqual({(w["param"], w["code"]) for w in response["warnings"]}, self.WARNINGS)
+        output = [e["item"] for name, e in events if name == "response.output_item.done"]
+        self.assertEqual(output, response["output"])
+        return output, response["usage"]
+
     def test_file_edit(self):
         items = [{"type": "message", "role": "developer", "content": [
             {"type": "input_text", "text": "<permissions>all</permissions>"}]},
                  {"type": "message", "role": "user", "content": [
                      {"type": "input_text", "text": "Set x to 2"}]}]
-        calls = []
+        calls, thoughts = [], []
         while True:
-            events = self.server.events("/v1/responses", self.body(items))
-            output = [e["item"] for name, e in events if name == "response.output_item.done"]
-            self.assertEqual(events[-1][0], "response.completed")
+            output, usage = self.said(items)
+            self.assertEqual([item["type"] for item in output][:2], ["reasoning", "message"])
+            thoughts.append(output[0]["content"][0]["text"])
+            self.assertEqual(usage["input_tokens_details"]["cached_tokens"] > 0, len(items) > 2)
             last = output[-1]
             if last["type"] == "message":
                 break
@@ -166,11 +225,12 @@ class Responses(ServerTest):
             self.assertLess(len(calls), 3, calls)
             result = {"type": f"{last['type']}_output", "call_id": last["call_id"],
                       "output": "x = 1\n"}
-            items = [*items, *output, result]
+            items = [*items, *map(self.sent_back, output), result]
         self.assertEqual(calls[1], ("apply_patch", PATCH))
         self.assertEqual((calls[0][0], json.loads(calls[0][1])),
                          ("shell", {"command": ["cat", "a.py"]}))
         self.assertEqual(last["content"][0]["text"], "Changed it.")
+        self.assertEqual(thoughts, THOUGHTS)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Tests constrained text: every way to ask for it, in chats and in completions."""
 import json
+import os
 import re
+import threading
 
 import serving
 from script_model import script_model
@@ -149,6 +151,78 @@ class Constraints(ServerTest):
         messages = [USER, {"role": "assistant", "content": "ye"}]
         body = {"messages": messages, "continue_final_message": True, "guided_choice": ["yes"]}
         self.refused(CHAT, body, "guided_choice")
+
+
+# F15: requests whose prompt or constraint fails, and whether their client stays to hear of it.
+FAILING_TEMPLATE = ("{% if messages[0].content == 'endless' %}{% for a in range(9999) %}"
+                    "{% for b in range(9999) %}{% set c = b %}{% endfor %}{% endfor %}{% endif %}"
+                    "{% if messages[0].content == 'raise' %}{{ raise_exception('no') }}{% endif %}"
+                    + SHORT_TEMPLATE)
+COMPLEX = {"guided_regex": "[ab]*a[ab]{30}c[ab]*a[ab]{30}"}
+FAILURES = (({"grammar": "root ::= other"}, "Hello", True),
+            ({"guided_json": {"enum": []}}, "Hello", True),
+            (COMPLEX, "Hello", True), (COMPLEX, "Hello", False),
+            ({"guided_json": {"type": "string", "pattern": "(a|b)*a(a|b){12}"}}, "Hello", False),
+            ({"guided_choice": ["yes"]}, "raise", True),
+            ({"guided_choice": ["yes"]}, "endless", True))
+ROUNDS = 18 if os.environ.get("INGOT_FULL") else 2  # 1,008 requests, and 112
+CLIENTS = 8
+
+
+class Failures(ServerTest):
+    @classmethod
+    def arguments(cls):
+        return (cls.file("script.gguf", script_model(PLAIN, FAILING_TEMPLATE)),)
+
+    def threads(self):
+        """The number of threads of the server."""
+        with open(f"/proc/{self.server.process.pid}/status", encoding="ascii") as status:
+            return int(next(line for line in status if line.startswith("Threads:")).split()[1])
+
+    def fail(self, wrong, threads):
+        for i in range(ROUNDS * len(FAILURES)):
+            members, content, stays = FAILURES[i % len(FAILURES)]
+            body = {"messages": [{"role": "user", "content": content}], "max_tokens": 60, **members}
+            if stays:
+                status, found = self.server.post(CHAT, body)
+                if status != 400:
+                    wrong.append((members, content, status, found))
+            else:
+                connection = self.server.connect()
+                connection.request("POST", CHAT, json.dumps(body),
+                                   {"Content-Type": "application/json"})
+                connection.close()
+            threads.append(self.threads())
+
+    def succeed(self, wrong, stop):
+        try:
+            self.ask_until(wrong, stop)
+        except Exception as error:  # a thread's own would be lost
+            wrong.append(error)
+
+    def ask_until(self, wrong, stop):
+        while not stop.is_set():
+            for members, is_allowed in WAYS[::3]:
+                status, found = self.server.post(CHAT, {
+                    "messages": [USER], "temperature": 0, "max_tokens": 200, **members})
+                if status != 200 or not is_allowed(found["choices"][0]["message"]["content"]):
+                    wrong.append((members, status, found))
+
+    def test_f15_failures_beside_good_requests(self):
+        self.ask(CHAT, {"messages": [USER], "guided_choice": ["yes"]})
+        before, wrong, threads, stop = self.threads(), [], [], threading.Event()
+        good = [threading.Thread(target=self.succeed, args=(wrong, stop)) for _ in range(2)]
+        bad = [threading.Thread(target=self.fail, args=(wrong, threads)) for _ in range(CLIENTS)]
+        for thread in (*good, *bad):
+            thread.start()
+        for thread in bad:
+            thread.join()
+        stop.set()
+        for thread in good:
+            thread.join()
+        self.assertEqual(wrong, [])
+        self.assertEqual(len(threads), CLIENTS * ROUNDS * len(FAILURES))
+        self.assertLessEqual(max(threads), before)  # compiling starts no threads
 
 
 class Reasoning(ServerTest):

@@ -158,8 +158,8 @@ class Responses(ServerTest):
         self.assertEqual(warned(reasoning={"effort": "low", "summary": "auto", "x": 1}),
                          [("reasoning.effort", "ignored"), ("reasoning.summary", "ignored"),
                           ("reasoning.x", "unknown")])
-        self.assertEqual(warned(include=["reasoning.encrypted_content"]),
-                         [("include", "ignored")])
+        self.assertEqual(warned(include=["file_search_call.results"]), [("include", "ignored")])
+        self.assertEqual(warned(include=["reasoning.encrypted_content"]), [])
         self.assertEqual(warned(max_output_tokens=100000), [("max_output_tokens", "clamped")])
         self.assertEqual(warned(max_tokens=5), [("max_tokens", "unknown")])
         hints = {"client_metadata": {"x": "y"}, "prompt_cache_key": "k", "safety_identifier": "s",
@@ -238,6 +238,9 @@ class Responses(ServerTest):
                 self.refused(PATH, {**ASK, name: value}, name)
 
 
+SEALED = ["reasoning.encrypted_content"]
+
+
 class Reasoning(ServerTest):
     """A model that thinks, and says the same always."""
 
@@ -275,8 +278,13 @@ class Reasoning(ServerTest):
         items = [{"role": "user", "content": "Hello"},
                  {"type": "reasoning", "summary": [], "encrypted_content": "x"},
                  {"role": "assistant", "content": "Hi"}, {"role": "user", "content": "More"}]
-        warning, = self.ask(PATH, {**ASK, "input": items})["warnings"]
-        self.assertEqual((warning["param"], warning["code"]), ("input[1]", "ignored"))
+        sealed = self.ask(PATH, {**ASK, "include": SEALED})["output"][0]["encrypted_content"]
+        for other in ("x", "", sealed[:-4], "AAAA" + sealed[4:], None):
+            items[1]["encrypted_content"] = other
+            warning, = self.ask(PATH, {**ASK, "input": items})["warnings"]
+            self.assertEqual((warning["param"], warning["code"]), ("input[1]", "ignored"))
+        items[1]["encrypted_content"] = 3
+        self.refused(PATH, {**ASK, "input": items}, "input")
 
     def test_logprobs_are_the_text_s(self):
         found = self.ask(PATH, {**ASK, "include": ["message.output_text.logprobs"]})
@@ -290,6 +298,25 @@ class Reasoning(ServerTest):
         with_all = self.ask(PATH, {**ASK, "input": [user, *first["output"], user]})
         without = self.ask(PATH, {**ASK, "input": [user, first["output"][1], user]})
         self.assertGreater(with_all["usage"]["input_tokens"], without["usage"]["input_tokens"])
+
+
+    def test_sealed_reasoning_stands_for_its_content(self):
+        """Some clients keep only `encrypted_content`."""
+        body = {**ASK, "include": SEALED}
+        self.assertNotIn("encrypted_content", self.ask(PATH, ASK)["output"][0])
+        whole = self.ask(PATH, body)["output"]
+        events = self.server.events(PATH, body)
+        done = [e["item"] for name, e in events if name == "response.output_item.done"]
+        sealed = whole[0]["encrypted_content"]
+        self.assertEqual([item.get("encrypted_content") for item in done], [sealed, None])
+        self.assertEqual(events[-1][1]["response"]["output"], done)
+        user = {"role": "user", "content": "Hello"}
+        only_sealed = {"type": "reasoning", "summary": [], "content": None,
+                       "encrypted_content": sealed}
+        again = [self.ask(PATH, {**ASK, "input": [user, reasoning, whole[1], user]})
+                 for reasoning in (whole[0], only_sealed)]
+        self.assertEqual(*(found["usage"]["input_tokens"] for found in again))
+        self.assertNotIn("warnings", again[1])
 
 
 FUNCTION = {"type": "function", "name": "get_weather", "parameters": tools_test.CITY}

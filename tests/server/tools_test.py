@@ -18,6 +18,23 @@ SCRIPT = ["Let", " me", " see", ".", "\n<tool_call>\n", '{"name": "', "get_weath
           '", "arguments": ', '{"city": "', "Paris", '"}', "}\n", "</tool_call>"]
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"],
         "additionalProperties": False}
+# A template of tags, which writes no text beside calls, and no reply behind a reply.
+TAGS = (
+    "{% if tools %}t:{% for tool in tools %}{{ tool | tojson }}\n{% endfor %}{% endif %}"
+    "{% set last = namespace(role='') %}"
+    "{% for message in messages %}"
+    "{% if message.role == 'assistant' and last.role == 'assistant' %}"
+    "{{ raise_exception('roles must alternate') }}{% endif %}"
+    "{% set last.role = message.role %}{{ message.role[0] }}:"
+    "{% if message.tool_calls %}{% for call in message.tool_calls %}"
+    "<tool_call>\n<function={{ call.function.name }}>\n"
+    "{% for key, value in call.function.arguments.items() %}"
+    "<parameter={{ key }}>\n{{ value }}\n</parameter>\n{% endfor %}"
+    "</function>\n</tool_call>{% endfor %}"
+    "{% else %}{{ message.content }}{% endif %}\n{% endfor %}"
+    "{% if add_generation_prompt %}a:{% endif %}")
+NOTE = ['{"note": "', "So ", "<tool_call>", "<function=", "get_weather", ">", "</function>",
+        "</tool_call>", '"}']
 OSLO = {**CITY, "properties": {"city": {"enum": ["Oslo"]}}}
 USER = {"role": "user", "content": "Weather?"}
 
@@ -209,6 +226,34 @@ class Calls(ServerTest):
         props = json.loads(content)
         self.assertEqual(props["tool_calls"], {"dialect": "hermes", "native": True})
         self.assertTrue(props["capabilities"]["tool_calls"])
+
+
+class Tags(ServerTest):
+    """A model whose content holds the text of a call."""
+
+    @classmethod
+    def arguments(cls):
+        return (cls.file("tags.gguf", script_model(NOTE, TAGS)),)
+
+    def test_content_that_holds_a_call_is_content(self):
+        schema = {"type": "object", "properties": {"note": {"type": "string"}},
+                  "required": ["note"], "additionalProperties": False}
+        body = {"messages": [USER], "temperature": 0, "tools": [tool()],
+                "response_format": {"type": "json_schema", "json_schema": {"schema": schema}}}
+        choice, = self.ask(PATH, body)["choices"]
+        self.assertEqual(choice["message"]["content"], "".join(NOTE))
+        self.assertNotIn("tool_calls", choice["message"])
+        self.assertEqual(choice["finish_reason"], "stop")
+
+    def test_text_without_a_place_is_told(self):
+        call = {"id": "c", "type": "function",
+                "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
+        turn = [{"role": "assistant", "content": "I look.", "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c", "content": "Sun"}]
+        found = self.ask(PATH, {"messages": [USER, *turn, *turn], "max_tokens": 1})
+        warning, = found["warnings"]
+        self.assertEqual((warning["param"], warning["code"]), ("messages[1].content", "ignored"))
+        self.assertIn("(and in 1 more)", warning["detail"])
 
 
 if __name__ == "__main__":

@@ -222,6 +222,14 @@ ChatTools::ChatTools(std::vector<ChatTool> tools, std::shared_ptr<const ToolDial
   }
 }
 
+void ChatTools::add_to(ChatInput& input) {
+  for (const LostParts& lost : dialect_->add_tools(input, specs_, choice_)) {
+    if (told_.insert(lost.reason).second) {
+      log_warning(cat("the model does not see all of the earlier replies: ", lost.reason));
+    }
+  }
+}
+
 const ChatTool* ChatTools::find(std::string_view name) const {
   const auto found = std::find_if(tools_.begin(), tools_.end(),
                                   [&](const ChatTool& tool) { return tool.tool.name == name; });

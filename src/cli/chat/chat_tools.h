@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,8 +70,9 @@ class ChatTools {
   const std::vector<ChatTool>& list() const { return tools_; }
   /// Returns the tool with this name; null if there is none.
   const ChatTool* find(std::string_view name) const;
-  /// Tells the model about the tools.
-  void add_to(ChatInput& input) const { dialect_->add_tools(input, specs_, choice_); }
+  /// Tells the model about the tools. Logs a warning the first time that the template leaves
+  /// something out of the messages.
+  void add_to(ChatInput& input);
   /// Makes the calls in a reply to `prompt` fit the tools, and returns the reply's parser.
   std::unique_ptr<ReplyParser> begin_reply(std::string_view prompt, Request& request);
 
@@ -81,6 +83,7 @@ class ChatTools {
   std::vector<ChatTool> tools_;
   std::vector<Tool> specs_;
   ToolChoice choice_;
+  std::set<std::string_view> told_;  ///< reasons for parts of messages that are left out
   std::shared_ptr<const ToolDialect> dialect_;
   std::vector<std::int32_t> markers_;
   ConstraintCache constraints_;

@@ -368,7 +368,9 @@ TextDfa exponent_spellings(const Magnitudes& wanted, std::size_t digits, Compile
   const std::int64_t high = first_exponent(*bounds.high);
   const Spelling low_digits = spelled(mantissa(*bounds.low));
   const Spelling high_digits = spelled(mantissa(*bounds.high));
-  digits = std::max({digits, low_digits.fraction.size() + 1, high_digits.fraction.size() + 1});
+  if (digits != DigitLimits::kEndless) {
+    digits = std::max({digits, low_digits.fraction.size() + 1, high_digits.fraction.size() + 1});
+  }
   const TextDfa any =
       PlainSpellings({}, {.whole = 1, .fraction = digits})
           .language(budget)

@@ -48,6 +48,26 @@ void add_low_hex(CodeRanges& ranges, const CharState& state) {
   ranges.add(base + (first - kLowFirst), base + (last - kLowFirst));
 }
 
+/// Characters that a JSON string never needs to escape.
+constexpr std::array<CodePointRange, 3> kPlain{{{0x20, 0x21}, {0x23, 0x5B}, {0x5D, 0x7E}}};
+
+CodeRanges without_plain(const CodeRanges& ranges) {
+  CodeRanges kept;
+  for (CodePointRange range : ranges.all()) {
+    for (const CodePointRange& plain : kPlain) {
+      if (plain.last < range.first || range.last < plain.first) continue;
+      if (range.first < plain.first) kept.add(range.first, plain.first - 1);
+      range.first = plain.last + 1;
+    }
+    kept.add(range.first, range.last);
+  }
+  return kept;
+}
+
+bool is_escape(const CharState& state) {
+  return state.phase != Phase::kNone && state.phase != Phase::kUtf8;
+}
+
 int hex_digit(std::uint8_t byte) {
   if (byte >= '0' && byte <= '9') return byte - '0';
   if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
@@ -152,9 +172,7 @@ Read read_utf8(CharState& state, std::uint8_t byte, char32_t& c) {
 }
 
 Read read_json(CharState& state, std::uint8_t byte, char32_t& c) {
-  if (state.phase != Phase::kNone && state.phase != Phase::kUtf8) {
-    return read_escape(state, byte, c);
-  }
+  if (is_escape(state)) return read_escape(state, byte, c);
   if (state.phase == Phase::kNone) {
     if (byte == '"') return Read::kQuote;
     if (byte < 0x20) return Read::kBad;
@@ -166,7 +184,13 @@ Read read_json(CharState& state, std::uint8_t byte, char32_t& c) {
   return read_utf8(state, byte, c);
 }
 
-CodeRanges possible_chars(const CharState& state) {
+bool is_needless_escape(const CharState& before, char32_t c) {
+  return is_escape(before) && std::any_of(kPlain.begin(), kPlain.end(), [&](const auto& plain) {
+           return plain.first <= c && c <= plain.last;
+         });
+}
+
+CodeRanges possible_chars(const CharState& state, Escapes escapes) {
   CodeRanges ranges;
   switch (state.phase) {
     case Phase::kUtf8:
@@ -188,6 +212,7 @@ CodeRanges possible_chars(const CharState& state) {
       add_scalars(ranges, 0, CodePoints::kLast);
       break;
   }
+  if (escapes == Escapes::kNeeded && is_escape(state)) return without_plain(ranges);
   return ranges;
 }
 

@@ -43,6 +43,15 @@ Read read_utf8(CharState& state, std::uint8_t byte, char32_t& c);
 /// Reads a byte inside a JSON string. On kChar, `c` is the decoded code point.
 Read read_json(CharState& state, std::uint8_t byte, char32_t& c);
 
+/// Which characters of a JSON string may be written as escapes.
+enum class Escapes : std::uint8_t {
+  kAll,
+  kNeeded,  ///< not the printable ones of ASCII, except the quote and the backslash
+};
+/// Returns whether `c`, whose last byte was read in `before`, was written as an escape that is not
+/// needed.
+bool is_needless_escape(const CharState& before, char32_t c);
+
 /// Ranges of code points, at most eight.
 struct CodeRanges {
   std::array<CodePointRange, 8> range{};
@@ -55,7 +64,7 @@ struct CodeRanges {
 
 /// Returns the code points that the bytes read so far can still become, ascending ranges. `state`
 /// is not between code points.
-CodeRanges possible_chars(const CharState& state);
+CodeRanges possible_chars(const CharState& state, Escapes escapes = Escapes::kAll);
 
 /// Returns the code point of UTF-8 text at byte `at`; -1 behind the end.
 std::int64_t char_at(std::string_view text, std::size_t at);

@@ -8,12 +8,13 @@
 
 #include "base/index.h"
 #include "constraint/match/arena.h"
+#include "constraint/match/escapes.h"
 #include "constraint/token_trie.h"
 
 namespace ingot {
 
 /// The tokens of a JSON string that takes every text, at a place between two characters.
-struct LeafMasks::FreeString {
+struct LeafMasks::AnyString {
   /// A token with a quote that closes the string.
   struct Leaving {
     std::uint32_t place = 0;  ///< in the tokens of TokenTrie::texts
@@ -35,18 +36,18 @@ constexpr std::size_t kListMax = 1024;
 /// Makes a LeafMask by a walk over the vocabulary's tree.
 class LeafMaskMaker {
  public:
-  /// `free` is null for texts other than JSON strings from the root and between characters.
-  LeafMaskMaker(const TokenTrie& trie, const LeafMasks::Key& key, const LeafMasks::FreeString* free)
+  /// `any` is null for texts other than JSON strings from the root and between characters.
+  LeafMaskMaker(const TokenTrie& trie, const LeafMasks::Key& key, const LeafMasks::AnyString* any)
       : trie_(trie),
         tree_(trie.texts()),
         key_(key),
-        free_(free),
+        any_(any),
         base_(tree_.nodes[key.node].depth) {}
 
   LeafMask make() {
     path_.push_back(beginning());
-    if (is_free(path_[0])) {
-      add_free(0, path_[0]);
+    if (is_unrestricted(path_[0])) {
+      add_unrestricted(0, path_[0]);
     } else {
       walk();
     }
@@ -77,15 +78,15 @@ class LeafMaskMaker {
       path_.resize(at.depth - base_);
       Place place = path_.back();
       const bool is_inside = step(place, at.byte, node);
-      if (is_inside && !is_free(place)) {
+      if (is_inside && !is_unrestricted(place)) {
         add_inside(node, place);
         path_.push_back(place);
         ++node;
         continue;
       }
       if (is_inside) {
-        add_free(node, place);
-      } else if (free_ != nullptr) {
+        add_unrestricted(node, place);
+      } else if (any_ != nullptr) {
         dead_nodes_.push_back(node);
       } else if (!key_.is_string) {
         leave_raw(node);
@@ -107,6 +108,7 @@ class LeafMaskMaker {
 
   /// Takes a byte. Returns false if the leaf cannot, or if the byte ends it.
   bool step(Place& place, std::uint8_t byte, std::uint32_t node) {
+    const CharState before = place.chars;
     char32_t c = 0;
     const Read read = key_.is_string ? match::read_json(place.chars, byte, c)
                                      : match::read_utf8(place.chars, byte, c);
@@ -119,6 +121,9 @@ class LeafMaskMaker {
     place.length = static_cast<std::uint16_t>(place.length + 1);
     place.shortest = 0;
     if (key_.language == nullptr) return true;
+    if (match::is_needless_escape(before, c) && escapes_at(place) == match::Escapes::kNeeded) {
+      return false;
+    }
     place.state = key_.language->step(place.state, c);
     if (place.state == TextDfa::kDead) return false;
     if (key_.has_lengths) {
@@ -128,9 +133,13 @@ class LeafMaskMaker {
     return true;
   }
 
+  match::Escapes escapes_at(const Place& place) const {
+    return match::escapes_at(trie_, key_.language, place.state);
+  }
+
   /// Whether the unfinished character can be finished.
   bool has_char(Place& place) const {
-    const match::CodeRanges chars = match::possible_chars(place.chars);
+    const match::CodeRanges chars = match::possible_chars(place.chars, escapes_at(place));
     if (key_.language == nullptr) {
       place.shortest = 1;
       return chars.count > 0;
@@ -167,21 +176,21 @@ class LeafMaskMaker {
   }
 
   /// Whether what follows stays inside wherever it stays inside a string without restrictions.
-  bool is_free(const Place& place) const {
-    return free_ != nullptr && !key_.has_lengths && place.chars.is_between() &&
+  bool is_unrestricted(const Place& place) const {
+    return any_ != nullptr && !key_.has_lengths && place.chars.is_between() &&
            key_.language->is_unrestricted(place.state);
   }
 
-  /// Adds the tokens at and below a node whose place is free.
-  void add_free(std::uint32_t node, const Place& place) {
-    free_nodes_.push_back(node);
-    free_tokens_ += tree_.tokens_below(node).size();
-    leave_free(node, place);
+  /// Adds the tokens at and below a node whose place is unrestricted.
+  void add_unrestricted(std::uint32_t node, const Place& place) {
+    unrestricted_nodes_.push_back(node);
+    unrestricted_tokens_ += tree_.tokens_below(node).size();
+    leave_behind(node, place);
   }
 
   /// Adds the tokens at and below a node with a quote behind a text that the language accepts.
-  void leave_free(std::uint32_t node, const Place& place) {
-    const auto& all = free_->leaving;
+  void leave_behind(std::uint32_t node, const Place& place) {
+    const auto& all = any_->leaving;
     const std::uint32_t end = tree_.nodes[tree_.nodes[node].end].first_token;
     auto found = std::partition_point(all.begin(), all.end(), [&](const auto& leaving) {
       return leaving.place < tree_.nodes[node].first_token;
@@ -199,7 +208,7 @@ class LeafMaskMaker {
     }
   }
 
-  /// Returns the state behind bytes that a free place takes.
+  /// Returns the state behind bytes that such a place takes.
   std::int32_t behind(Place place, std::string_view bytes) const {
     for (const char byte : bytes) {
       char32_t c = 0;
@@ -212,7 +221,7 @@ class LeafMaskMaker {
 
   /// Adds the tokens below a closing quote.
   void leave(std::uint32_t quote, const Place& place) {
-    if (free_ != nullptr) return leave_free(quote, place);
+    if (any_ != nullptr) return leave_behind(quote, place);
     const std::size_t behind = tree_.nodes[quote].depth;
     const std::int32_t tag =
         key_.has_tags && key_.language != nullptr ? key_.language->tag(place.state) : 0;
@@ -238,8 +247,8 @@ class LeafMaskMaker {
 
   void finish() {
     if (key_.has_lengths) sort_by_need();
-    if (free_tokens_ > tree_.tokens.size() / 2) {
-      take_from_free();
+    if (unrestricted_tokens_ > tree_.tokens.size() / 2) {
+      take_from_any();
     } else {
       collect_inside();
     }
@@ -255,8 +264,8 @@ class LeafMaskMaker {
   }
 
   /// Makes the bits from those of a string without restrictions, which has all tokens found here.
-  void take_from_free() {
-    mask_.bits = free_->inside;
+  void take_from_any() {
+    mask_.bits = any_->inside;
     for (const std::uint32_t node : dead_nodes_) {
       for (const std::int32_t id : tree_.tokens_below(node)) {
         at(mask_.bits, id / 32) &= ~(std::uint32_t{1} << (id % 32));
@@ -265,9 +274,9 @@ class LeafMaskMaker {
   }
 
   void collect_inside() {
-    for (const std::uint32_t node : free_nodes_) {
+    for (const std::uint32_t node : unrestricted_nodes_) {
       for (const std::int32_t id : tree_.tokens_below(node)) {
-        if ((at(free_->inside, id / 32) >> (id % 32) & 1) != 0) inside_.push_back(id);
+        if ((at(any_->inside, id / 32) >> (id % 32) & 1) != 0) inside_.push_back(id);
       }
     }
     if (inside_.size() <= kListMax) {
@@ -311,14 +320,14 @@ class LeafMaskMaker {
   const TokenTrie& trie_;
   const ByteTree& tree_;
   const LeafMasks::Key& key_;
-  const LeafMasks::FreeString* free_;
+  const LeafMasks::AnyString* any_;
   std::size_t base_;
   std::vector<Place> path_;  // [depth - base_]
   std::vector<std::int32_t> inside_;
   std::vector<std::uint64_t> needs_;  // [inside_], with lengths
   std::vector<Leaving> leaving_;
-  std::vector<std::uint32_t> dead_nodes_, free_nodes_;  // where the walk stopped
-  std::size_t free_tokens_ = 0;                         // at and below free_nodes_
+  std::vector<std::uint32_t> dead_nodes_, unrestricted_nodes_;  // where the walk stopped
+  std::size_t unrestricted_tokens_ = 0;                         // at and below unrestricted_nodes_
   LeafMask mask_;
 };
 
@@ -347,14 +356,14 @@ std::size_t LeafMasks::Hash::operator()(const Key& key) const {
   return static_cast<std::size_t>(h);
 }
 
-const LeafMasks::FreeString& LeafMasks::free_string() {
-  std::call_once(free_once_, [this] {
+const LeafMasks::AnyString& LeafMasks::any_string() {
+  std::call_once(any_once_, [this] {
     const LeafMask mask = LeafMaskMaker(trie_, {.is_string = true}, nullptr).make();
-    auto free = std::make_unique<FreeString>();
-    free->inside = mask.bits;
-    free->inside.resize(trie_.mask_words());
+    auto any = std::make_unique<AnyString>();
+    any->inside = mask.bits;
+    any->inside.resize(trie_.mask_words());
     for (const std::int32_t id : mask.tokens) {
-      at(free->inside, id / 32) |= std::uint32_t{1} << (id % 32);
+      at(any->inside, id / 32) |= std::uint32_t{1} << (id % 32);
     }
     std::vector<std::uint32_t> places(to_size(trie_.ids()));
     const std::vector<std::int32_t>& tokens = trie_.texts().tokens;
@@ -362,16 +371,16 @@ const LeafMasks::FreeString& LeafMasks::free_string() {
     for (const LeafMask::Exit& exit : mask.exits) {
       for (std::uint32_t node = 0; node < exit.tree.size(); ++node) {
         for (const std::int32_t token : exit.tree.tokens_at(node)) {
-          const auto rank = static_cast<std::uint32_t>(free->leaving.size());
-          free->leaving.push_back({at(places, token), rank, exit.tree.nodes[node].depth});
+          const auto rank = static_cast<std::uint32_t>(any->leaving.size());
+          any->leaving.push_back({at(places, token), rank, exit.tree.nodes[node].depth});
         }
       }
     }
-    std::sort(free->leaving.begin(), free->leaving.end(),
+    std::sort(any->leaving.begin(), any->leaving.end(),
               [](const auto& a, const auto& b) { return a.place < b.place; });
-    free_ = std::move(free);
+    any_ = std::move(any);
   });
-  return *free_;
+  return *any_;
 }
 
 std::shared_ptr<const LeafMask> LeafMasks::find(const Key& key) {
@@ -384,9 +393,8 @@ std::shared_ptr<const LeafMask> LeafMasks::find(const Key& key) {
     }
   }
   const bool is_string_start = key.is_string && key.node == 0 && key.chars.is_between();
-  const FreeString* const free =
-      is_string_start && key.language != nullptr ? &free_string() : nullptr;
-  auto made = std::make_shared<const LeafMask>(LeafMaskMaker(trie_, key, free).make());
+  const AnyString* const any = is_string_start && key.language != nullptr ? &any_string() : nullptr;
+  auto made = std::make_shared<const LeafMask>(LeafMaskMaker(trie_, key, any).make());
   add(key, made);
   return made;
 }
@@ -401,9 +409,9 @@ void LeafMasks::add(const Key& key, std::shared_ptr<const LeafMask> mask) {
     masks_.pop_front();
     throw;
   }
-  bytes_ += masks_.front().mask->bytes();
+  bytes_ += masks_.front().bytes();
   while (bytes_ > kBytesMax) {
-    bytes_ -= masks_.back().mask->bytes();
+    bytes_ -= masks_.back().bytes();
     places_.erase(masks_.back().key);
     masks_.pop_back();
   }

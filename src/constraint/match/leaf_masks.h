@@ -68,7 +68,7 @@ class LeafMasks {
   ~LeafMasks();
   std::shared_ptr<const LeafMask> find(const Key& key);
 
-  struct FreeString;
+  struct AnyString;
 
  private:
   struct Hash {
@@ -77,14 +77,16 @@ class LeafMasks {
   struct Known {
     Key key;
     std::shared_ptr<const LeafMask> mask;
+    /// With its entries in `masks_` and `places_`.
+    std::size_t bytes() const { return mask->bytes() + 2 * sizeof(Known) + 64; }
   };
 
-  const FreeString& free_string();
+  const AnyString& any_string();
   void add(const Key& key, std::shared_ptr<const LeafMask> mask);
 
   const TokenTrie& trie_;
-  std::once_flag free_once_;
-  std::unique_ptr<const FreeString> free_;
+  std::once_flag any_once_;
+  std::unique_ptr<const AnyString> any_;
   std::mutex mutex_;
   std::list<Known> masks_;  ///< the most recently used first
   std::unordered_map<Key, std::list<Known>::iterator, Hash> places_;

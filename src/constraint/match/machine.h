@@ -98,6 +98,7 @@ class Machine {
   void step_leaf(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   void step_terminal(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   Read read_inside(CharState& chars, std::uint8_t byte, char32_t& c) const;
+  Escapes escapes_in(const Thread& thread) const;
   void step_string(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   void step_key(Thread thread, std::uint8_t byte, std::vector<Thread>& out);
   /// Appends the threads behind the quote of a key or String, if it may follow `thread`.

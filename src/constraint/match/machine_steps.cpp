@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "constraint/match/escapes.h"
 #include "constraint/match/machine.h"
 
 namespace ingot::match {
@@ -130,7 +131,7 @@ bool Machine::fits_length(const Thread& thread, std::uint64_t count, std::int32_
 
 /// Whether a string with an unfinished character can be finished.
 bool Machine::string_can_finish(const Thread& thread) const {
-  const CodeRanges chars = possible_chars(thread.chars);
+  const CodeRanges chars = possible_chars(thread.chars, escapes_in(thread));
   const auto& node = std::get<grammar::String>(grammar_->grammar().node(thread.node));
   if (node.length_max == kUnlimited && node.length_min == 0) {
     return has_unused_text(thread, chars.all());
@@ -156,7 +157,14 @@ Read Machine::read_inside(CharState& chars, std::uint8_t byte, char32_t& c) cons
   return read_json(chars, byte, c);
 }
 
+/// How the next character of a String, or of a key that is not declared, may be written.
+Escapes Machine::escapes_in(const Thread& thread) const {
+  const TextDfa* dfa = thread.state == TextDfa::kDead ? nullptr : language(thread);
+  return escapes_at(grammar_->trie(), dfa, thread.state);
+}
+
 void Machine::step_string(Thread thread, std::uint8_t byte, std::vector<Thread>& out) {
+  const CharState before = thread.chars;
   char32_t c = 0;
   const Read read = read_inside(thread.chars, byte, c);
   if (read == Read::kBad) return;
@@ -165,6 +173,7 @@ void Machine::step_string(Thread thread, std::uint8_t byte, std::vector<Thread>&
     if (string_can_finish(thread)) out.push_back(thread);
     return;
   }
+  if (is_needless_escape(before, c) && escapes_in(thread) == Escapes::kNeeded) return;
   const TextDfa* dfa = language(thread);
   if (dfa != nullptr) thread.state = dfa->step(thread.state, c);
   if (thread.state == TextDfa::kDead) return;
@@ -236,13 +245,15 @@ bool Machine::narrow_names(Thread& key, char32_t first, char32_t last) const {
 }
 
 void Machine::step_key(Thread thread, std::uint8_t byte, std::vector<Thread>& out) {
+  const CharState before = thread.chars;
   char32_t c = 0;
   const Read read = read_inside(thread.chars, byte, c);
   if (read == Read::kBad) return;
   if (read == Read::kQuote) return close_quote(thread, out);
   if (read == Read::kPartial) {
-    const CodeRanges chars = possible_chars(thread.chars);
-    bool is_live = thread.state != TextDfa::kDead && has_unused_text(thread, chars.all());
+    const CodeRanges other = possible_chars(thread.chars, escapes_in(thread));
+    bool is_live = thread.state != TextDfa::kDead && has_unused_text(thread, other.all());
+    const CodeRanges chars = possible_chars(thread.chars, escapes_of_names(grammar_->trie()));
     for (std::size_t i = 0; i < chars.count && !is_live && thread.low < thread.high; ++i) {
       Thread narrowed = thread;
       is_live = narrow_names(narrowed, chars.range[i].first, chars.range[i].last) &&
@@ -251,14 +262,17 @@ void Machine::step_key(Thread thread, std::uint8_t byte, std::vector<Thread>& ou
     if (is_live) out.push_back(thread);
     return;
   }
-  if (thread.low < thread.high && narrow_names(thread, c, c) &&
+  const bool is_needless = is_needless_escape(before, c);
+  const bool names_take = !is_needless || escapes_of_names(grammar_->trie()) == Escapes::kAll;
+  const bool others_take = !is_needless || escapes_in(thread) == Escapes::kAll;
+  if (names_take && thread.low < thread.high && narrow_names(thread, c, c) &&
       choices(thread.frame).has_name(thread.low, thread.high)) {
     thread.count += utf8_size(c);
   } else {
     thread.low = thread.high = thread.count = 0;
   }
   if (thread.state != TextDfa::kDead) {
-    thread.state = language(thread)->step(thread.state, c);
+    thread.state = others_take ? language(thread)->step(thread.state, c) : TextDfa::kDead;
     thread.text = append(thread.text, c);
     if (thread.state == TextDfa::kDead || !has_unused_text(thread)) {
       thread.state = TextDfa::kDead;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/shared_data_test_util.h"
+#include "base/text.h"
 #include "constraint/schema/schema_search_test_util.h"
 
 namespace ingot {
@@ -93,6 +94,102 @@ TEST(JsonSchema, ClosesCyclesOfReferences) {
   EXPECT_NE(refusal(R"({"$ref":"#"})").find("refers to itself"), std::string::npos);
   EXPECT_EQ(refusal(R"({"items":{"$ref":"#/none"}})"),
             "schema/items/$ref: '#/none' is not in the schema");
+}
+
+/// The smallest sets that fit: what has a finite proof.
+TEST(JsonSchema, ClosesCyclesWithoutAValueBetween) {
+  EXPECT_EQ(allowed(R"({"anyOf":[{"$ref":"#"},{"type":"null"}]})", {"null", "1", "[null]"}),
+            Texts{"null"});
+  EXPECT_EQ(allowed(R"({"type":"object","anyOf":[{"$ref":"#"},{"required":["a"]}]})",
+                    {"{}", R"({"a":1})", "1"}),
+            Texts{R"({"a":1})"});
+  // Each of both contains the other; either may be asked for first.
+  const std::string both = R"("$defs":{
+      "a":{"anyOf":[{"$ref":"#/$defs/b"},{"const":1}]},
+      "b":{"anyOf":[{"$ref":"#/$defs/a"},{"const":2}]},
+      "c":{"allOf":[{"$ref":"#/$defs/a"},{"anyOf":[{"$ref":"#/$defs/c"},{"const":2}]}]}})";
+  const auto pairs = [&](const std::string& first, const std::string& second) {
+    return allowed(
+        cat(R"({"type":"array","minItems":2,"maxItems":2,"prefixItems":[{"$ref":"#/$defs/)", first,
+            R"("},{"$ref":"#/$defs/)", second, "\"}],", both, "}"),
+        {"[1,1]", "[1,2]", "[2,1]", "[2,2]", "[3,1]", "[1,3]"});
+  };
+  EXPECT_EQ(pairs("a", "b"), (Texts{"[1,1]", "[1,2]", "[2,1]", "[2,2]"}));
+  EXPECT_EQ(pairs("b", "a"), (Texts{"[1,1]", "[1,2]", "[2,1]", "[2,2]"}));
+  EXPECT_EQ(pairs("c", "b"), (Texts{"[2,1]", "[2,2]"}));
+  EXPECT_EQ(pairs("b", "c"), (Texts{"[1,2]", "[2,2]"}));
+  // Recursion through an array stays, beside the one without.
+  EXPECT_EQ(allowed(R"({"anyOf":[{"$ref":"#"},{"type":"array","items":{"$ref":"#"}}]})",
+                    {"[]", "[[],[[]]]", "[1]", "1"}),
+            (Texts{"[]", "[[],[[]]]"}));
+  // A complement has no smallest set, and an intersection alone has no finite proof.
+  for (const char* schema :
+       {R"({"allOf":[{"$ref":"#"},{"type":"null"}]})", R"({"not":{"$ref":"#"}})",
+        R"({"oneOf":[{"$ref":"#"},{"type":"null"}]})", R"({"anyOf":[{"$ref":"#"}]})",
+        R"({"if":{"$ref":"#"},"then":{"type":"null"}})",
+        R"({"anyOf":[{"$ref":"#"},{"not":{"$ref":"#"}}]})", R"({"propertyNames":{"$ref":"#"}})",
+        R"({"anyOf":[{"$ref":"#"},{"type":"object"}],"unevaluatedProperties":false})"}) {
+    EXPECT_NE(refusal(schema, false).find("refers to itself"), std::string::npos) << schema;
+  }
+}
+
+TEST(JsonSchema, JoinsListedNumbers) {
+  EXPECT_EQ(allowed(R"({"anyOf":[{"const":2},{"enum":[1,2.0,"a"]},{"const":2}]})",
+                    {"1", "2", "2.0", "3", "\"a\""}),
+            (Texts{"1", "2", "2.0", "\"a\""}));
+  const auto number = [](int i) { return cat(R"({"const":)", i, "}"); };
+  std::string many;
+  for (int i = 0; i < 5000; ++i) many += (i == 0 ? "" : ",") + number(i);
+  EXPECT_EQ(allowed(cat(R"({"anyOf":[)", many, "]}"), {"0", "4999", "5000", "17.5"}),
+            (Texts{"0", "4999"}));
+}
+
+TEST(JsonSchema, ExcludesEverySpellingOfANumber) {
+  const std::string zeros(24, '0');
+  const Texts excluded = {"1",
+                          "1.0",
+                          cat("1.", zeros),
+                          "1e0",
+                          "1e+00",
+                          "1.0e00",
+                          "1000e-3",
+                          "100",
+                          "100.0",
+                          "1e2",
+                          "1.0E+2",
+                          "1.00e+02",
+                          cat("1.", zeros, "e2"),
+                          "-2.5",
+                          "-2.50",
+                          "-2.5e0",
+                          "0",
+                          "-0",
+                          "0.000",
+                          "-0.0"};
+  const Texts others = {"10",
+                        "1.01",
+                        "1e1",
+                        "1e-2",
+                        "-1",
+                        "-100",
+                        "2.5",
+                        "0.5",
+                        "-2.51",
+                        "1e+20",
+                        cat("1.", zeros, "1"),
+                        cat("1.", std::string(23, '0'), "1e2")};
+  Texts both = excluded;
+  both.insert(both.end(), others.begin(), others.end());
+  const std::string numbers = R"("enum":[1,100.0,-2.5,0])";
+  EXPECT_EQ(allowed(cat(R"({"type":"number","not":{)", numbers, "}}"), both), others);
+  EXPECT_EQ(allowed(cat(R"({"type":"integer","not":{)", numbers, "}}"), both),
+            (Texts{"10", "-1", "-100"}));
+  EXPECT_EQ(allowed(cat(R"({"minimum":1,"maximum":101,"type":"number","not":{)", numbers, "}}"),
+                    {"1", "1.5", "100", "101", "101.0", "1e2", "1.1e1"}),
+            (Texts{"1.5", "101", "101.0", "1.1e1"}));
+  EXPECT_EQ(allowed(cat(R"({"type":"number","not":{)", numbers, R"(},"multipleOf":0.5})"),
+                    {"1", "1.5", "100", "1.0", "100.5", "-2.5", "-3"}),
+            (Texts{"1.5", "100.5", "-3"}));
 }
 
 TEST(JsonSchema, ReadsKeywordsAsTheirDraftDoes) {

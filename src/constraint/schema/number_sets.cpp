@@ -143,6 +143,31 @@ std::optional<NumberSet> intersected(const NumberSet& a, const NumberSet& b,
   return set;
 }
 
+bool unite_values(NumberSet& a, const NumberSet& b, CompileBudget& budget) {
+  const auto is_list = [](const NumberSet& set) {
+    return set.allowed.has_value() && set.excluded.empty() && set.non_divisors.empty() &&
+           set.bounds.divisors.empty() && !set.bounds.low && !set.bounds.high && !set.is_fraction;
+  };
+  if (!is_list(a) || !is_list(b) || a.bounds.is_integer != b.bounds.is_integer) return false;
+  budget.spend(b.allowed->size());
+  a.allowed->insert(a.allowed->end(), b.allowed->begin(), b.allowed->end());
+  return true;
+}
+
+void remove_repeated_values(NumberSet& set, CompileBudget& budget) {
+  if (!set.allowed.has_value()) return;
+  budget.spend(set.allowed->size());
+  std::sort(set.allowed->begin(), set.allowed->end(), [](const Decimal& a, const Decimal& b) {
+    const int order = compare(a, b);
+    return order != 0 ? order < 0 : a.written < b.written;
+  });
+  const auto is_same = [](const Decimal& a, const Decimal& b) {
+    return is_equal(a, b) && a.written == b.written;
+  };
+  set.allowed->erase(std::unique(set.allowed->begin(), set.allowed->end(), is_same),
+                     set.allowed->end());
+}
+
 std::vector<NumberSet> complement(const NumberSet& set) {
   std::vector<NumberSet> out;
   if (set.allowed.has_value()) {
@@ -188,39 +213,51 @@ TextDfa spellings_of(const NumberSet& set, bool one_spelling, CompileBudget& bud
   return TextDfa::any_of(texts, budget);
 }
 
+/// Returns the spellings of the numbers within bounds.
+TextDfa within_bounds(const NumberBounds& bounds, CompileBudget& budget) {
+  if (bounds.one_spelling || !is_everything({.bounds = bounds})) {
+    return number_language(bounds, budget);
+  }
+  // Almost every schema needs this language.
+  static const TextDfa any_number = [] {
+    CompileBudget own;
+    return number_language({}, own);
+  }();
+  return any_number;
+}
+
+/// Returns all spellings of the excluded values within `bounds`.
+TextDfa excluded_spellings(const NumberSet& set, const NumberBounds& bounds,
+                           CompileBudget& budget) {
+  std::vector<TextDfa> parts;
+  for (const Decimal& value : set.excluded) {
+    budget.spend();
+    if (!is_within(bounds, value)) continue;
+    const NumberBounds equal = {
+        .low = value, .high = value, .one_spelling = bounds.one_spelling, .has_any_length = true};
+    parts.push_back(number_language(equal, budget));
+  }
+  // In pairs: each state is joined as often as a list of values can be halved.
+  for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2)) {
+    for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
+      parts[i / 2] = parts[i].united(parts[i + 1], budget);
+    }
+    if (parts.size() % 2 != 0) parts[parts.size() / 2] = std::move(parts.back());
+  }
+  return parts.empty() ? TextDfa() : std::move(parts[0]);
+}
+
 }  // namespace
 
 TextDfa language_of(const NumberSet& set, bool one_spelling, CompileBudget& budget) {
-  if (!one_spelling && is_everything(set)) {
-    // Almost every schema needs this language.
-    static const TextDfa any_number = [] {
-      CompileBudget own;
-      return number_language({}, own);
-    }();
-    return any_number;
-  }
-  NumberBounds bounds = set.bounds;
-  TextDfa result;
   if (set.allowed.has_value()) return spellings_of(set, one_spelling, budget);
   const bool takes_away = set.is_fraction || !set.non_divisors.empty();
+  NumberBounds bounds = set.bounds;
   bounds.one_spelling = one_spelling || takes_away;
-  // The ranges between the excluded values, ascending.
-  std::vector<Decimal> cuts;
-  for (const Decimal& value : set.excluded) {
-    if (is_within(bounds, value)) cuts.push_back(value);
+  TextDfa result = within_bounds(bounds, budget);
+  if (!set.excluded.empty()) {
+    result = result.without_texts_of(excluded_spellings(set, bounds, budget), budget);
   }
-  std::sort(cuts.begin(), cuts.end(),
-            [](const Decimal& a, const Decimal& b) { return compare(a, b) < 0; });
-  NumberBounds range = bounds;
-  for (const Decimal& cut : cuts) {
-    range.high = cut;
-    range.excludes_high = true;
-    result = result.united(number_language(range, budget), budget);
-    range = bounds;
-    range.low = cut;
-    range.excludes_low = true;
-  }
-  result = result.united(number_language(range, budget), budget);
   if (set.is_fraction) {
     const NumberBounds integers = {
         .is_integer = true, .one_spelling = true, .has_any_length = true};

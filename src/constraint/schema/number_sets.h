@@ -15,6 +15,10 @@ inline bool is_equal(const Decimal& a, const Decimal& b) { return compare(a, b) 
 
 /// Returns the numbers in both sets; nothing if there are obviously none.
 std::optional<NumberSet> intersected(const NumberSet& a, const NumberSet& b, CompileBudget& budget);
+/// Adds the listed values of `b` to those of `a`; returns false if one of them is not a plain list.
+bool unite_values(NumberSet& a, const NumberSet& b, CompileBudget& budget);
+/// Sorts listed values, and leaves each spelling once.
+void remove_repeated_values(NumberSet& set, CompileBudget& budget);
 /// Returns sets that together hold all numbers that are not in `set`.
 std::vector<NumberSet> complement(const NumberSet& set);
 /// Returns whether the set has every number.

@@ -139,6 +139,21 @@ TEST(SchemaLimits, NotesUniqueStringsThatAreTooLong) {
           .allows(R"(["a","a"])"));
 }
 
+TEST(SchemaLimits, NotesPatternsThatAreTooComplex) {
+  // Each repetition doubles the states that may be meant.
+  const std::string schema =
+      R"({"type":"object","required":["b"],"additionalProperties":false,
+          "properties":{"a":{"type":"string","pattern":"(a|b)*a(a|b){40}"},
+                        "b":{"type":"integer"}}})";
+  EXPECT_TRUE(has(compiled(schema).error, "schema/properties/a/pattern: "))
+      << compiled(schema).error;
+  const Compiled loose = compiled(schema, false);
+  ASSERT_EQ(loose.notes.size(), 1U) << loose.error;
+  EXPECT_EQ(loose.notes[0].pointer, "/properties/a/pattern");
+  EXPECT_TRUE(loose.allows(R"({"a":"x","b":1})"));
+  EXPECT_FALSE(loose.allows(R"({"a":"x","b":"y"})"));
+}
+
 TEST(SchemaLimits, CombinesManyBranchesThatEvaluateProperties) {
   const auto schema = [](int parts, std::string_view more) {
     const auto part = [&](int i) { return cat(R"({"properties":{"p)", i, R"(":{}})", more, "}"); };

@@ -57,19 +57,18 @@ inline Json notes_json(const std::vector<SchemaNote>& notes) {
 ///
 /// A matcher wants declared properties in the schema's order, which a document does not know: where
 /// several subschemas declare properties, each alternative has an order of its own. So the search
-/// tries the members in the order of the `properties` that fits best, and goes back where the
-/// matcher refuses. A document is producible if any order is accepted.
+/// tries the members in the document's order, then in the order of the `properties` that fits best,
+/// and goes back where the matcher refuses. A document is producible if any order is accepted.
 class SchemaSearch {
  public:
   enum class Outcome { kAccepted, kRefused, kGaveUp };
 
   SchemaSearch(std::shared_ptr<const MatcherGrammar> grammar, const Json& schema);
 
-  Outcome search(const Json& document);
+  /// Gives up after `tries_max` parts of texts in each of two orders.
+  Outcome search(const Json& document, std::int64_t tries_max = 5'000);
 
  private:
-  static constexpr std::int64_t kTriesMax = 5'000;
-
   bool write(const Json& value, int depth);
   bool write_number(const Json& value);
   bool write_array(const Json::Array& items, int depth);
@@ -82,6 +81,8 @@ class SchemaSearch {
   std::vector<std::unordered_map<std::string, std::size_t>> orders_;  ///< one for each `properties`
   Matcher matcher_;
   std::int64_t tries_ = 0;
+  std::int64_t tries_max_ = 0;
+  bool sorts_ = false;
 };
 
 /// Numbers the property names of each `properties` in a schema, in the order of the text.
@@ -113,16 +114,21 @@ inline SchemaSearch::SchemaSearch(std::shared_ptr<const MatcherGrammar> grammar,
   orders_ = property_orders(schema);
 }
 
-inline SchemaSearch::Outcome SchemaSearch::search(const Json& document) {
-  matcher_ = Matcher(grammar_);
-  tries_ = 0;
-  const bool is_written = write(document, 0) && matcher_.is_complete();
-  if (is_written) return Outcome::kAccepted;
-  return tries_ >= kTriesMax ? Outcome::kGaveUp : Outcome::kRefused;
+inline SchemaSearch::Outcome SchemaSearch::search(const Json& document, std::int64_t tries_max) {
+  tries_max_ = tries_max;
+  for (const bool sorts : {false, true}) {
+    matcher_ = Matcher(grammar_);
+    tries_ = 0;
+    sorts_ = sorts;
+    const bool is_written = write(document, 0) && matcher_.is_complete();
+    if (is_written) return Outcome::kAccepted;
+    if (tries_ < tries_max_) return Outcome::kRefused;
+  }
+  return Outcome::kGaveUp;
 }
 
 inline bool SchemaSearch::append(const std::string& text) {
-  if (tries_ >= kTriesMax) return false;
+  if (tries_ >= tries_max_) return false;
   ++tries_;
   return matcher_.accept_bytes(text);
 }
@@ -136,7 +142,7 @@ inline bool SchemaSearch::write(const Json& value, int depth) {
   } else if (const Json::Object* members = value.as_object()) {
     std::vector<std::size_t> left(members->size());
     std::iota(left.begin(), left.end(), std::size_t{0});
-    sort_members(*members, left);
+    if (sorts_) sort_members(*members, left);
     is_written = append("{") && write_members(*members, left, true, depth);
   } else if (value.number().has_value()) {
     is_written = write_number(value);

@@ -126,6 +126,7 @@ struct Shape {
     shape.objects.emplace_back();
     return shape;
   }
+  bool is_empty() const { return alternatives() == 0 && !has_null && !has_true && !has_false; }
   std::size_t alternatives() const {
     return numbers.size() + strings.size() + arrays.size() + objects.size();
   }

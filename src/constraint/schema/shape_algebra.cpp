@@ -47,11 +47,13 @@ FormulaId ShapeAlgebra::value_of_undeclared(const ObjectSet& set, std::int32_t n
 }
 
 void ShapeAlgebra::add(Shape& shape, NumberSet set) {
-  for (const NumberSet& other : shape.numbers) {
-    if (is_everything(other)) return;
-  }
+  // The set of all numbers stands alone.
+  if (!shape.numbers.empty() && is_everything(shape.numbers[0])) return;
   if (is_everything(set)) shape.numbers.clear();
-  parts_.budget.spend();
+  parts_.budget.spend(shape.numbers.size() / 4 + 1);
+  for (NumberSet& other : shape.numbers) {
+    if (unite_values(other, set, parts_.budget)) return;
+  }
   shape.numbers.push_back(std::move(set));
 }
 
@@ -97,6 +99,10 @@ void ShapeAlgebra::unite(Shape& shape, const Shape& other) {
   for (const StringSet& set : other.strings) add(shape, set);
   for (const ArraySet& set : other.arrays) add(shape, set);
   for (const ObjectSet& set : other.objects) add(shape, set);
+}
+
+void ShapeAlgebra::remove_repeated(Shape& shape) {
+  for (NumberSet& set : shape.numbers) remove_repeated_values(set, parts_.budget);
 }
 
 std::optional<StringSet> ShapeAlgebra::intersected(const StringSet& a, const StringSet& b) {

@@ -26,6 +26,8 @@ class ShapeAlgebra {
   Shape intersected(const Shape& a, const Shape& b, MayShareValue may_share_value);
   /// Adds the alternatives of `other` to `shape`.
   void unite(Shape& shape, const Shape& other);
+  /// Sorts listed numbers, and leaves each spelling once.
+  void remove_repeated(Shape& shape);
   /// Returns all values that are not in `shape`, which has at most one alternative for each type.
   Shape complement(const Shape& shape);
   /// Returns whether the shapes have obviously no value in common.

@@ -24,9 +24,7 @@ void Planner::plan(FormulaId root) {
 }
 
 bool Planner::is_empty(FormulaId formula) {
-  if (formula == kFalse) return true;
-  const Shape& shape = shapes_.shape(formula);
-  return shape.alternatives() == 0 && !shape.has_null && !shape.has_true && !shape.has_false;
+  return formula == kFalse || shapes_.shape(formula).is_empty();
 }
 
 void Planner::plan_one(FormulaId formula) {

@@ -27,40 +27,105 @@ void ShapeTable::reopen(const std::vector<FormulaId>& open) {
     Entry& waiting = entry(formula);
     if (waiting.state == State::kOpen && waiting.level == level_) waiting.state = State::kNew;
   }
+  std::erase_if(provisional_, [this](FormulaId formula) {
+    Entry& done = entry(formula);
+    if (done.level != level_) return false;
+    done.state = State::kNew;
+    done.assumed.clear();
+    return true;
+  });
+}
+
+bool ShapeTable::is_of_outer(const Entry& entry) const {
+  const bool is_final = entry.state == State::kDone && entry.assumed.empty();
+  return entry.state != State::kNew && !is_final && entry.level != level_;
 }
 
 const Shape* ShapeTable::compute(FormulaId formula) {
-  if (entry(formula).state == State::kDone) return entry(formula).shape.get();
+  const Entry& known = entry(formula);
+  if (known.state == State::kDone && known.assumed.empty()) return known.shape.get();
   ++level_;
   std::vector<FormulaId> open = {formula};
   while (!open.empty()) {
     const FormulaId current = open.back();
     parts_.budget.spend();
-    if (entry(current).state == State::kDone) {
-      open.pop_back();
-      continue;
-    }
-    const bool is_of_outer = entry(current).state == State::kOpen && entry(current).level != level_;
-    if (is_of_outer) {
+    if (is_of_outer(entry(current))) {
       reopen(open);
       --level_;
       return nullptr;
     }
+    if (entry(current).state == State::kDone) {
+      open.pop_back();
+      continue;
+    }
     entry(current).state = State::kOpen;
     entry(current).level = level_;
     const std::size_t before = open.size();
-    for (const FormulaId needed : dependencies(current)) {
-      const Entry& other = entry(needed);
-      if (other.state == State::kOpen && other.level == level_) {
-        report_.fail(document_.pointer(std::max(0, schema_of(needed))),
-                     "refers to itself with no object or array between");
-      }
-      if (other.state != State::kDone) open.push_back(needed);
+    const std::vector<FormulaId> needed = dependencies(current);
+    parts_.budget.spend(needed.size() / 4);
+    for (const FormulaId part : needed) {
+      Entry& other = entry(part);
+      const bool is_cycle = other.state == State::kOpen && other.level == level_;
+      if (is_cycle) other.shape = std::make_shared<const Shape>();
+      const bool is_ready = is_cycle || (other.state == State::kDone && !is_of_outer(other));
+      if (!is_ready) open.push_back(part);
     }
-    if (open.size() == before && finish(current)) open.pop_back();
+    if (open.size() != before) continue;
+    std::vector<FormulaId> assumed = assumptions(current, needed);
+    if (!finish(current)) continue;
+    settle(current, std::move(assumed));
+    open.pop_back();
   }
   --level_;
   return entry(formula).shape.get();
+}
+
+std::vector<FormulaId> ShapeTable::assumptions(FormulaId formula,
+                                               const std::vector<FormulaId>& needed) {
+  std::vector<FormulaId> assumed;
+  for (const FormulaId part : needed) {
+    const Entry& other = entry(part);
+    parts_.budget.spend(other.assumed.size());
+    if (other.state == State::kOpen) assumed.push_back(part);
+    assumed.insert(assumed.end(), other.assumed.begin(), other.assumed.end());
+  }
+  std::sort(assumed.begin(), assumed.end());
+  assumed.erase(std::unique(assumed.begin(), assumed.end()), assumed.end());
+  if (!assumed.empty() && !may_contain_itself(formula)) fail_cycle(formula);
+  return assumed;
+}
+
+bool ShapeTable::may_contain_itself(FormulaId id) const {
+  const Formula& formula = parts_.formulas.get(id);
+  const bool has_kind =
+      formula.kind == Kind::kSchema || formula.kind == Kind::kAny || formula.kind == Kind::kAll;
+  return has_kind && !formula.is_negated && !formula.is_observed;
+}
+
+void ShapeTable::fail_cycle(FormulaId formula) const {
+  report_.fail(document_.pointer(std::max(0, schema_of(formula))),
+               "refers to itself with no object or array between");
+}
+
+void ShapeTable::settle(FormulaId formula, std::vector<FormulaId> assumed) {
+  const bool is_own = std::erase(assumed, formula) != 0;
+  Entry& done = entry(formula);
+  done.assumed = std::move(assumed);
+  if (!done.assumed.empty()) {
+    provisional_.push_back(formula);
+  } else if (is_own && done.shape->is_empty()) {
+    fail_cycle(formula);
+  }
+  if (!is_own) return;
+  std::erase_if(provisional_, [&](FormulaId other) {
+    Entry& waiting = entry(other);
+    parts_.budget.spend();
+    if (!std::binary_search(waiting.assumed.begin(), waiting.assumed.end(), formula)) return false;
+    if (++repeated_ > kRepeatedMax) fail_cycle(formula);
+    waiting.state = State::kNew;
+    waiting.assumed.clear();
+    return true;
+  });
 }
 
 std::vector<FormulaId> ShapeTable::dependencies(FormulaId id) {
@@ -169,6 +234,7 @@ Shape ShapeTable::leaf(const Formula& formula, FormulaId rewritten) {
       return all(formula);
     case Kind::kAny:
       for (const FormulaId part : formula.parts) algebra_.unite(shape, *entry(part).shape);
+      algebra_.remove_repeated(shape);
       return shape;
     case Kind::kUnevaluated:
       if (formula.is_negated) {

@@ -24,6 +24,10 @@ class ShapeTable {
 
   /// Returns the shape of a formula. If the schema is not strict, it may be a superset.
   ///
+  /// A formula may contain itself with no value between, as a part of unions and intersections:
+  /// then its shape is the smallest that fits. In F(X), a union of intersections, that is F(no
+  /// value), since X holds nothing beyond it.
+  ///
   /// Errors: those of SchemaReport for a malformed schema, for one that refers to itself without a
   ///         value between, and for what cannot be enforced.
   const Shape& shape(FormulaId formula);
@@ -34,6 +38,9 @@ class ShapeTable {
   static constexpr FormulaId kNoFormula = -1;
   static constexpr std::size_t kCombinationsMax = 128;
   static constexpr int kNestingMax = 8;
+  /// Schemas that contain each other with no value between may need as many shapes again. Where
+  /// all contain all, the number doubles with each schema.
+  static constexpr int kRepeatedMax = 1000;
   enum class State : std::uint8_t { kNew, kOpen, kDone };
   struct Entry {
     State state = State::kNew;
@@ -41,12 +48,21 @@ class ShapeTable {
     FormulaId rewritten = kNoFormula;
     bool is_wide = false;  ///< `rewritten` lacks combinations of an observed kAny
     std::shared_ptr<const Shape> shape;
+    /// Open formulas that `shape` takes for empty; without any, it is final.
+    std::vector<FormulaId> assumed{};
   };
 
   Entry& entry(FormulaId formula);
   const Shape* compute(FormulaId formula);
   void reopen(const std::vector<FormulaId>& open);
+  bool is_of_outer(const Entry& entry) const;
   std::vector<FormulaId> dependencies(FormulaId formula);
+  /// Returns the formulas that the shapes of `needed` take for empty, including open ones.
+  std::vector<FormulaId> assumptions(FormulaId formula, const std::vector<FormulaId>& needed);
+  /// Ends a formula that took `assumed` for empty. Forgets shapes that took this one for empty.
+  void settle(FormulaId formula, std::vector<FormulaId> assumed);
+  bool may_contain_itself(FormulaId formula) const;
+  [[noreturn]] void fail_cycle(FormulaId formula) const;
   /// Computes the shape from those of the dependencies. Returns false if there are new ones.
   bool finish(FormulaId formula);
   Shape leaf(const Formula& formula, FormulaId rewritten);
@@ -67,6 +83,8 @@ class ShapeTable {
   SchemaReader& reader_;
   SchemaReport& report_;
   std::vector<Entry> entries_;
+  std::vector<FormulaId> provisional_;  ///< finished formulas with assumptions
+  int repeated_ = 0;
   int level_ = 0;
   int nesting_ = 0;
   std::map<std::pair<FormulaId, FormulaId>, bool> may_share_;

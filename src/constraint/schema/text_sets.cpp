@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/error.h"
 #include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -53,10 +54,23 @@ TextSetId TextSets::of_pattern(const std::string& pattern) {
   const std::string key = "p" + pattern;
   const auto known = by_source_.find(key);
   if (known != by_source_.end()) return known->second;
-  TextDfa language = compile_pattern(pattern, Anchoring::kSearch, budget_);
-  const TextSetId id = add_language(std::move(language));
+  const TextSetId id = add_language(compiled(pattern));
   by_source_[key] = id;
   return id;
+}
+
+TextDfa TextSets::compiled(const std::string& pattern) {
+  // A pattern that is too complex leaves enough for the schema without it.
+  const std::uint64_t steps = budget_.left() / 2;
+  CompileBudget own(steps);
+  try {
+    TextDfa language = compile_pattern(pattern, Anchoring::kSearch, own);
+    budget_.spend(steps - own.left());
+    return language;
+  } catch (const Error&) {
+    budget_.spend(steps - own.left());
+    throw;
+  }
 }
 
 TextSetId TextSets::of_format(const std::string& format) {

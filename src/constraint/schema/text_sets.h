@@ -58,6 +58,7 @@ class TextSets {
 
   TextSetId add_list(Kind kind, std::vector<std::string> texts);
   TextSetId add_language(TextDfa language);
+  TextDfa compiled(const std::string& pattern);
   TextSetId combine(char operation, TextSetId a, TextSetId b);
   TextSetId intersected_lists(const Set& a, const Set& b);
 

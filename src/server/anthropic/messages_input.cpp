@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/anthropic/messages_tools.h"
-#include "server/anthropic/thinking_signature.h"
 #include "server/common/message_calls.h"
 #include "server/common/message_text.h"
 #include "server/common/reasoning_params.h"
+#include "server/common/thinking_signature.h"
 
 namespace ingot {
 

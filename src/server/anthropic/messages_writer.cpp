@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "load/json_object.h"
-#include "server/anthropic/thinking_signature.h"
 #include "server/common/response_json.h"
+#include "server/common/thinking_signature.h"
 
 namespace ingot {
 

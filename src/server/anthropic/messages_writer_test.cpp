@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "server/anthropic/thinking_signature.h"
 #include "server/common/reply_reader_test_util.h"
+#include "server/common/thinking_signature.h"
 
 namespace ingot {
 namespace {

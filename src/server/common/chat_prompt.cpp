@@ -188,7 +188,12 @@ MarkedText rendered(Params& params, const Json& chat, const Service& service,
   ChatInput input = parse_chat(chat, local_time());
   SystemNames systems(input.messages);
   if (!tools.empty() || needs_dialect(input.messages)) {
-    service.dialect()->add_tools(input, tools.tools, tools.choice);
+    for (const LostParts& lost : service.dialect()->add_tools(input, tools.tools, tools.choice)) {
+      const std::string more =
+          lost.messages > 1 ? cat(" (and in ", lost.messages - 1, " more)") : std::string();
+      params.warn(cat(names.name_of(lost.first), ".", lost.member), "ignored",
+                  cat(lost.reason, more));
+    }
   }
   systems.set_after(input.messages);
   const auto name_of = [&](std::size_t number) { return systems.name_of(number, names.name_of); };

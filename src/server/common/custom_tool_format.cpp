@@ -1,6 +1,7 @@
 // Reads the formats of custom tools: text, regular expressions and grammars.
 #include "server/common/custom_tool_format.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,8 +18,8 @@ namespace ingot {
 
 namespace {
 
-/// Steps to try a translated grammar with: less than compiling may take.
-constexpr std::uint64_t kTrialSteps = 200'000;
+/// Steps to translate one grammar and to try it: less than compiling may take.
+constexpr std::uint64_t kTrialSteps = 400'000;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
@@ -37,7 +38,8 @@ std::string_view only_rule(std::string_view grammar) {
   return trimmed(grammar.substr(1));
 }
 
-/// Returns the expression in /expression/; nothing if `rule` is no such terminal.
+/// Returns the expression in /expression/; nothing if `rule` is no such terminal, or if an escape
+/// has other characters in Lark than in ECMA-262.
 std::optional<std::string> lark_expression(std::string_view rule) {
   if (rule.size() < 3 || rule.front() != '/' || rule.back() != '/') return std::nullopt;
   const std::string_view inner = rule.substr(1, rule.size() - 2);
@@ -45,6 +47,9 @@ std::optional<std::string> lark_expression(std::string_view rule) {
   for (std::size_t i = 0; i < inner.size(); ++i) {
     if (inner[i] == '/') return std::nullopt;
     if (inner[i] == '\\' && i + 1 < inner.size()) {
+      if (std::string_view("WDSsbB").find(inner[i + 1]) != std::string_view::npos) {
+        return std::nullopt;
+      }
       if (inner[i + 1] != '/') expression += '\\';
       ++i;
     }
@@ -55,28 +60,33 @@ std::optional<std::string> lark_expression(std::string_view rule) {
 
 /// Sets the grammar of a tool from a lark grammar: one expression, or what GBNF can say. Any other
 /// gives free text.
-void set_lark(Params& params, const std::string& place, const std::string& definition, Tool& tool) {
+void set_lark(Params& params, const std::string& place, const std::string& definition, Tool& tool,
+              CompileBudget& budget) {
   if (auto expression = lark_expression(only_rule(definition))) {
     tool.grammar_kind = Tool::Grammar::kRegex;
     tool.grammar = std::move(*expression);
     return;
   }
+  const std::uint64_t steps = std::min(kTrialSteps, budget.left());
+  CompileBudget trial(steps);
   try {
-    std::string gbnf = gbnf_of_lark(definition);
+    LarkTranslation made = translate_lark(definition, trial);
     Grammar grammar;
-    CompileBudget budget(kTrialSteps);
-    add_gbnf(grammar, gbnf, budget);
+    add_gbnf(grammar, made.gbnf, trial);
     tool.grammar_kind = Tool::Grammar::kGbnf;
-    tool.grammar = std::move(gbnf);
+    tool.grammar = std::move(made.gbnf);
+    for (const std::string& note : made.notes) params.warn(place, "not_enforced", note);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalid) throw;
     params.warn(place, "not_enforced", cat("the text is free: ", error.message()));
   }
+  budget.spend(steps - trial.left());
 }
 
 }  // namespace
 
-void read_custom_format(Params& params, const std::string& place, const Json& format, Tool& tool) {
+void read_custom_format(Params& params, const std::string& place, const Json& format, Tool& tool,
+                        CompileBudget& budget) {
   if (format.as_object() == nullptr) {
     refuse_at(place, cat("is ", format.kind(), ", expected an object"));
   }
@@ -91,7 +101,7 @@ void read_custom_format(Params& params, const std::string& place, const Json& fo
   const std::string at = has_inner ? cat(place, ".grammar") : place;
   const std::string syntax = part_string(at, body, "syntax");
   const std::string definition = part_string(at, body, "definition");
-  if (syntax == "lark") return set_lark(params, cat(at, ".definition"), definition, tool);
+  if (syntax == "lark") return set_lark(params, cat(at, ".definition"), definition, tool, budget);
   if (syntax != "regex" && syntax != "gbnf") {
     refuse_at(cat(at, ".syntax"),
               cat("is ", printable(syntax, 64), ", possible are regex, gbnf, lark"));

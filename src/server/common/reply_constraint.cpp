@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,8 @@ using ChoiceUse = ToolChoice::Use;
 struct ReplyShape {
   const ToolDialect& dialect;
   ReplyBegin begin{};
-  const std::vector<Tool>& tools;
-  const ToolChoice& choice;
+  std::span<const Tool> tools{};
+  ToolChoice choice{};
   const ConstraintSpec* format = nullptr;  ///< null: free content
 };
 
@@ -204,6 +205,15 @@ ReplyFormat constrain_chat(Params& params, const Service& service, const ChatPro
                            .format = content};
     request.constraint = constraint_of(shape, service);
     warn(params, shape, request.constraint->notes);
+    reply.has_format = content != nullptr;
+    if (!tools.empty() && content != nullptr) {
+      ReplyShape calls = shape;
+      calls.choice.use = ChoiceUse::kRequired;
+      calls.format = nullptr;
+      reply.calls = constraint_of(calls, service)->grammar;
+      const ReplyShape alone{.dialect = shape.dialect, .begin = shape.begin, .format = content};
+      reply.content = constraint_of(alone, service)->grammar;
+    }
     const bool is_free = content == nullptr && tools.choice.use == ChoiceUse::kAuto;
     move_stops(params, is_free, request, reply, stop_name);
   } else if (prompt.begin.can_reason) {

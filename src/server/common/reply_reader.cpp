@@ -6,12 +6,22 @@
 
 #include "base/text.h"
 #include "server/common/request_id.h"
+#include "text/chat/tools/either_parser.h"
 
 namespace ingot {
 
 namespace {
 
 using Kind = ReplyEvent::Kind;
+
+std::unique_ptr<ReplyParser> parser_of(const ReplyFormat& format) {
+  const ToolDialect& dialect = *format.dialect;
+  if (!format.has_format) return dialect.make_parser(format.begin, *format.tools);
+  auto content = dialect.make_content_parser(format.begin);
+  if (!format.calls) return content;
+  return make_either_parser({format.calls, dialect.make_parser(format.begin, *format.tools)},
+                            {format.content, std::move(content)});
+}
 
 }  // namespace
 
@@ -22,7 +32,7 @@ const Tool* ReplyFormat::find_tool(std::string_view name) const {
 }
 
 ReplyReader::ReplyReader(const ReplyFormat& format)
-    : parser_(format.dialect->make_parser(format.begin, *format.tools)),
+    : parser_(parser_of(format)),
       stops_(format.stops),
       stop_end_(format.include_stop ? StopEnd::kBehind : StopEnd::kBefore),
       content_(stops_, stop_end_),

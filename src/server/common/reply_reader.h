@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "constraint/matcher.h"
 #include "runtime/outcome.h"
 #include "runtime/stop_text.h"
 #include "text/chat/tools/reply_parser.h"
@@ -21,6 +22,9 @@ struct ReplyFormat {
   std::shared_ptr<const ToolDialect> dialect{};
   ReplyBegin begin{};
   std::shared_ptr<const std::vector<Tool>> tools = std::make_shared<std::vector<Tool>>();
+  bool has_format = false;  ///< whether the content has a format
+  /// The grammars of both readings, if a reply is calls or content of a format; else null.
+  std::shared_ptr<const MatcherGrammar> calls{}, content{};
   /// Stop strings that end the content, but no reasoning and no call. The engine does not know
   /// them.
   std::vector<std::string> stops{};

@@ -65,10 +65,16 @@ class PlainDialect final : public ToolDialect {
   std::span<const std::string> markers() const override { return {}; }
   std::string_view reasoning_begin() const override { return "("; }
   std::string_view reasoning_end() const override { return ")"; }
-  void add_tools(ChatInput&, std::span<const Tool>, const ToolChoice&) const override {}
+  std::vector<LostParts> add_tools(ChatInput&, std::span<const Tool>,
+                                   const ToolChoice&) const override {
+    return {};
+  }
   ReplyBegin begin_of(std::string_view) const override { return {}; }
   std::unique_ptr<ReplyParser> make_parser(const ReplyBegin&,
                                            std::span<const Tool>) const override {
+    return std::make_unique<PlainParser>();
+  }
+  std::unique_ptr<ReplyParser> make_content_parser(const ReplyBegin&) const override {
     return std::make_unique<PlainParser>();
   }
   NodeId add_reply(Grammar&, const ReplyBegin&, std::span<const Tool>, const ToolChoice&,

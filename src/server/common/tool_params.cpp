@@ -185,7 +185,7 @@ class ChatToolReader {
     Tool tool = named(place, members);
     tool.kind = Tool::Kind::kCustom;
     if (const Json* format = members.take("format")) {
-      read_custom_format(params_, cat(place, ".format"), *format, tool);
+      read_custom_format(params_, cat(place, ".format"), *format, tool, grammars_);
     }
     finish(members);
     return tool;
@@ -206,6 +206,7 @@ class ChatToolReader {
 
   Params& params_;
   std::size_t bytes_max_;
+  CompileBudget grammars_;
 };
 
 /// Reads the list `tools` or `functions`. Warns if it is empty.

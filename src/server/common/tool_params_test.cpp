@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "server/common/custom_tool_format.h"
 
 namespace ingot {
 namespace {
@@ -221,12 +222,14 @@ TEST(ToolParams, TakesLark) {
   };
   EXPECT_EQ(tools_of(lark("start: /a\\/b\\d+/")).tools.front().grammar, "a/b\\d+");
   EXPECT_EQ(tools_of(lark("\n start : /x/ \n")).tools.front().grammar, "x");
-  for (const char* definition : {"start: a\na: /x/", "start: /a/ /b/", "start: \"x\""}) {
+  for (const char* definition :
+       {"start: a\na: /x/", "start: /a/ /b/", "start: \"x\"", "start: /x/i",
+        "start: \"x\"\n%ignore \"y\"", "start: \"x\" | start \"y\""}) {
     EXPECT_EQ(tools_of(lark(definition)).tools.front().grammar_kind, Tool::Grammar::kGbnf)
         << definition;
   }
   for (const char* definition :
-       {"start: /x/i", "start: \"x\"\n%ignore \"y\"", "starter: /x/", "start: start \"x\"", ""}) {
+       {"start: /x/x", "start: /(?=x)x/ \"y\"", "starter: /x/", "start: start \"x\"", ""}) {
     std::string warned;
     const Tool tool = tools_of(lark(definition), &warned).tools.front();
     EXPECT_EQ(tool.grammar_kind, Tool::Grammar::kText) << definition;
@@ -234,6 +237,37 @@ TEST(ToolParams, TakesLark) {
               warned.npos)
         << warned;
   }
+}
+
+TEST(ToolParams, LarkTakesWhatLarkTakes) {
+  const auto lark = [](const std::string& definition) {
+    return custom_tool(
+        cat(R"({"type":"grammar","syntax":"lark","definition":)", Json(definition).dump(), "}"));
+  };
+  // Escapes that ECMA-262 reads otherwise are translated, or give free text.
+  for (const char* definition : {"start: /\\W/", "start: /\\s/", "start: /a\\S/"}) {
+    EXPECT_EQ(tools_of(lark(definition)).tools.front().grammar_kind, Tool::Grammar::kGbnf)
+        << definition;
+  }
+  std::string warned;
+  EXPECT_EQ(tools_of(lark("start: /\\bx/"), &warned).tools.front().grammar_kind,
+            Tool::Grammar::kText);
+  const Tool tool = tools_of(lark("start: A \"a\"\nA: /a+/"), &warned).tools.front();
+  EXPECT_EQ(tool.grammar_kind, Tool::Grammar::kGbnf);
+  EXPECT_NE(warned.find("Lark takes the longest text of A"), warned.npos) << warned;
+}
+
+TEST(ToolParams, LarkSpendsFromOneBudget) {
+  std::string rule = "start: \"x\"";
+  for (int i = 0; i < 800; ++i) rule += " | /x" + std::to_string(i) + "+/";
+  CompileBudget budget;
+  const Json none = tools_json("{}");
+  Params params(none);
+  const Json format =
+      tools_json(cat(R"({"type":"grammar","syntax":"lark","definition":)", Json(rule).dump(), "}"));
+  Tool tool;
+  for (int i = 0; i < 128; ++i) read_custom_format(params, "format", format, tool, budget);
+  EXPECT_LT(budget.left(), CompileBudget::kStepsMax / 2);
 }
 
 TEST(ToolParams, RefusesBadCustomFormats) {

@@ -21,6 +21,7 @@ namespace ingot {
 namespace {
 
 constexpr std::string_view kLogprobs = "message.output_text.logprobs";
+constexpr std::string_view kSealed = "reasoning.encrypted_content";
 constexpr std::size_t kIncludesMax = 16;
 constexpr std::size_t kMetadataMax = 16;
 constexpr std::size_t kMetadataBytesMax = 512;
@@ -50,14 +51,19 @@ std::optional<ConstraintSpec> read_text_format(Params& params) {
   return format;
 }
 
-/// Whether `include` asks for log-probabilities.
-bool read_include(Params& params) {
+/// What `include` asks for.
+struct Included {
+  bool logprobs = false;
+  bool sealed_reasoning = false;
+};
+
+Included read_include(Params& params) {
+  Included included;
   const Json* include = params.array("include");
-  if (include == nullptr) return false;
+  if (include == nullptr) return included;
   if (include->as_array()->size() > kIncludesMax) {
     throw invalid_request("include", cat("include has more than ", kIncludesMax, " entries"));
   }
-  bool has_logprobs = false;
   for (std::size_t i = 0; i < include->as_array()->size(); ++i) {
     const Json& entry = (*include->as_array())[i];
     const std::string* name = entry.as_string();
@@ -65,18 +71,19 @@ bool read_include(Params& params) {
       refuse_at(entry_place("include", i), cat("is ", entry.kind(), ", expected a string"));
     }
     if (*name == kLogprobs) {
-      has_logprobs = true;
+      included.logprobs = true;
+    } else if (*name == kSealed) {
+      included.sealed_reasoning = true;
     } else {
       params.warn("include", "ignored", cat("there is no ", printable(*name, 64)));
     }
   }
-  return has_logprobs;
+  return included;
 }
 
-std::int32_t read_top_logprobs(Params& params) {
-  const bool is_included = read_include(params);
+std::int32_t read_top_logprobs(Params& params, const Included& included) {
   const auto top = params.whole("top_logprobs", 0, kLogprobsMax);
-  if (!is_included && top.value_or(0) == 0) return -1;
+  if (!included.logprobs && top.value_or(0) == 0) return -1;
   return static_cast<std::int32_t>(top.value_or(0));
 }
 
@@ -184,11 +191,14 @@ ResponseForm read_form(Params& params, const Call& call) {
 
 /// Reads the members that do not change the prompt, except the limit on tokens. Returns what
 /// constrains the reply.
-std::optional<ConstraintSpec> read_options(Params& params, const Call& call, Request& request) {
+std::optional<ConstraintSpec> read_options(Params& params, const Call& call, Request& request,
+                                           ResponseForm& form) {
   read_fields(params, call, request, place::kResponses);
   auto format = read_text_format(params);
   read_rest(params);
-  request.sampling.logprobs = read_top_logprobs(params);
+  const Included included = read_include(params);
+  form.has_sealed_reasoning = included.sealed_reasoning;
+  request.sampling.logprobs = read_top_logprobs(params, included);
   return format;
 }
 
@@ -205,7 +215,7 @@ Reply responses(const Call& call) {
   const RequestTools tools = read_response_tools(params);
   ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kContext, tools);
   request.prompt = std::move(chat.ids);
-  const auto format = read_options(params, call, request);
+  const auto format = read_options(params, call, request, form);
   if (request.sampling.logprobs >= 0) {
     form.logprob = [&service = call.service](const TokenLogprobs& token) {
       return chat_logprob(service, token);
@@ -227,12 +237,12 @@ Reply responses(const Call& call) {
 Reply count_response_tokens(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  read_form(params, call);
+  ResponseForm form = read_form(params, call);
   read_stored(params);
   const RequestTools tools = read_response_tools(params);
   const ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kAny, tools);
   Request request;
-  read_options(params, call, request);
+  read_options(params, call, request, form);
   const RequestField& limit = *find_field("max_output_tokens", place::kResponses);
   const FieldRange range = range_at(limit, place::kResponses);
   read_limit(params, limit.name, 1, static_cast<std::int64_t>(range.high));

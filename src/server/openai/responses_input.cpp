@@ -2,6 +2,7 @@
 #include "server/openai/responses_input.h"
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "load/json_object.h"
 #include "server/common/message_calls.h"
 #include "server/common/message_text.h"
+#include "server/common/thinking_signature.h"
 
 namespace ingot {
 
@@ -111,19 +113,27 @@ class Items {
     add_text(place, role, std::move(text));
   }
 
-  /// Clients may send back only what they show: then the reasoning is lost, and the model does
-  /// without.
+  /// Clients may send back only what they show, or the sealed text in place of the content. Without
+  /// both the reasoning is lost, and the model does without.
   void add_reasoning(const std::string& place, const Json& item) {
     const Json* content = item.find("content");
     if (content != nullptr && content->as_array() != nullptr && content->as_array()->empty()) {
       content = nullptr;
     }
-    if (content == nullptr || content->is_null()) {
-      params_.warn(place, "ignored", "it is reasoning without its content, which is kept nowhere");
+    std::optional<std::string> text;
+    if (content != nullptr && !content->is_null()) {
+      text = message_text(cat(place, ".content"), *content, {"reasoning_text"});
+    } else if (const Json* sealed = item.find("encrypted_content"); sealed && !sealed->is_null()) {
+      text = ThinkingSigner::of_process().unseal(part_string(place, item, "encrypted_content"));
+    }
+    if (!text) {
+      params_.warn(place, "ignored",
+                   "it is reasoning without content, and without encrypted_content of this server "
+                   "since its start");
       return;
     }
     reasoning_place_ = place;
-    add_line(reasoning_, message_text(cat(place, ".content"), *content, {"reasoning_text"}));
+    add_line(reasoning_, *text);
   }
 
   /// Makes a message of reasoning without a reply: the reply to another message must not get it.

@@ -14,7 +14,8 @@ namespace ingot {
 
 namespace {
 
-Tool read_tool(Params& params, const std::string& place, const std::string& type, Params& members) {
+Tool read_tool(Params& params, const std::string& place, const std::string& type, Params& members,
+               CompileBudget& grammars) {
   auto name = members.text("name", SIZE_MAX);
   if (!name) refuse_at(cat(place, ".name"), "is missing");
   Tool tool{.name = std::move(*name),
@@ -23,7 +24,7 @@ Tool read_tool(Params& params, const std::string& place, const std::string& type
   if (type == "custom") {
     tool.kind = Tool::Kind::kCustom;
     if (const Json* format = members.take("format")) {
-      read_custom_format(params, cat(place, ".format"), *format, tool);
+      read_custom_format(params, cat(place, ".format"), *format, tool, grammars);
     }
     return tool;
   }
@@ -33,7 +34,8 @@ Tool read_tool(Params& params, const std::string& place, const std::string& type
 }
 
 /// Adds the tool at `place`, unless it is a web search.
-void add_tool(Params& params, const std::string& place, const Json& entry, ToolList& list) {
+void add_tool(Params& params, const std::string& place, const Json& entry, ToolList& list,
+              CompileBudget& grammars) {
   if (entry.as_object() == nullptr) {
     refuse_at(place, cat("is ", entry.kind(), ", expected an object"));
   }
@@ -49,7 +51,7 @@ void add_tool(Params& params, const std::string& place, const Json& entry, ToolL
   }
   Params members(entry, cat(place, "."));
   members.take("type");
-  list.add(read_tool(params, place, type, members));
+  list.add(read_tool(params, place, type, members, grammars));
   members.finish();
   params.add_warnings(members);
 }
@@ -65,8 +67,9 @@ RequestTools read_response_tools(Params& params) {
           "tools", cat("tools has ", all.size(), " entries, possible are at most ", kToolsMax));
     }
     if (all.empty()) params.warn("tools", "ignored", "it is empty");
+    CompileBudget grammars;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      add_tool(params, entry_place("tools", i), all[i], list);
+      add_tool(params, entry_place("tools", i), all[i], list, grammars);
     }
   }
   std::optional<ToolChoice> choice;

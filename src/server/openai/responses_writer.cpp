@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/common/response_json.h"
+#include "server/common/thinking_signature.h"
 
 namespace ingot {
 
@@ -25,6 +26,7 @@ struct Item {
   std::string call_id{};  ///< a call's id
   std::string name{};     ///< name of the called tool
   Json logprobs = Json::array();
+  std::string sealed{};  ///< `encrypted_content` of complete reasoning; empty: has none
 
   bool is_call() const { return type == Type::kFunction || type == Type::kCustom; }
 
@@ -68,6 +70,7 @@ struct Item {
     if (has_part) parts.push(part());
     if (type == Type::kReasoning) {
       j.set("summary", Json::array());
+      if (!sealed.empty()) j.set("encrypted_content", sealed);
     } else {
       j.set("role", "assistant");
     }
@@ -190,7 +193,10 @@ class ResponsesWriter final : public ResponseWriter {
 
   void close_item(std::string_view status, std::string& out) {
     is_closed_ = true;
-    const Item& item = items_.back();
+    Item& item = items_.back();
+    if (item.type == Item::Type::kReasoning && form_.has_sealed_reasoning) {
+      item.sealed = ThinkingSigner::of_process().seal(item.text);
+    }
     closed_.push(item.json(status, true));
     if (item.is_call()) {
       input_event(out, "done", {{"name", item.name}, {item.input_name(), item.text}});

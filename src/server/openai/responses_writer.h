@@ -18,6 +18,7 @@ struct ResponseForm {
   std::string model{};  ///< the model's name in the response
   std::int64_t created = 0;
   bool stream = false;
+  bool has_sealed_reasoning = false;  ///< whether items of reasoning have `encrypted_content`
   /// Makes a token's entry of the log-probabilities; empty: the response has none.
   ScoredReader::Entry logprob{};
   Json repeated = Json::object();  ///< members of the request that the response repeats

@@ -120,11 +120,27 @@ void cut_behind(const std::string& text, MarkedText& prompt) {
   prompt = std::move(cut);
 }
 
+/// Sets the variables that FireFunction's template reads in place of `tools` and strftime_now.
+/// Source: the model card of firefunction-v2.
+constexpr std::string_view kFireFunctionPrelude =
+    "{%- if functions is not defined -%}{%- set functions = "
+    "(tools or []) | map(attribute='function') | list | tojson(indent=4) -%}{%- endif -%}"
+    "{%- if datetime is not defined -%}{%- set datetime = "
+    "strftime_now('%Y-%m-%d %H:%M:%S %p') -%}{%- endif -%}";
+
+std::string with_prelude(std::string_view source) {
+  const auto has = [&](std::string_view word) {
+    return source.find(word) != std::string_view::npos;
+  };
+  const bool is_fire_function = has("functools") && has("functions -%}") && has("datetime +");
+  return cat(is_fire_function ? kFireFunctionPrelude : "", source);
+}
+
 }  // namespace
 
 ChatTemplate::ChatTemplate(std::string_view source, const std::string& file,
                            const Tokenizer& tokenizer)
-    : template_(source, file), tokenizer_(tokenizer) {
+    : template_(with_prelude(source), file), tokenizer_(tokenizer) {
   const auto add = [this](std::string_view name, std::optional<std::int32_t> id) {
     if (id) tokens_.emplace_back(name, Json(tokenizer_.piece(*id)));
   };

@@ -3,16 +3,18 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "constraint/gbnf.h"
 #include "constraint/language/pattern.h"
+#include "constraint/schema/schema_report.h"
 #include "load/json_object.h"
+#include "text/chat/tools/argument_texts.h"
 #include "text/chat/tools/argument_types.h"
 #include "text/chat/tools/arguments_out.h"
+#include "text/chat/tools/custom_grammar.h"
+#include "text/chat/tools/element_arguments.h"
 
 namespace ingot {
 
@@ -27,8 +29,6 @@ Json parameters_of(const Tool& tool) {
   return with_member(tool.parameters, "type", "object");
 }
 
-std::string schema_name(const Tool& tool) { return cat(tool.path, ".parameters"); }
-
 /// Adds the schema of arguments as JSON; its notes name the tool.
 NodeId add_schema(CallGrammar& out, const Tool& tool) {
   std::vector<SchemaNote> notes;
@@ -38,32 +38,6 @@ NodeId add_schema(CallGrammar& out, const Tool& tool) {
     out.notes.push_back({cat(schema_name(tool), note.pointer), std::move(note.reason)});
   }
   return node;
-}
-
-/// The language of a custom tool's input; nothing if it is not regular.
-std::optional<TextDfa> custom_language(CallGrammar& out, const Tool& tool) {
-  switch (tool.grammar_kind) {
-    case Tool::Grammar::kText:
-      return TextDfa::all(out.budget);
-    case Tool::Grammar::kRegex:
-      return compile_pattern(tool.grammar, Anchoring::kWhole, out.budget);
-    case Tool::Grammar::kGbnf:
-      break;
-  }
-  Grammar scratch;
-  NodeId node = add_gbnf(scratch, tool.grammar, out.budget);
-  bool is_nullable = false;
-  if (const auto* repeat = std::get_if<grammar::Repeat>(&scratch.node(node))) {
-    if (repeat->count_min > 0 || repeat->count_max != 1) return std::nullopt;
-    is_nullable = true;
-    node = repeat->part;
-  }
-  const auto* rule = std::get_if<grammar::Sequence>(&scratch.node(node));
-  if (rule != nullptr && rule->parts.size() == 1) node = rule->parts[0];
-  const auto* terminal = std::get_if<grammar::Terminal>(&scratch.node(node));
-  if (terminal == nullptr) return std::nullopt;
-  const TextDfa& texts = scratch.language(terminal->language);
-  return is_nullable ? texts.united(TextDfa::literal("", out.budget), out.budget) : texts;
 }
 
 /// Calls `body`; its errors begin with the place of the tool's grammar.
@@ -79,22 +53,11 @@ auto about_grammar(const Tool& tool, Body&& body) {
 /// The text of a custom tool as JSON: {"input": "..."}.
 NodeId add_custom_json(CallGrammar& out, const Tool& tool) {
   return about_grammar(tool, [&] {
-    auto language = custom_language(out, tool);
-    if (!language) {
-      throw Error(ErrorCode::kInvalid,
-                  "a grammar with recursion cannot be a JSON string: use one without, or a regex");
-    }
-    grammar::String text;
-    if (tool.grammar_kind != Tool::Grammar::kText) {
-      text.language = out.grammar.add_language(std::move(*language));
-    }
-    const NodeId string = out.grammar.add(text);
     return out.grammar.sequence({out.grammar.literal(cat("{\"", kCustomInput, "\": "), out.budget),
-                                 string, out.grammar.literal("}", out.budget)});
+                                 add_custom_string(out.grammar, tool, out.budget),
+                                 out.grammar.literal("}", out.budget)});
   });
 }
-
-constexpr std::string_view kNoText = "allows no text in this model's form of calls";
 
 /// Adds arguments that stand one by one, between tags or as literals.
 class SingleArguments {
@@ -105,12 +68,11 @@ class SingleArguments {
         tool_(tool),
         parameters_(parameters_of(tool)),
         schema_(arguments_schema(parameters_)),
-        types_(parameters_) {}
+        types_(parameters_),
+        texts_(out, frames, tool, parameters_),
+        elements_(texts_) {}
 
-  NodeId add() {
-    if (tool_.kind == Tool::Kind::kCustom) return add_custom();
-    return with_notes([&] { return add_all(); });
-  }
+  NodeId add() { return tool_.kind == Tool::Kind::kCustom ? add_custom() : add_all(); }
 
  private:
   struct Property {
@@ -122,66 +84,33 @@ class SingleArguments {
   };
 
   Grammar& grammar() { return out_.grammar; }
-  NodeId literal(std::string_view text) { return out_.grammar.literal(text, out_.budget); }
-
-  /// Calls `body`, and gives the notes of the schema the tool's name.
-  template <class Body>
-  NodeId with_notes(Body&& body) {
-    std::vector<SchemaNote> notes;
-    parts_.emplace(grammar(), parameters_,
-                   SchemaOptions{.is_strict = tool_.is_strict, .name = schema_name(tool_)}, notes,
-                   out_.budget);
-    const NodeId node = body();
-    for (SchemaNote& note : notes) {
-      out_.notes.push_back({cat(schema_name(tool_), note.pointer), std::move(note.reason)});
-    }
-    parts_.reset();
-    return node;
-  }
+  NodeId literal(std::string_view text) { return texts_.literal(text); }
 
   NodeId add_all() {
     collect();
-    std::vector<Property> possible;
-    for (Property& property : properties_) {
-      property.node = add_argument(property);
-      if (property.node != kNoNode) possible.push_back(property);
-    }
+    for (Property& property : properties_) property.node = add_argument(property);
+    elements_.finish();
     const NodeId others = has_others() ? add_others() : kNoNode;
-    properties_ = std::move(possible);
+    keep_possible();
     std::vector<NodeId> alternatives;
     if (!has_required_) alternatives.push_back(out_.frame(frames_.empty));
     add_declared(alternatives, others);
     if (others != kNoNode && !has_required_) {
       alternatives.push_back(grammar().sequence({out_.frame(frames_.middle), others}));
     }
+    texts_.take_notes();
     return grammar().choice(std::move(alternatives));
   }
 
   /// Reads declared and required properties. What else the schema says is not enforced here.
   void collect() {
-    static const Json kAnything(true);
-    if (const Json* declared = schema_.schema->find("properties")) {
-      for (const auto& [name, schema] :
-           declared->as_object() ? *declared->as_object() : Json::Object()) {
-        (void)schema;
-        properties_.push_back({name, declared->find(name), types_.of(name)});
-      }
-    }
-    const Json* required = schema_.schema->find("required");
-    const Json* others = schema_.schema->find("additionalProperties");
-    for (const Json& name :
-         required && required->as_array() ? *required->as_array() : Json::Array()) {
-      if (name.as_string() == nullptr) continue;
-      const auto found =
-          std::find_if(properties_.begin(), properties_.end(),
-                       [&](const Property& p) { return p.name == *name.as_string(); });
-      has_required_ = true;
-      if (found != properties_.end()) {
-        found->is_required = true;
-      } else {
-        properties_.push_back(
-            {*name.as_string(), others ? others : &kAnything, types_.others(), true});
-      }
+    for (const ElementSchema::Member& member :
+         ElementSchema(*schema_.schema).members(out_.budget)) {
+      has_required_ = has_required_ || member.is_required;
+      properties_.push_back({.name = std::string(member.name),
+                             .schema = member.schema,
+                             .types = types_.of(member.name),
+                             .is_required = member.is_required});
     }
     note_keywords();
   }
@@ -192,21 +121,27 @@ class SingleArguments {
         "definitions", "$id",        "examples", "default"};
     for (const auto& [key, value] : *schema_.schema->as_object()) {
       if (std::find(kEnforced.begin(), kEnforced.end(), key) != kEnforced.end()) continue;
-      refuse_or_note(cat(schema_.pointer, "/", key),
-                     "cannot be enforced in this model's form of calls");
+      texts_.refuse_or_note(cat(schema_.pointer, "/", key), kNotEnforced);
     }
   }
-  void refuse_or_note(const std::string& pointer, std::string_view reason) {
-    if (tool_.is_strict) {
-      throw Error(ErrorCode::kInvalid, cat(schema_name(tool_), pointer, ": ", reason));
+
+  /// Leaves out the properties without texts.
+  void keep_possible() {
+    std::vector<Property> possible;
+    for (Property& property : properties_) {
+      const bool has_text =
+          property.node != kNoNode && (!texts_.is_element() || elements_.has_text(property.node));
+      if (!has_text && property.is_required) texts_.fail_without_text(pointer_of(property.name));
+      if (has_text) possible.push_back(std::move(property));
     }
-    out_.notes.push_back({cat(schema_name(tool_), pointer), std::string(reason)});
+    properties_ = std::move(possible);
   }
 
   /// Whether arguments that are not declared may stand: where a schema is given for them, or where
   /// none are declared.
   bool has_others() const {
     const Json* others = schema_.schema->find("additionalProperties");
+    if (texts_.is_element()) return false;  // an end tag repeats the name
     if (others == nullptr || others->as_bool() != nullptr) {
       return properties_.empty() && (others == nullptr || *others->as_bool());
     }
@@ -237,14 +172,13 @@ class SingleArguments {
 
   /// Arguments that are not declared, at least one. A name may occur twice.
   NodeId add_others() {
-    static const Json kAnything(true);
     TextDfa names = compile_pattern("[A-Za-z_][A-Za-z0-9_]{0,63}", Anchoring::kWhole, out_.budget);
     std::vector<std::string> declared;
     for (const Property& property : properties_) declared.push_back(property.name);
     names = names.without_texts_of(TextDfa::any_of(declared, out_.budget), out_.budget);
     const Json* schema = schema_.schema->find("additionalProperties");
     const NodeId unit = add_argument({.name = {},
-                                      .schema = schema == nullptr ? &kAnything : schema,
+                                      .schema = schema == nullptr ? &any_schema() : schema,
                                       .types = types_.others(),
                                       .node = grammar().terminal(std::move(names))});
     if (unit == kNoNode) return kNoNode;
@@ -255,153 +189,78 @@ class SingleArguments {
 
   NodeId add_custom() {
     return about_grammar(tool_, [&] {
-      auto language = custom_language(out_, tool_);
-      const NodeId key = literal(kCustomInput);
-      NodeId text = kNoNode;
-      if (language) {
-        text = add_text(*language);
-        if (text == kNoNode) throw Error(ErrorCode::kInvalid, cat("it ", kNoText));
-      } else {
-        text = grammar().sequence({literal(frames_.quote),
-                                   add_gbnf(grammar(), tool_.grammar, out_.budget),
-                                   literal(cat(frames_.quote, frames_.value_end))});
+      std::vector<NodeId> forms;
+      const auto add_form = [&](NodeId text) {
+        const NodeId key = texts_.add_key(literal(kCustomInput), frames_.string_key_end);
+        forms.push_back(grammar().sequence({out_.frame(frames_.middle), key, text}));
+      };
+      if (const auto language = custom_language(tool_, out_.budget)) {
+        const NodeId text = texts_.add_text(*language, kCustomInput);
+        if (text != kNoNode) add_form(text);
+      } else if (!texts_.has_json_strings()) {
+        add_form(grammar().sequence(
+            {literal(frames_.quote), add_custom_text(grammar(), tool_, texts_.marks(), out_.budget),
+             literal(cat(frames_.quote, value_end_of(frames_, kCustomInput)))}));
       }
-      return grammar().sequence(
-          {out_.frame(frames_.middle), add_key(key, frames_.string_key_end), text});
+      if (texts_.has_json_strings()) {
+        std::vector<NodeId> parts = {add_custom_string(grammar(), tool_, out_.budget)};
+        if (!frames_.value_end.empty()) parts.push_back(literal(frames_.value_end));
+        add_form(grammar().sequence(std::move(parts)));
+      }
+      if (forms.empty()) throw Error(ErrorCode::kInvalid, cat("it ", kNoText));
+      return forms.size() == 1 ? forms.front() : grammar().choice(std::move(forms));
     });
   }
-
-  NodeId add_key(NodeId key, std::string_view key_end) {
-    std::vector<NodeId> parts;
-    if (!frames_.key_begin.empty()) parts.push_back(literal(frames_.key_begin));
-    parts.push_back(key);
-    parts.push_back(add_key_end(key_end));
-    return grammar().sequence(std::move(parts));
-  }
-  /// A tag that names the type of the trial's number may name any type but a string.
-  NodeId add_key_end(std::string_view key_end) {
-    constexpr std::string_view kType = "\"number\"";
-    const std::size_t at = key_end.find(kType);
-    if (at == std::string_view::npos) return literal(key_end);
-    return grammar().sequence({literal(key_end.substr(0, at)),
-                               out_.pattern("\"(number|integer|boolean|object|array|null)\""),
-                               literal(key_end.substr(at + kType.size()))});
-  }
-
-  bool is_literal() const { return frames_.syntax->body == CallBody::kLiteral; }
-  bool tells_type() const { return frames_.string_key_end != frames_.other_key_end; }
 
   /// An argument with its key: `property.node`, or else the name. Returns kNoNode if it has no
   /// text.
   NodeId add_argument(const Property& property) {
+    if (texts_.is_element()) {
+      return elements_.add(property.name, *property.schema, pointer_of(property.name));
+    }
+    if (property.node == kNoNode && !can_write(property.name)) {
+      texts_.refuse_or_note(pointer_of(property.name), kNoName);
+      return kNoNode;
+    }
     const NodeId key = property.node == kNoNode ? literal(property.name) : property.node;
-    const std::string place = property.node == kNoNode
-                                  ? pointer_of(property.name)
-                                  : cat(schema_.pointer, "/additionalProperties");
+    const auto place = [&] {
+      return property.node == kNoNode ? pointer_of(property.name)
+                                      : cat(schema_.pointer, "/additionalProperties");
+    };
     std::vector<NodeId> forms;
-    // A literal in quotes of one byte is a JSON string too.
-    const bool has_json_strings = is_literal() && frames_.quote.size() == 1;
     if ((property.types & json_type::kString) != 0) {
-      const NodeId text = add_text(string_language(property, place));
+      const NodeId text =
+          texts_.add_strings(*property.schema, property.types, property.name, place);
       if (text != kNoNode) {
-        forms.push_back(grammar().sequence({add_key(key, frames_.string_key_end), text}));
+        forms.push_back(grammar().sequence({texts_.add_key(key, frames_.string_key_end), text}));
       }
     }
-    if (property.types != json_type::kString || has_json_strings) {
-      const JsonTypes left_out = has_json_strings ? 0U : json_type::kString;
-      const JsonTypes types = property.types & ~left_out;
-      const NodeId value =
-          parts_->add(*property.schema,
-                      types == json_type::kAll ? std::vector<std::string_view>() : names_of(types));
+    if (property.types != json_type::kString || texts_.has_json_strings()) {
+      const JsonTypes left_out = texts_.has_json_strings() ? 0U : json_type::kString;
+      const NodeId value = texts_.add_json(*property.schema, property.types & ~left_out);
       if (value != kNoNode) {
-        std::vector<NodeId> parts = {add_key(key, frames_.other_key_end), value};
+        std::vector<NodeId> parts = {texts_.add_key(key, frames_.other_key_end), value};
         if (!frames_.value_end.empty()) parts.push_back(literal(frames_.value_end));
         forms.push_back(grammar().sequence(std::move(parts)));
       }
     }
-    if (forms.empty() && property.is_required) {
-      throw Error(ErrorCode::kInvalid, cat(schema_name(tool_), place, ": ", kNoText));
-    }
     if (forms.size() == 1) return forms.front();
     return forms.empty() ? kNoNode : grammar().choice(std::move(forms));
   }
+
+  /// Whether a name is read back as it is written.
+  bool can_write(std::string_view name) const {
+    if (frames_.syntax->body == CallBody::kTagged) {
+      return !name.empty() && name.find(frames_.syntax->key_end.front()) == std::string_view::npos;
+    }
+    return !name.empty() && name.size() <= kLiteralKeyMax &&
+           name.find_first_of(kNotInLiteralKeys) == std::string_view::npos &&
+           name.find('"') == std::string_view::npos &&
+           std::none_of(name.begin(), name.end(), is_space);
+  }
+
   std::string pointer_of(std::string_view name) const {
-    std::string out = cat(schema_.pointer, "/properties/");
-    for (const char c : name) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-    return out;
-  }
-  static std::vector<std::string_view> names_of(JsonTypes types) {
-    using namespace json_type;
-    std::vector<std::string_view> names;
-    for (const auto& [type, name] :
-         {std::pair(kNull, "null"), std::pair(kBoolean, "boolean"), std::pair(kArray, "array"),
-          std::pair(kObject, "object"), std::pair(kString, "string")}) {
-      if ((types & type) != 0) names.emplace_back(name);
-    }
-    if ((types & kFraction) != 0) {
-      names.emplace_back("number");
-    } else if ((types & kInteger) != 0) {
-      names.emplace_back("integer");
-    }
-    return names;
-  }
-
-  /// The texts that a parser reads as JSON of `types`. Arrays and objects are a superset, told by
-  /// beginnings and ends.
-  TextDfa json_texts(JsonTypes types) {
-    using namespace json_type;
-    std::string any;
-    for (const auto& [type, pattern] :
-         {std::pair(kNull, "null"), std::pair(kBoolean, "true|false"),
-          std::pair(kFraction, "-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?"),
-          std::pair(kInteger, "-?(0|[1-9][0-9]*)"),
-          std::pair(kArray, "\\[[ \\t\\r\\n]*([\\[{\"tfn0-9-][\\s\\S]*)?\\]"),
-          std::pair(kObject, "\\{[ \\t\\r\\n]*(\"[\\s\\S]*)?\\}")}) {
-      if ((types & type) != 0) any += cat(any.empty() ? "" : "|", pattern);
-    }
-    return compile_pattern(cat("[ \\t\\r\\n]*(", any, ")[ \\t\\r\\n]*"), Anchoring::kWhole,
-                           out_.budget);
-  }
-
-  /// The texts of strings that an argument may be.
-  TextDfa string_language(const Property& property, const std::string& place) {
-    TextDfa language;
-    for (const SchemaParts::Strings& strings : parts_->strings(*property.schema)) {
-      language = language.united(text_of(strings, place), out_.budget);
-    }
-    const bool is_ambiguous =
-        property.types != json_type::kString && !is_literal() && !tells_type();
-    if (!is_ambiguous || language.is_empty()) return language;
-    return language.without_texts_of(json_texts(property.types), out_.budget);
-  }
-  TextDfa text_of(const SchemaParts::Strings& string, const std::string& place) {
-    const TextDfa& texts = string.language;
-    if (string.length_min == 0 && string.length_max == kUnlimited) return texts;
-    // Lengths become states.
-    constexpr std::uint64_t kLengthMax = 1024;
-    const bool is_long = string.length_max != kUnlimited && string.length_max > kLengthMax;
-    if (string.length_min > kLengthMax || is_long) {
-      refuse_or_note(place, cat("a length above ", kLengthMax,
-                                " cannot be enforced in this model's form of calls"));
-      return texts;
-    }
-    return texts.with_length(string.length_min, string.length_max, out_.budget);
-  }
-
-  /// A string's text with its quotes or tags. The text does not have what ends it. Returns kNoNode
-  /// if there is none.
-  NodeId add_text(const TextDfa& language) {
-    const std::string end = cat(frames_.quote, frames_.value_end);
-    std::vector<std::string> marks = {
-        std::string(frames_.quote.empty() ? frames_.syntax->value_end : frames_.quote)};
-    if (frames_.quote.size() == 1) marks.insert(marks.end(), {"\\", "\n"});
-    if (!frames_.syntax->raw_begin.empty()) marks.emplace_back(frames_.syntax->raw_begin);
-    TextDfa texts = TextDfa::without(marks, out_.budget).intersected(language, out_.budget);
-    if (texts.is_empty()) return kNoNode;
-    const TextDfa whole = texts.followed_by(TextDfa::literal(end, out_.budget), out_.budget);
-    const NodeId text = grammar().terminal(whole);
-    if (frames_.quote.empty()) return text;
-    return grammar().sequence({literal(frames_.quote), text});
+    return schema::pointer_to(cat(schema_.pointer, "/properties"), name);
   }
 
   CallGrammar& out_;
@@ -410,7 +269,8 @@ class SingleArguments {
   Json parameters_;
   ArgumentsSchema schema_;
   ArgumentTypes types_;
-  std::optional<SchemaParts> parts_{};
+  ArgumentTexts texts_;
+  ElementArguments elements_;
   std::vector<Property> properties_{};
   bool has_required_ = false;
 };

@@ -233,6 +233,26 @@ TEST(ArgumentGrammar, WalksOfAdditionalPropertiesFit) {
        });
 }
 
+/// A name that would end early is left out; in JSON it stands.
+TEST(ArgumentGrammar, WalksOfNamesWithFramesFit) {
+  INGOT_NEEDS_SHARED(kTemplates);
+  const std::set<std::string> names = {"ok", "a>b", "c\"d", "e=f", "g:h", " i", ")j", "}k", "/l"};
+  Json properties = Json::object();
+  for (const std::string& name : names) properties.set(name, json_object({{"type", "integer"}}));
+  Json schema = parse_json(
+      R"({"type": "object", "required": ["ok"], "additionalProperties": false})", "test", "");
+  schema.set("properties", properties);
+  walk(schema.dump(), 6, [&](const Json& arguments) {
+    for (const auto& [name, value] : *arguments.as_object()) {
+      if (!names.contains(std::string(name)) || !value.number()) return false;
+    }
+    return arguments.find("ok") != nullptr;
+  });
+  EXPECT_NE(error_of(dialect("qwen3-coder"), R"({"type": "object", "properties": {"a>b": {}},
+                     "required": ["a>b"]})"),
+            "");
+}
+
 TEST(ArgumentGrammar, AdditionalPropertiesOfASchema) {
   INGOT_NEEDS_SHARED(kTemplates);
   const Model& model = dialect("qwen3-coder");

@@ -1,14 +1,13 @@
 // ArgumentTypes: walks the keywords of a schema that restrict types.
 #include "text/chat/tools/argument_types.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace ingot {
 
-namespace {
-
-/// Returns the part of a document that a reference within it names; null if there is none.
-const Json* resolve(const Json& root, std::string_view reference) {
+const Json* resolve_reference(const Json& root, std::string_view reference) {
   if (!reference.starts_with('#') || reference.find('%') != std::string_view::npos) return nullptr;
   reference.remove_prefix(1);
   const Json* part = &root;
@@ -28,6 +27,22 @@ const Json* resolve(const Json& root, std::string_view reference) {
   }
   return part;
 }
+
+const Json& any_schema() {
+  static const Json kAnything(true);
+  return kAnything;
+}
+
+bool ignores_siblings(const Json& root) {
+  const std::string* draft = root.find_string("$schema");
+  if (draft == nullptr || draft->find("json-schema.org") == std::string::npos) return false;
+  const auto is_of = [draft](std::string_view name) {
+    return draft->find(name) != std::string::npos;
+  };
+  return is_of("draft-04") || is_of("draft-06") || is_of("draft-07");
+}
+
+namespace {
 
 JsonTypes named_types(std::string_view name) {
   using namespace json_type;
@@ -53,7 +68,10 @@ JsonTypes types_of_value(const Json& value) {
 
 class TypeFinder {
  public:
-  explicit TypeFinder(const Json& root) : root_(root) {}
+  explicit TypeFinder(const Json& root) : root_(root), is_old_(ignores_siblings(root)) {}
+
+  /// The work that was done.
+  std::uint64_t steps() const { return kStepsMax - left_; }
 
   JsonTypes find(const Json& schema, int depth = 0) {
     using json_type::kAll;
@@ -61,12 +79,14 @@ class TypeFinder {
     if (const bool* is_all = schema.as_bool()) return *is_all ? kAll : 0U;
     if (depth > kDepthMax || left_ == 0) return kAll;
     --left_;
-    if (const std::string* reference = schema.find_string("$ref")) {
-      // Old drafts ignore what stands beside a reference.
-      const Json* target = resolve(root_, *reference);
-      return target == nullptr ? kAll : find(*target, depth + 1);
-    }
     JsonTypes found = &schema == &root_ ? json_type::kObject : kAll;  // arguments are an object
+    if (const std::string* reference = schema.find_string("$ref")) {
+      left_ -= std::min<std::uint64_t>(left_, reference->size() / 16);
+      if (const Json* target = resolve_reference(root_, *reference)) {
+        found &= find(*target, depth + 1);
+      }
+      if (is_old_) return found;
+    }
     if (const Json* type = schema.find("type")) found &= of_type(*type);
     if (const Json* constant = schema.find("const")) found &= types_of_value(*constant);
     if (const Json::Array* values = list(schema, "enum")) {
@@ -101,12 +121,12 @@ class TypeFinder {
     return any;
   }
 
-  const Json& root_;
-  int left_ = 10'000;  // schemas to look at: what lies beyond has any type
-};
+  static constexpr std::uint64_t kStepsMax = 10'000;
 
-/// A set that a text can be read by: what has no type has any.
-JsonTypes readable(JsonTypes types) { return types == 0 ? json_type::kAll : types; }
+  const Json& root_;
+  bool is_old_;
+  std::uint64_t left_ = kStepsMax;  // schemas to look at: what lies beyond has any type
+};
 
 }  // namespace
 
@@ -115,11 +135,27 @@ ArgumentsSchema arguments_schema(const Json& parameters) {
   constexpr int kStepsMax = 16;
   for (int i = 0; i < kStepsMax && found.schema->find("properties") == nullptr; ++i) {
     const std::string* reference = found.schema->find_string("$ref");
-    const Json* target = reference == nullptr ? nullptr : resolve(parameters, *reference);
+    const Json* target = reference == nullptr ? nullptr : resolve_reference(parameters, *reference);
     if (target == nullptr || target->as_object() == nullptr) break;
     found = {.schema = target, .pointer = reference->substr(1)};
   }
   return found;
+}
+
+JsonTypes value_types(const Json& root, const Json& schema, CompileBudget* budget) {
+  TypeFinder finder(root);
+  const JsonTypes types = finder.find(schema);
+  if (budget != nullptr) budget->spend(finder.steps());
+  return types;
+}
+
+std::vector<JsonTypes> types_of_each(const Json& root, const Json::Array& schemas,
+                                     CompileBudget* budget) {
+  TypeFinder finder(root);
+  std::vector<JsonTypes> types;
+  for (const Json& schema : schemas) types.push_back(finder.find(schema));
+  if (budget != nullptr) budget->spend(schemas.size() + finder.steps());
+  return types;
 }
 
 ArgumentTypes::ArgumentTypes(const Json& parameters) {

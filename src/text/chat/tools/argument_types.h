@@ -4,7 +4,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "constraint/compile_budget.h"
 #include "load/json.h"
 
 namespace ingot {
@@ -23,6 +25,22 @@ struct ArgumentsSchema {
 };
 /// Follows references at the root of `parameters`, as schemas of trees have them.
 ArgumentsSchema arguments_schema(const Json& parameters);
+
+/// The schema of any value.
+const Json& any_schema();
+/// Returns the part of a document that a reference within it names; null if there is none.
+const Json* resolve_reference(const Json& root, std::string_view reference);
+/// Whether a document is of an old draft, which ignores what stands beside a reference.
+bool ignores_siblings(const Json& root);
+
+/// Returns the types that a value of `schema`, a part of `root`, may have; none if `schema` allows
+/// no value. `budget` pays for the work.
+JsonTypes value_types(const Json& root, const Json& schema, CompileBudget* budget = nullptr);
+/// Returns the types of each schema of a list, as `value_types`. The work for all has one limit.
+std::vector<JsonTypes> types_of_each(const Json& root, const Json::Array& schemas,
+                                     CompileBudget* budget = nullptr);
+/// The types by which a text is read: what may have no type may have any.
+inline JsonTypes readable(JsonTypes types) { return types == 0 ? json_type::kAll : types; }
 
 /// The types of a tool's arguments. Parsers and grammars share them: a text between tags is JSON if
 /// it is JSON of an allowed type other than a string, else it is a string.

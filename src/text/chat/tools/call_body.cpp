@@ -167,11 +167,12 @@ class NamedReader : public CallReader {
 
 }  // namespace
 
-KnownTools::KnownTools(std::span<const Tool> tools, bool has_tags) {
+KnownTools::KnownTools(std::span<const Tool> tools, bool has_tags, bool has_elements) {
   for (const Tool& tool : tools) {
     tools_.push_back({.name = tool.name,
                       .is_custom = tool.kind == Tool::Kind::kCustom,
-                      .types = has_tags ? ArgumentTypes(tool.parameters) : ArgumentTypes()});
+                      .types = has_tags ? ArgumentTypes(tool.parameters) : ArgumentTypes(),
+                      .parameters = has_elements ? tool.parameters : Json()});
   }
 }
 
@@ -206,6 +207,29 @@ NameReader::Step NameReader::read(char c, std::size_t offset, std::string& name,
   return fits == Fit::kNo ? Step::kFailed : fits == Fit::kWhole ? Step::kDone : Step::kMore;
 }
 
+CallReader::Step TagReader::read_name(char c, std::size_t offset) {
+  const NameReader::Step step = frame_.read(c, offset, name_, span_);
+  if (step == NameReader::Step::kFailed) return Step::kFailed;
+  if (step == NameReader::Step::kMore) return Step::kMore;
+  span_.arguments_begin = offset + 1;
+  return step == NameReader::Step::kDone ? Step::kDone : Step::kDoneBefore;
+}
+
+void TagReader::begin_call() {
+  if (is_call_) return;
+  is_call_ = true;
+  tool_ = tools_.find(name_);
+  out_ = ArgumentsOut(tool_ != nullptr && tool_->is_custom);
+  out_.json("{");
+}
+
+CallReader::Step TagReader::end_call() {
+  begin_call();
+  out_.end_arguments();
+  out_.json("}");
+  return Step::kDone;
+}
+
 std::unique_ptr<CallReader> make_object_reader(const CallSyntax& syntax, const KnownTools& tools) {
   return std::make_unique<ObjectReader>(syntax, tools);
 }
@@ -222,6 +246,8 @@ std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax, const Kno
       return make_named_reader(syntax, tools);
     case CallBody::kTagged:
       return make_tagged_reader(syntax, tools);
+    case CallBody::kElements:
+      return make_element_reader(syntax, tools);
     case CallBody::kLiteral:
       break;
   }

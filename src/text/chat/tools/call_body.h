@@ -15,16 +15,18 @@
 
 namespace ingot {
 
-/// What parsers need to know of tools. Copies no schemas.
+/// What parsers need to know of tools. Copies schemas only for elements.
 class KnownTools {
  public:
   struct Entry {
     std::string name;
     bool is_custom = false;
     ArgumentTypes types{};  ///< types that arguments between tags have
+    Json parameters{};      ///< the schema, for elements
   };
-  /// `has_tags`: arguments may stand between tags, so their types matter.
-  KnownTools(std::span<const Tool> tools, bool has_tags);
+  /// `has_tags`: arguments may stand between tags, so their types matter. `has_elements`: arguments
+  /// may be elements, so the whole schema matters.
+  KnownTools(std::span<const Tool> tools, bool has_tags, bool has_elements = false);
   /// Null if there is none.
   const Entry* find(std::string_view name) const;
   /// Whether the name of a tool begins with `text`.
@@ -79,6 +81,8 @@ std::unique_ptr<CallReader> make_named_reader(const CallSyntax& syntax, const Kn
 std::unique_ptr<CallReader> make_tagged_reader(const CallSyntax& syntax, const KnownTools& tools);
 /// See make_object_reader.
 std::unique_ptr<CallReader> make_literal_reader(const CallSyntax& syntax, const KnownTools& tools);
+/// See make_object_reader.
+std::unique_ptr<CallReader> make_element_reader(const CallSyntax& syntax, const KnownTools& tools);
 /// Makes the reader for `syntax.body`.
 std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax, const KnownTools& tools);
 
@@ -94,6 +98,32 @@ class NameReader {
   std::string_view behind_;
   std::string held_{};
   bool is_behind_ = false;
+};
+
+/// What readers share whose arguments stand one by one between tags.
+class TagReader : public CallReader {
+ public:
+  bool is_call() const override { return is_call_; }
+
+ protected:
+  TagReader(const CallSyntax& syntax, const KnownTools& tools)
+      : syntax_(syntax), tools_(tools), frame_(syntax.arguments_begin) {}
+
+  /// Reads the name and the part behind it. kDone: the arguments begin at the next byte;
+  /// kDoneBefore: they begin at this one.
+  Step read_name(char c, std::size_t offset);
+  /// From the first tag of the arguments on, this is a call.
+  void begin_call();
+  /// Ends the arguments of a call.
+  Step end_call();
+
+  const CallSyntax& syntax_;
+  const KnownTools& tools_;
+  const KnownTools::Entry* tool_ = nullptr;  ///< null: an unknown tool, or no call yet
+
+ private:
+  NameReader frame_;
+  bool is_call_ = false;
 };
 
 }  // namespace ingot

@@ -47,7 +47,7 @@ class Learner {
   const CallText& calls_;
 };
 
-/// Learns how arguments of kTagged and kLiteral stand.
+/// Learns the frames of arguments that are not JSON objects: what stands around each key and value.
 bool learn_arguments(CallFrames& frames, const CallText& calls, const CallText& empty) {
   const CallSpan& span = calls.spans.back();
   if (span.arguments.size() != 2) return false;
@@ -67,10 +67,14 @@ bool learn_arguments(CallFrames& frames, const CallText& calls, const CallText& 
   const std::size_t at = between.find(end);
   if (at == std::string::npos) return false;
   frames.value_end = between.substr(0, at + end.size());
-  frames.value_separator = between.substr(at + end.size());
+  const std::string first_end = value_end_of(frames, learner.slice(text.key_begin, text.key_end));
+  if (!between.starts_with(first_end)) return false;
+  frames.value_separator = between.substr(first_end.size());
   frames.close = learner.slice(number.value_end, span.end);
-  if (!frames.close.starts_with(frames.value_end)) return false;
-  frames.close.erase(0, frames.value_end.size());
+  const std::string last_end =
+      value_end_of(frames, learner.slice(number.key_begin, number.key_end));
+  if (!frames.close.starts_with(last_end)) return false;
+  frames.close.erase(0, last_end.size());
   if (empty.spans.size() != 1) return false;
   const CallSpan& none = empty.spans.front();
   // Without arguments, a shorter text may stand in the place of `middle`.
@@ -112,6 +116,11 @@ std::string filled(std::string_view frame, std::size_t call) {
 
 }  // namespace
 
+std::string value_end_of(const CallFrames& frames, std::string_view key) {
+  if (frames.syntax->body != CallBody::kElements) return frames.value_end;
+  return cat(frames.value_end, key, frames.syntax->key_end);
+}
+
 std::optional<CallFrames> learn_frames(const CallSyntax& syntax, const CallText& calls,
                                        const CallText* empty) {
   const std::vector<CallSpan>& spans = calls.spans;
@@ -134,8 +143,10 @@ std::optional<CallFrames> learn_frames(const CallSyntax& syntax, const CallText&
   if (spans.size() == 2) {
     frames.between = learner.slice(end_of(spans[0]), spans[1].name_begin);
     if (!has_json) {
-      if (!frames.between->starts_with(frames.value_end)) return std::nullopt;
-      frames.between->erase(0, frames.value_end.size());
+      const CallSpan::Argument& last = spans[0].arguments.back();
+      const std::string end = value_end_of(frames, learner.slice(last.key_begin, last.key_end));
+      if (!frames.between->starts_with(end)) return std::nullopt;
+      frames.between->erase(0, end.size());
     }
     mark_numbers(frames.open, *frames.between);
     std::string middle = has_json ? learner.slice(spans[1].name_end, spans[1].arguments_begin)
@@ -177,7 +188,7 @@ std::string write_calls(const CallFrames& frames, const std::vector<CallToWrite>
       const bool is_string = value.as_string() != nullptr;
       out += cat(frames.key_begin, key, is_string ? frames.string_key_end : frames.other_key_end);
       out += frames.syntax->body == CallBody::kLiteral ? literal(frames, value) : json_text(value);
-      out += frames.value_end;
+      out += value_end_of(frames, key);
     }
   }
   return out + frames.close;

@@ -18,9 +18,9 @@ inline constexpr char kNumberHole = '\x02';
 inline constexpr char kNameHole = '\x03';
 
 /// The text around calls. A reply's calls: open, call, (between, call)*, close. A call of kObject
-/// and kNamed: name, middle, arguments as JSON. A call of kTagged and kLiteral: name, `middle`
+/// and kNamed: name, middle, arguments as JSON. A call of the others: name, `middle`
 /// (`empty` if there are no arguments), arguments with `value_separator` between. An argument:
-/// key_begin, key, key_end, value, value_end.
+/// key_begin, key, key_end, value, `value_end_of`.
 struct CallFrames {
   const CallSyntax* syntax = nullptr;
   std::string lead{};  ///< before `open`, in a reply that is a call: white space, a header
@@ -37,6 +37,9 @@ struct CallFrames {
   std::string quote{};  ///< kLiteral: of strings
 };
 
+/// Returns the text behind the value of an argument.
+std::string value_end_of(const CallFrames& frames, std::string_view key);
+
 /// A text with calls, and where they stand in it.
 struct CallText {
   std::string text;
@@ -45,7 +48,8 @@ struct CallText {
 };
 
 /// Learns frames from one or two calls that each have a string and then a number as arguments, and
-/// from a call without arguments (kTagged and kLiteral). Returns nothing if they do not agree.
+/// from a call without arguments (except kObject and kNamed). Returns nothing if they do not
+/// agree.
 std::optional<CallFrames> learn_frames(const CallSyntax& syntax, const CallText& calls,
                                        const CallText* empty);
 

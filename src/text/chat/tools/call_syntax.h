@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -9,9 +10,12 @@ namespace ingot {
 
 /// How a call writes its arguments.
 enum class CallBody {
-  kObject,   ///< a JSON object with members for the name and the arguments
-  kNamed,    ///< the name, then the arguments as a JSON object
-  kTagged,   ///< each argument between tags: strings as they are, others as JSON
+  kObject,  ///< a JSON object with members for the name and the arguments
+  kNamed,   ///< the name, then the arguments as a JSON object
+  kTagged,  ///< each argument between tags: strings as they are, others as JSON
+  /// Each argument is an element with its name, strings as they are. Arrays and objects have
+  /// elements inside, those of arrays with the name "item".
+  kElements,
   kLiteral,  ///< Python's or Gemma's literals: f(a='x', b=[1, True]), f{a:<|"|>x<|"|>}
 };
 
@@ -35,7 +39,7 @@ struct CallSyntax {
   std::string_view arguments_key = "arguments";  ///< for kObject
   /// An argument of kTagged: key_begin, the key, key_end, the value, value_end. kLiteral: key_end
   /// stands between the key and the value. In key_end, "%s" is the value's type: "true" or "string"
-  /// means a string, anything else JSON.
+  /// means a string, anything else JSON. kElements: value_end is followed by the key and key_end.
   std::string_view key_begin{};
   std::string_view key_end{};
   std::string_view value_end{};
@@ -46,6 +50,10 @@ struct CallSyntax {
   std::string_view quote{};  ///< kLiteral: a quote without escapes
   bool is_bare = false;      ///< only at the beginning of a reply, and only known names
 };
+
+/// Bytes that no key of CallBody::kLiteral has, and the most bytes of such a key.
+inline constexpr std::string_view kNotInLiteralKeys = "()[]{},'=:";
+inline constexpr std::size_t kLiteralKeyMax = 256;
 
 /// How a model writes reasoning.
 struct ReasoningSyntax {

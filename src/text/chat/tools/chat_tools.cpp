@@ -101,12 +101,22 @@ std::string text_of(const Json* content) {
   return out;
 }
 
+constexpr std::string_view kNoPlaceForText =
+    "the chat template writes no text beside calls of tools";
+constexpr std::string_view kNoReasoning =
+    "the chat template writes no reasoning of earlier replies";
+constexpr std::string_view kTextInstead =
+    "the chat template writes either the reasoning or the text beside calls of tools: the text";
+
 class Rewriter {
  public:
   explicit Rewriter(const DialectFacts& facts) : facts_(facts) {}
 
+  /// What the messages lose.
+  const std::vector<LostParts>& lost() const { return lost_; }
+
   Json rewrite(const Json& messages) {
-    for (const Json& message : *messages.as_array()) {
+    for (const Json& message : in_order_of_calls(*messages.as_array())) {
       const std::string* role = message.find_string("role");
       if (role != nullptr && *role == "assistant") {
         add_reply(message);
@@ -118,12 +128,58 @@ class Rewriter {
         end_results();
         out_.push(message);
       }
+      ++number_;
     }
     end_results();
     return std::move(out_);
   }
 
  private:
+  static bool is_result(const Json& message) {
+    const std::string* role = message.find_string("role");
+    return role != nullptr && (*role == "tool" || *role == "function");
+  }
+
+  /// The place of each call in a reply, by its id.
+  static std::map<std::string_view, std::size_t> places_of_calls(const Json& message) {
+    std::map<std::string_view, std::size_t> places;
+    const Json* list = message.find("tool_calls");
+    if (list == nullptr || list->as_array() == nullptr) return places;
+    for (const Json& call : *list->as_array()) {
+      const std::string* id = call.find_string("id");
+      places.emplace(id == nullptr ? std::string_view() : *id, places.size());
+    }
+    return places;
+  }
+
+  /// Sorts the results behind each reply by their calls: templates may write neither ids nor names.
+  static Json::Array in_order_of_calls(const Json::Array& messages) {
+    Json::Array sorted;
+    for (auto at = messages.begin(); at != messages.end();) {
+      const auto places = places_of_calls(*at);
+      sorted.push_back(*at++);
+      std::vector<std::pair<std::size_t, const Json*>> results;
+      for (; at != messages.end() && is_result(*at); ++at) {
+        const std::string* id = at->find_string("tool_call_id");
+        const auto call = id == nullptr ? places.end() : places.find(*id);
+        results.emplace_back(call == places.end() ? places.size() : call->second, &*at);
+      }
+      std::stable_sort(results.begin(), results.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (const auto& [place, result] : results) sorted.push_back(*result);
+    }
+    return sorted;
+  }
+
+  void lose(std::string_view member, std::string_view reason) {
+    for (LostParts& lost : lost_) {
+      if (lost.reason != reason) continue;
+      ++lost.messages;
+      return;
+    }
+    lost_.push_back({.first = number_, .messages = 1, .member = member, .reason = reason});
+  }
+
   void add_reply(const Json& message) {
     end_results();
     std::vector<PastCall> calls = past_calls(message);
@@ -140,8 +196,13 @@ class Rewriter {
       out_.push(json_object({{"role", "assistant"}, {"content", std::exchange(said, {})}}));
     } else if (!joins && facts_.joins_text) {
       has_thought = false;  // what the model said matters more
+      lose("reasoning_content", kTextInstead);
     } else if (!joins) {
-      said.clear();  // the template has no place for it
+      said.clear();
+      lose("content", kNoPlaceForText);
+    }
+    if (thought != nullptr && !thought->empty() && facts_.reasoning_key.empty()) {
+      lose("reasoning_content", kNoReasoning);
     }
     Json reply = Json::object();
     for (const auto& [key, value] : *message.as_object()) {
@@ -235,6 +296,8 @@ class Rewriter {
   }
 
   const DialectFacts& facts_;
+  std::size_t number_ = 0;  ///< number of the message
+  std::vector<LostParts> lost_{};
   Json out_ = Json::array();
   std::map<std::string, std::string> names_{};  // each id has the name in its last call
   std::string results_{};
@@ -324,10 +387,15 @@ Json tool_json(const Tool& tool) {
                                                 {"parameters", std::move(parameters)}})}});
 }
 
-void add_chat_tools(ChatInput& input, std::span<const Tool> tools, const DialectFacts& facts) {
-  if (input.messages.as_array() != nullptr)
-    input.messages = Rewriter(facts).rewrite(input.messages);
-  if (tools.empty()) return;
+std::vector<LostParts> add_chat_tools(ChatInput& input, std::span<const Tool> tools,
+                                      const DialectFacts& facts) {
+  std::vector<LostParts> lost;
+  if (input.messages.as_array() != nullptr) {
+    Rewriter rewriter(facts);
+    input.messages = rewriter.rewrite(input.messages);
+    lost = rewriter.lost();
+  }
+  if (tools.empty()) return lost;
   if (facts.writes_tools) {
     input.tools = Json::array();
     for (const Tool& tool : tools) {
@@ -337,6 +405,7 @@ void add_chat_tools(ChatInput& input, std::span<const Tool> tools, const Dialect
   } else if (!facts.frames.empty() && input.messages.as_array() != nullptr) {
     input.messages = with_system_text(input.messages, tools_text(tools, facts.frames.front()));
   }
+  return lost;
 }
 
 }  // namespace ingot

@@ -4,16 +4,19 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "text/chat/chat_template.h"
 #include "text/chat/tools/dialect_trial.h"
 #include "text/chat/tools/tool.h"
+#include "text/chat/tools/tool_dialect.h"
 
 namespace ingot {
 
 /// Returns a tool as a function in OpenAI's form. A custom tool becomes a function with one text.
 Json tool_json(const Tool& tool);
-/// Changes the input's messages to what the template reads, and adds tools.
-void add_chat_tools(ChatInput& input, std::span<const Tool> tools, const DialectFacts& facts);
+/// See ToolDialect::add_tools.
+std::vector<LostParts> add_chat_tools(ChatInput& input, std::span<const Tool> tools,
+                                      const DialectFacts& facts);
 
 }  // namespace ingot

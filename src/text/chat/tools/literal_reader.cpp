@@ -83,9 +83,8 @@ class LiteralReader : public CallReader {
       state_ = State::kValue;
       return Step::kMore;
     }
-    constexpr std::string_view kNotInKeys = "()[]{},'=:";
-    constexpr std::size_t kKeyMax = 256;
-    if (kNotInKeys.find(c) != std::string_view::npos || key_.size() > kKeyMax) return Step::kFailed;
+    if (kNotInLiteralKeys.find(c) != std::string_view::npos) return Step::kFailed;
+    if (key_.size() > kLiteralKeyMax) return Step::kFailed;
     if (key_.empty()) span_.arguments.push_back({.key_begin = offset});
     key_ += c;
     return Step::kMore;

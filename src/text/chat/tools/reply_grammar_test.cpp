@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "constraint/constraint.h"
+#include "constraint/lark.h"
 #include "load/json_object.h"
 #include "text/chat/tools/dialect_test_util.h"
 #include "text/chat/tools/syntax_test_util.h"
@@ -243,6 +248,125 @@ TEST(ReplyGrammar, CustomToolsHaveTheTextsOfTheirGrammar) {
       }
     }
   });
+}
+
+/// A whole call of the custom tool "shell" with any text.
+std::string custom_call(const Kind& kind, std::string_view text) {
+  if (kind.dialect == "qwen3-coder") return filled(kind.custom, "shell", text);
+  std::string quoted = Json(text).dump();
+  std::string call(kind.custom);
+  if (kind.dialect == "lfm2") {
+    call.replace(call.find("'%s'"), 4, "\"%s\"");
+  }
+  return filled(call, "shell", quoted.substr(1, quoted.size() - 2));
+}
+
+TEST(ReplyGrammar, CustomGrammarsMayHaveLinesQuotesAndRecursion) {
+  INGOT_NEEDS_SHARED(kTemplates);
+  struct Case {
+    std::string grammar;
+    std::vector<std::string_view> good, bad;
+  };
+  const std::vector<Case> cases = {
+      {"root ::= list\nlist ::= \"[\" (item (\",\\n\\t\" item)*)? \"]\"\nitem ::= list | "
+       "[^\\[\\],\\n]+",
+       {"[]", "[[a],\n\t\"b\\c\"]", "[\x01\x1f\x7f é😀]"},
+       {"[[]", "[a,b]", "[a,\nb]", ""}},
+      {"root ::= \"(\" root? \")\"", {"()", "((()))"}, {"(()", "x"}},
+      {gbnf_of_lark("start: \"*** Begin\" LF hunk+ \"*** End\" LF?\n"
+                    "hunk: \"*** Update File: \" /(.+)/ LF ((\"+\" | \"-\" | \" \") /(.*)/ LF)+\n"
+                    "%import common.LF"),
+       {"*** Begin\n*** Update File: a.py\n-x = \"1\"\n+x = '\\n'\n \n*** End"},
+       {"*** Begin\n*** End", "*** Begin\n*** Update File: a.py\nx\n*** End"}}};
+  for_each_kind([&](const Kind& kind, const Model& model) {
+    for (const Case& each : cases) {
+      const std::vector<Tool> tools = {{.kind = Tool::Kind::kCustom,
+                                        .name = "shell",
+                                        .grammar_kind = Tool::Grammar::kGbnf,
+                                        .grammar = each.grammar,
+                                        .path = "tools[0].custom"}};
+      const auto grammar = reply_grammar(model, {.use = ToolChoice::Use::kRequired}, tools);
+      for (const std::string_view text : each.good) {
+        const std::string call = custom_call(kind, text);
+        EXPECT_TRUE(accepts(grammar, call)) << read_part(grammar, call) << " of " << call;
+        const auto parser = model.dialect->make_parser({}, tools);
+        const ParsedReply reply = parse_with(*parser, call, 5);
+        ASSERT_EQ(reply.calls.size(), 1U) << call;
+        EXPECT_EQ(reply.calls[0].arguments, text);
+      }
+      for (const std::string_view text : each.bad) {
+        EXPECT_FALSE(accepts(grammar, custom_call(kind, text))) << text;
+      }
+    }
+  });
+}
+
+constexpr std::string_view kOrder = R"({"type": "object", "properties": {
+    "name": {"type": "string", "maxLength": 9}, "counts": {"type": "array", "minItems": 1,
+    "maxItems": 2, "items": {"type": "integer", "minimum": 1}}, "place": {"type": "object",
+    "properties": {"street": {"type": "string"}, "near": {"$ref": "#/$defs/place"},
+    "open": {"type": ["boolean", "null"]}}, "required": ["street"]}, "any": {},
+    "maybe": {"anyOf": [{"type": "array", "items": {"enum": ["x", "y"]}}, {"type": "null"}]}},
+    "required": ["name", "counts"], "additionalProperties": false, "$defs": {"place": {"type":
+    "object", "properties": {"street": {"type": "string"}, "near": {"$ref": "#/$defs/place"}},
+    "required": ["street"], "additionalProperties": false}}})";
+
+TEST(ReplyGrammar, ElementsFitTheSchemaAtEveryDepth) {
+  INGOT_NEEDS_SHARED(kTemplates);
+  const auto model = std::find_if(models().begin(), models().end(), [](const Model& each) {
+    return each.dialect->name() == "minimax-m3";
+  });
+  ASSERT_NE(model, models().end());
+  const Json schema = parse_json(kOrder, "test", "");
+  const std::vector<Tool> tools = {{.name = "order", .parameters = schema, .path = "tools[0]"}};
+  const auto grammar = reply_grammar(*model, {.use = ToolChoice::Use::kRequired}, tools);
+  const auto call = [](const std::string& arguments) {
+    std::string out;
+    for (const char c :
+         "<tool_call>\n<invoke name=\"order\">" + arguments + "</invoke>\n</tool_call>") {
+      out += c == '<' ? "]<]minimax[>[<" : std::string(1, c);
+    }
+    return out;
+  };
+  const std::string required = "<name>a</name><counts><item>1</item></counts>";
+  for (const char* more :
+       {"", "<place><street>b</street><near><street></street></near><open>null</open></place>",
+        "<any><k>1</k></any>", "<any><item>a</item><item><item>1</item></item></any>",
+        "<any>text</any>", "<any>17</any>", "<maybe></maybe>", "<maybe>null</maybe>",
+        "<maybe><item>x</item><item>y</item></maybe>"}) {
+    const bool is_declared = std::string_view(more) != "<any><k>1</k></any>";
+    EXPECT_EQ(accepts(grammar, call(required + more)), is_declared) << more;
+  }
+  for (const char* bad :
+       {"", "<name>a</name>", "<name>a</name><counts></counts>",
+        "<name>a</name><counts><item>0</item></counts>",
+        "<name>a</name><counts><item>1</item><item>1</item><item>1</item></counts>",
+        "<counts><item>1</item></counts><name>a</name>",
+        "<name>too long a name</name><counts><item>1</item></counts>",
+        "<name>a</name><counts><item>1</item></counts><place></place>",
+        "<name>a</name><counts><item>1</item></counts><place><street>b</street><x>1</x></place>",
+        "<name>a</name><counts><item>1</item></counts><maybe><item>z</item></maybe>"}) {
+    EXPECT_FALSE(accepts(grammar, call(bad))) << bad;
+  }
+  // Arguments of random texts fit the schema as JSON.
+  const auto json =
+      compile_constraint({.form = ConstraintSpec::JsonSchema{.schema = schema, .is_strict = true}},
+                         testing::byte_trie(*model->dialect));
+  std::mt19937 random(48);
+  const auto markers = model->dialect->markers();
+  std::size_t finished = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto text = testing::random_walk(grammar, 256 + markers.size(), random, markers);
+    if (!text) continue;
+    ++finished;
+    const ParsedReply reply = parse_with(*model->dialect->make_parser({}, tools), *text, 5);
+    ASSERT_GE(reply.calls.size(), 1U) << *text;
+    for (const ParsedReply::Call& each : reply.calls) {
+      EXPECT_TRUE(each.has_end) << *text;
+      EXPECT_TRUE(accepts(json->grammar, each.arguments)) << *text << "\n" << each.arguments;
+    }
+  }
+  EXPECT_GT(finished, 5U);
 }
 
 TEST(ReplyGrammar, ErrorsBeginWithTheToolsPath) {

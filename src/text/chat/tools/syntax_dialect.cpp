@@ -61,9 +61,9 @@ class SyntaxDialect : public ToolDialect {
   std::string_view reasoning_begin() const override { return facts_.reasoning.open; }
   std::string_view reasoning_end() const override { return facts_.reasoning.close; }
 
-  void add_tools(ChatInput& input, std::span<const Tool> tools,
-                 const ToolChoice& /*choice*/) const override {
-    add_chat_tools(input, tools, facts_);
+  std::vector<LostParts> add_tools(ChatInput& input, std::span<const Tool> tools,
+                                   const ToolChoice& /*choice*/) const override {
+    return add_chat_tools(input, tools, facts_);
   }
 
   ReplyBegin begin_of(std::string_view prompt) const override {
@@ -84,6 +84,15 @@ class SyntaxDialect : public ToolDialect {
                                     .in_reasoning = begin.in_reasoning,
                                     .finds_calls = !tools.empty()};
     return std::make_unique<SyntaxParser>(setup, tools);
+  }
+
+  std::unique_ptr<ReplyParser> make_content_parser(const ReplyBegin& begin) const override {
+    const SyntaxParser::Setup setup{.syntax = facts_.syntax,
+                                    .reasoning = facts_.reasoning,
+                                    .in_reasoning = begin.in_reasoning,
+                                    .finds_calls = false,
+                                    .has_format = true};
+    return std::make_unique<SyntaxParser>(setup, std::span<const Tool>());
   }
 
   NodeId add_reply(Grammar& grammar, const ReplyBegin& begin, std::span<const Tool> tools,

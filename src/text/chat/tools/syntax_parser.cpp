@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kSpaceMax = 256;
 
-bool has_tags(const ReplySyntax& syntax) {
+bool has_body(const ReplySyntax& syntax, CallBody body) {
   return std::any_of(syntax.calls.begin(), syntax.calls.end(),
-                     [](const CallSyntax& form) { return form.body == CallBody::kTagged; });
+                     [&](const CallSyntax& form) { return form.body == body; });
 }
 
 bool is_all_space(std::string_view text) { return std::all_of(text.begin(), text.end(), is_space); }
@@ -23,7 +23,10 @@ bool is_all_space(std::string_view text) { return std::all_of(text.begin(), text
 }  // namespace
 
 SyntaxParser::SyntaxParser(const Setup& setup, std::span<const Tool> tools)
-    : setup_(setup), tools_(tools, has_tags(*setup.syntax)), trims_(setup.in_reasoning) {
+    : setup_(setup),
+      tools_(tools, has_body(*setup.syntax, CallBody::kTagged),
+             has_body(*setup.syntax, CallBody::kElements)),
+      trims_(setup.in_reasoning) {
   if (setup.in_reasoning) state_ = State::kReasoning;
   may_reason_ = !setup.reasoning.open.empty();
 }
@@ -47,6 +50,7 @@ void SyntaxParser::finish(std::vector<ReplyEvent>& events) {
       break;
     case State::kContent:
     case State::kCallBegin:
+      if (in_format_ && held() == setup_.syntax->content_end) break;
       emit_text(ReplyEvent::Kind::kContent, held());
       break;
     case State::kCall:
@@ -79,6 +83,7 @@ void SyntaxParser::emit_text(ReplyEvent::Kind kind, std::string_view text) {
   if (kind == ReplyEvent::Kind::kContent && !is_all_space(text)) {
     at_start_ = false;
     may_reason_ = setup_.reasoning.anywhere;
+    in_format_ = setup_.has_format;
   }
   emit(kind, text);
 }
@@ -171,7 +176,18 @@ bool SyntaxParser::try_calls(bool& is_begun) {
   return false;
 }
 
+/// Holds what may be the text behind the content.
+void SyntaxParser::step_format() {
+  const std::string_view end = setup_.syntax->content_end;
+  const std::string_view text = held();
+  std::size_t kept = 0;
+  if (!end.empty()) kept = text.ends_with(end) ? end.size() : begun_mark(text, end);
+  emit_text(ReplyEvent::Kind::kContent, text.substr(0, text.size() - kept));
+  begin_ = cursor_ - kept;
+}
+
 void SyntaxParser::step_content() {
+  if (in_format_) return step_format();
   bool is_begun = false;
   if (try_frames(is_begun) || try_calls(is_begun)) return;
   // A run of white space may stand before a call; without calls and tags, nothing is held.

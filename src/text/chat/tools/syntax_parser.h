@@ -25,6 +25,8 @@ class SyntaxParser : public ReplyParser {
     ReasoningSyntax reasoning{};  ///< empty tags: replies have no reasoning
     bool in_reasoning = false;
     bool finds_calls = true;
+    /// Everything behind the first byte of content is content, up to the syntax's content_end.
+    bool has_format = false;
   };
   SyntaxParser(const Setup& setup, std::span<const Tool> tools);
 
@@ -49,6 +51,7 @@ class SyntaxParser : public ReplyParser {
   std::size_t offset() const { return taken_ + cursor_ - 1; }
   void step(char c);
   void step_content();
+  void step_format();
   void step_reasoning();
   void step_call_begin();
   void step_call(char c);
@@ -77,6 +80,7 @@ class SyntaxParser : public ReplyParser {
   bool at_start_ = true;    // no content and no call yet
   bool may_reason_ = true;  // no reasoning and no content yet
   bool trims_ = false;      // white space is dropped
+  bool in_format_ = false;  // behind the first byte of content that has a format
   bool in_section_ = false;
   const CallSyntax* form_ = nullptr;
   std::unique_ptr<CallReader> call_{};

@@ -189,6 +189,44 @@ TEST(SyntaxParser, ValuesBetweenTagsFollowTheSchema) {
       "B(now)A({\"a\": \"17\", \"b\": 17})E");
 }
 
+/// Puts MiniMax's control token in front of each tag.
+std::string elements(std::string_view text) {
+  constexpr std::string_view kMark = "]<]minimax[>[";
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') out += kMark;
+    out += c;
+  }
+  return out;
+}
+
+TEST(SyntaxParser, ElementsHoldElements) {
+  EXPECT_EQ(
+      parse("minimax-m3",
+            "So." + elements("<tool_call>\n<invoke name=\"weather\"><city>\n\"17\"\n</city>"
+                             "<days>17</days><tags><item>a</item><item>17</item><item></item>"
+                             "<item><k>1</k><l>b</l></item></tags><note>null</note></invoke>\n"
+                             "<invoke name=\"now\"></invoke>\n</tool_call>"))
+          .log,
+      "C(So.)B(weather)A({\"city\": \"\\n\\\"17\\\"\\n\", \"days\": 17, \"tags\": [\"a\", 17, "
+      "\"\", {\"k\": 1, \"l\": \"b\"}], \"note\": null})EB(now)A({})E");
+  // A string ends at its own tag alone, and an array may be empty.
+  EXPECT_EQ(parse("minimax-m3",
+                  elements("<tool_call><invoke name=\"weather\"><city>a<b>c</b></city><tags></tags>"
+                           "</invoke></tool_call>"))
+                .log,
+            "B(weather)A({\"city\": \"a]<]minimax[>[<b>c]<]minimax[>[</b>\", \"tags\": []})E");
+  // Texts that are broken or cut.
+  EXPECT_EQ(parse("minimax-m3", elements("<tool_call><invoke name=\"weather\"><days>1</tags>")).log,
+            "B(weather)A({\"days\": 1)C(>)");
+  EXPECT_EQ(parse("minimax-m3", elements("<tool_call><invoke name=\"weather\"><city>Kö")).log,
+            "B(weather)A({\"city\": \"Kö)");
+  EXPECT_EQ(parse("minimax-m3",
+                  elements("<tool_call><invoke name=\"shell\"><input>ls \"a\"</input></invoke>"))
+                .log,
+            "B(shell)A(ls \"a\")E");
+}
+
 TEST(SyntaxParser, Literals) {
   EXPECT_EQ(
       parse("lfm2",

@@ -1,128 +1,23 @@
 // The call reader of arguments between tags: strings as they are, other values as JSON.
-#include <algorithm>
-
 #include <utility>
 
 #include "base/text.h"
 #include "text/chat/tools/call_body.h"
-#include "text/chat/tools/json_reader.h"
 #include "text/chat/tools/mark_prefix.h"
+#include "text/chat/tools/value_writer.h"
 
 namespace ingot {
 
 namespace {
 
-/// Reads a text that may be JSON of some types, none of them a string. White space may stand
-/// around.
-class TypedJsonReader {
+class TaggedReader : public TagReader {
  public:
-  explicit TypedJsonReader(JsonTypes types) : types_(types & ~json_type::kString) {}
-
-  /// Returns false if the text is no such JSON, whatever follows.
-  bool read(char c) {
-    if ((!has_begun_ || has_ended_) && is_space(c)) return true;
-    if (has_ended_) return false;
-    if (!std::exchange(has_begun_, true) && !begin(c)) return false;
-    const bool makes_fraction = is_number_ && (c == '.' || c == 'e' || c == 'E');
-    if (makes_fraction && (types_ & json_type::kFraction) == 0) return false;
-    const JsonValueReader::Step step = reader_.read(c);
-    has_ended_ = step == JsonValueReader::Step::kLast || step == JsonValueReader::Step::kBefore;
-    return step == JsonValueReader::Step::kBefore ? is_space(c)
-                                                  : step != JsonValueReader::Step::kBad;
-  }
-  bool is_complete() const { return has_begun_ && (has_ended_ || reader_.is_complete()); }
-
- private:
-  bool begin(char c) {
-    using namespace json_type;
-    is_number_ = c == '-' || (c >= '0' && c <= '9');
-    const JsonTypes needed = c == '{'               ? kObject
-                             : c == '['             ? kArray
-                             : c == 'n'             ? kNull
-                             : c == 't' || c == 'f' ? kBoolean
-                             : is_number_           ? kInteger | kFraction
-                                                    : 0U;
-    return (types_ & needed) != 0;
-  }
-
-  JsonTypes types_;
-  JsonValueReader reader_{};
-  bool has_begun_ = false, has_ended_ = false, is_number_ = false;
-};
-
-/// Writes one value while it comes: decides whether it is a string or JSON.
-class ValueWriter {
- public:
-  explicit ValueWriter(JsonTypes types = json_type::kString) : types_(types), reader_(types) {}
-
-  void add(std::string_view bytes, ArgumentsOut& out) {
-    if (form_ == Form::kUnknown) {
-      held_ += bytes;
-      decide(bytes, out);
-    } else if (form_ == Form::kString) {
-      out.string_bytes(bytes);
-    } else {
-      out.json(bytes);
-    }
-  }
-  void finish(ArgumentsOut& out) {
-    if (form_ == Form::kUnknown) {
-      if (has_strings() && reader_.is_complete()) return out.json(held_);
-      for (const auto& [python, json] : kWords) {
-        if (!has_strings() && held_ == python) return out.json(json);
-      }
-      begin_string(out);
-    }
-    if (form_ == Form::kString) out.end_string();
-  }
-
- private:
-  enum class Form { kUnknown, kString, kJson };
-  static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
-      {"True", "true"}, {"False", "false"}, {"None", "null"}};
-
-  bool has_strings() const { return (types_ & json_type::kString) != 0; }
-  void decide(std::string_view bytes, ArgumentsOut& out) {
-    if (types_ == json_type::kString) return begin_string(out);
-    if (has_strings()) {
-      // Only the new bytes: the text may be long.
-      if (!std::all_of(bytes.begin(), bytes.end(), [this](char c) { return reader_.read(c); })) {
-        begin_string(out);
-      }
-      return;
-    }
-    held_.erase(0, std::min(held_.find_first_not_of(" \t\r\n"), held_.size()));
-    if (held_.empty()) return;
-    if (std::string_view("{[\"-0123456789tfn").find(held_.front()) != std::string_view::npos) {
-      form_ = Form::kJson;
-      out.json(held_);
-    } else if (std::none_of(std::begin(kWords), std::end(kWords),
-                            [&](const auto& word) { return word.first.starts_with(held_); })) {
-      begin_string(out);
-    }
-  }
-  void begin_string(ArgumentsOut& out) {
-    form_ = Form::kString;
-    out.begin_string();
-    out.string_bytes(held_);
-    held_.clear();
-  }
-
-  JsonTypes types_;
-  TypedJsonReader reader_;
-  Form form_ = Form::kUnknown;
-  std::string held_{};
-};
-
-class TaggedReader : public CallReader {
- public:
-  TaggedReader(const CallSyntax& syntax, const KnownTools& tools)
-      : syntax_(syntax), tools_(tools), frame_(syntax.arguments_begin) {}
+  TaggedReader(const CallSyntax& syntax, const KnownTools& tools) : TagReader(syntax, tools) {}
 
   Step read(char c, std::size_t offset) override {
     switch (state_) {
       case State::kName:
-        return read_name(c, offset);
+        return read_begin(c, offset);
       case State::kNext:
         return read_next(c, offset);
       case State::kKey:
@@ -134,18 +29,15 @@ class TaggedReader : public CallReader {
     }
     return read_value(c, offset);
   }
-  bool is_call() const override { return is_call_; }
 
  private:
   enum class State { kName, kNext, kKey, kKeyEnd, kValue };
 
-  Step read_name(char c, std::size_t offset) {
-    const NameReader::Step step = frame_.read(c, offset, name_, span_);
-    if (step == NameReader::Step::kFailed) return Step::kFailed;
-    if (step == NameReader::Step::kMore) return Step::kMore;
+  Step read_begin(char c, std::size_t offset) {
+    const Step step = read_name(c, offset);
+    if (step != Step::kDone && step != Step::kDoneBefore) return step;
     state_ = State::kNext;
-    span_.arguments_begin = offset + 1;
-    return step == NameReader::Step::kDoneBefore ? read_next(c, offset) : Step::kMore;
+    return step == Step::kDoneBefore ? read_next(c, offset) : Step::kMore;
   }
 
   Step read_next(char c, std::size_t offset) {
@@ -155,23 +47,12 @@ class TaggedReader : public CallReader {
     if (key == Fit::kNo && end == Fit::kNo) return Step::kFailed;
     if (key != Fit::kWhole && end != Fit::kWhole) return Step::kMore;
     held_.clear();
+    if (end == Fit::kWhole) return end_call();
     begin_call();
-    if (end == Fit::kWhole) {
-      out_.end_arguments();
-      out_.json("}");
-      return Step::kDone;
-    }
     state_ = State::kKey;
     key_.clear();
     span_.arguments.push_back({.key_begin = offset + 1});
     return Step::kMore;
-  }
-  void begin_call() {
-    if (is_call_) return;
-    is_call_ = true;
-    tool_ = tools_.find(name_);
-    out_ = ArgumentsOut(tool_ != nullptr && tool_->is_custom);
-    out_.json("{");
   }
 
   Step read_key(char c, std::size_t offset) {
@@ -252,14 +133,10 @@ class TaggedReader : public CallReader {
     return Step::kMore;
   }
 
-  const CallSyntax& syntax_;
-  const KnownTools& tools_;
-  NameReader frame_;
   State state_ = State::kName;
-  bool is_call_ = false, is_value_begin_ = false;
+  bool is_value_begin_ = false;
   bool may_be_raw_ = false;  // the value may begin with `raw_begin`
   std::string end_{};        // ends the value
-  const KnownTools::Entry* tool_ = nullptr;
   std::string held_, key_;
   ValueWriter value_;
 };

@@ -21,6 +21,14 @@ struct ReplyBegin {
   bool can_reason = false;    ///< the reply may contain reasoning
 };
 
+/// Parts of earlier messages that a chat template cannot write.
+struct LostParts {
+  std::size_t first = 0;      ///< number of the first message that loses it
+  std::size_t messages = 0;   ///< number of messages that lose it
+  std::string_view member{};  ///< "content", "reasoning_content"
+  std::string_view reason{};
+};
+
 /// The reply format of a chat template. Immutable.
 class ToolDialect {
  public:
@@ -39,13 +47,18 @@ class ToolDialect {
 
   /// Puts tools into the input of the chat template: as its `tools`, or as text of the system
   /// message. Earlier calls and results in the messages take the form that the template reads.
-  virtual void add_tools(ChatInput& input, std::span<const Tool> tools,
-                         const ToolChoice& choice) const = 0;
+  /// Results behind a reply come in the order of its calls. Returns what is lost in them, one entry
+  /// for each reason.
+  virtual std::vector<LostParts> add_tools(ChatInput& input, std::span<const Tool> tools,
+                                           const ToolChoice& choice) const = 0;
   /// Looks at a rendered prompt.
   virtual ReplyBegin begin_of(std::string_view prompt) const = 0;
   /// Returns a parser for a reply. `tools` are copied as far as they are needed.
   virtual std::unique_ptr<ReplyParser> make_parser(const ReplyBegin& begin,
                                                    std::span<const Tool> tools) const = 0;
+  /// Returns a parser for a reply of `add_content_reply`: behind its reasoning, everything is
+  /// content.
+  virtual std::unique_ptr<ReplyParser> make_content_parser(const ReplyBegin& begin) const = 0;
   /// Adds the texts of whole replies: reasoning, if any; then content and calls as `choice` allows.
   /// Arguments fit their tool's schema. With kAuto, everything up to the beginning of a call is
   /// free text. With kRequired, the reply has nothing but reasoning and calls.

@@ -1,8 +1,9 @@
-// ThinkingSigner: signs blocks of thinking, so that a block that comes back is known to be genuine.
+// ThinkingSigner: signs reasoning, so that reasoning that comes back is known to be genuine.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,11 @@ class ThinkingSigner {
 
   std::string sign(std::string_view text) const;
   SignatureCheck check(std::string_view text, std::string_view signature) const;
+
+  /// Returns base64 that holds `text` behind its signature. It is no secret.
+  std::string seal(std::string_view text) const;
+  /// Returns the text in the result of `seal`; nothing if this signer did not make it.
+  std::optional<std::string> unseal(std::string_view sealed) const;
 
  private:
   /// Returns the first two parts of the signature.

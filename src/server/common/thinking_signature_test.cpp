@@ -1,5 +1,5 @@
 // Signatures of thinking: genuine, changed, and of other processes.
-#include "server/anthropic/thinking_signature.h"
+#include "server/common/thinking_signature.h"
 
 #include <gtest/gtest.h>
 
@@ -40,6 +40,31 @@ TEST(ThinkingSigner, AnotherKeyIsAnotherProcess) {
   EXPECT_EQ(before.check("hm", after.sign("hm")), SignatureCheck::kOtherProcess);
   const ThinkingSigner& process = ThinkingSigner::of_process();
   EXPECT_EQ(process.check("hm", ThinkingSigner::of_process().sign("hm")), SignatureCheck::kGenuine);
+}
+
+TEST(ThinkingSigner, SealedTextsAreGivenBack) {
+  const ThinkingSigner signer({1, 2, 3});
+  for (const std::string& text :
+       {std::string(), std::string("hm"), std::string("\0\xff\n", 3), std::string(100'000, 'x')}) {
+    const std::string sealed = signer.seal(text);
+    EXPECT_EQ(signer.unseal(sealed), text);
+    EXPECT_EQ(ThinkingSigner({4}).unseal(sealed), std::nullopt);
+  }
+}
+
+TEST(ThinkingSigner, EveryChangeOfASealedTextIsWrong) {
+  const ThinkingSigner signer({1, 2, 3});
+  const std::string sealed = signer.seal("so it is");
+  for (std::size_t i = 0; i < sealed.size(); ++i) {
+    for (const char c : {'A', 'z', '+', '!', '\0'}) {
+      std::string changed = sealed;
+      if (changed[i] == c) continue;
+      changed[i] = c;
+      EXPECT_EQ(signer.unseal(changed), std::nullopt) << i;
+    }
+    EXPECT_EQ(signer.unseal(sealed.substr(0, i)), std::nullopt);
+  }
+  EXPECT_EQ(signer.unseal(sealed + "AAAA"), std::nullopt);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Signs blocks of thinking.
-#include "server/anthropic/thinking_signature.h"
+// Signs texts of reasoning, and seals them for clients.
+#include "server/common/thinking_signature.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -41,6 +41,14 @@ std::string short_sum(std::string_view purpose, std::string_view data) {
 
 std::string checksum(std::string_view tag) { return short_sum("ingot thinking signature:", tag); }
 
+std::string encode_base64(std::string_view bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL appends a NUL
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes_of(bytes),
+                                   static_cast<int>(bytes.size()));
+  text.resize(to_size(size));
+  return text;
+}
+
 bool is_equal(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -74,10 +82,7 @@ std::string ThinkingSigner::tag(std::string_view text) const {
 
 std::string ThinkingSigner::sign(std::string_view text) const {
   const std::string tagged = tag(text);
-  const std::string bytes = tagged + checksum(tagged);
-  std::array<unsigned char, kTextBytes + 1> encoded{};  // OpenSSL appends a NUL
-  const int size = EVP_EncodeBlock(encoded.data(), bytes_of(bytes), static_cast<int>(bytes.size()));
-  return {reinterpret_cast<const char*>(encoded.data()), to_size(size)};
+  return encode_base64(tagged + checksum(tagged));
 }
 
 SignatureCheck ThinkingSigner::check(std::string_view text, std::string_view signature) const {
@@ -88,6 +93,19 @@ SignatureCheck ThinkingSigner::check(std::string_view text, std::string_view sig
   if (!is_equal(bytes->substr(kTagBytes), checksum(tagged))) return SignatureCheck::kWrong;
   if (tagged.substr(0, kNameBytes) != key_name_) return SignatureCheck::kOtherProcess;
   return is_equal(tagged, tag(text)) ? SignatureCheck::kGenuine : SignatureCheck::kWrong;
+}
+
+std::string ThinkingSigner::seal(std::string_view text) const {
+  return sign(text) + encode_base64(text);
+}
+
+std::optional<std::string> ThinkingSigner::unseal(std::string_view sealed) const {
+  if (sealed.size() < kTextBytes) return std::nullopt;
+  std::optional<std::string> text = decode_base64(sealed.substr(kTextBytes));
+  if (!text || check(*text, sealed.substr(0, kTextBytes)) != SignatureCheck::kGenuine) {
+    return std::nullopt;
+  }
+  return text;
 }
 
 }  // namespace ingot
