@@ -68,6 +68,7 @@ void reset_signals(posix_spawnattr_t& attributes) {
 /// Starts a program; returns its process id, or the negative errno.
 pid_t spawn(const std::vector<std::string>& argv, const Fd& input, const Fd& output) {
   std::vector<char*> words;
+  words.reserve(argv.size() + 1);
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;

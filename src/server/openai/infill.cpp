@@ -157,7 +157,7 @@ Reply infill(const Call& call) {
   generation.stream = read_infill_stream(params);
   params.finish();
   generation.writer =
-      std::make_unique<InfillWriter>(std::move(model), used_seed(params, request), request.stop,
+      std::make_unique<InfillWriter>(model, used_seed(params, request), request.stop,
                                      warnings_member(params.warnings()), generation.stream);
   generation.add_prompt();
   return generation;

@@ -223,6 +223,7 @@ class Rewriter {
 
   std::string with_calls(const std::string& said, const std::vector<PastCall>& calls) const {
     std::vector<CallToWrite> written;
+    written.reserve(calls.size());
     for (const PastCall& call : calls) written.push_back({call.name, call.arguments});
     const std::string text = write_calls(facts_.frames.front(), written);
     return said.empty() ? text : cat(said, "\n", text);

@@ -52,6 +52,7 @@ class GrammarCopier {
   }
   std::vector<NodeId> copies_of(const std::vector<NodeId>& nodes) {
     std::vector<NodeId> made;
+    made.reserve(nodes.size());
     for (const NodeId node : nodes) made.push_back(copy_of(node));
     return made;
   }
