@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -268,6 +270,44 @@ TEST(Matcher, MasksOfTextsThatAreRestrictedOnlyAtTheirBeginning) {
     const NodeId text = one.grammar.add(grammar::String{one.grammar.add_language(language)});
     check_masks(one.finish(text, dense_trie()), dense_trie(),
                 {"", "\"", "\"a", "\"\u00e9", "\"a\\"});
+  }
+}
+
+TEST(Matcher, ThreadsShareTheMasksOfAVocabulary) {
+  std::vector<std::string> tokens = all_bytes();
+  for (const char* text : {"ab", "a\"", "b1", "\",\"", "1b\""}) tokens.emplace_back(text);
+  const Trie trie = make_trie(tokens);
+  std::vector<Matcher> matchers;
+  for (const char* first : {"a", "b", "1"}) {
+    Maker make;
+    const TextDfa all = TextDfa::all(make.budget);
+    const TextDfa begun = TextDfa::literal(first, make.budget).followed_by(all, make.budget);
+    const std::uint32_t others =
+        make.grammar.add_language(all.without_texts_of(begun, make.budget));
+    const NodeId text = make.grammar.add(grammar::String{others});
+    matchers.push_back(make.finish(make.grammar.sequence({text, make.literal(","), text}), trie));
+  }
+  // The masks along a text of each grammar, found by one thread or by several at once.
+  const auto masks_of = [&](std::size_t number) {
+    std::vector<std::vector<std::uint32_t>> masks;
+    Matcher matcher = matchers[number];
+    for (const char byte : std::string_view("\"x\u00e9y\",\"z")) {
+      if (!matcher.accept_bytes({&byte, 1})) break;
+      const auto mask = matcher.mask();
+      masks.emplace_back(mask.begin(), mask.end());
+    }
+    return masks;
+  };
+  constexpr std::size_t kThreads = 6;
+  std::array<std::vector<std::vector<std::uint32_t>>, kThreads> found;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] { found[i] = masks_of(i % matchers.size()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    EXPECT_EQ(found[i].size(), 9U);
+    EXPECT_EQ(found[i], masks_of(i % matchers.size())) << i;
   }
 }
 
