@@ -251,6 +251,35 @@ class Tools(TerminalTest):
         talk.say("hello")  # a reply without calls
         self.assertEqual(self.talk().answer("/tools"), "There are no tools: see --tools.\n")
 
+    def test_a_call_runs_after_a_yes_and_never_without(self):
+        """With the built-in model, which knows how to call tools."""
+        ran = self.path("ran.txt")
+        tool = {"type": "function", "command": ["sh", "-c", f"cat >> {ran}; echo 17 degrees"],
+                "function": {"name": "get_weather", "description": "Weather of a city",
+                             "parameters": {"type": "object", "required": ["city"],
+                                            "properties": {"city": {"type": "string"}}}}}
+        talk = Talk(self, "ingot-demo", "--temperature", "0", "--tools",
+                    self.file("weather.json", json.dumps([tool]).encode()))
+        ask, question = "What is the weather in Oslo?", r"Run it\? \[y\]es, \[n\]o: "
+        call = talk.say(ask, until=question)
+        self.assertIn('The model calls get_weather with\n{"city": "Oslo"}\n', call)
+        talk.say("n")
+        self.assertFalse(os.path.exists(ran))
+        talk.say("/clear")
+        talk.say(ask, until=question)
+        talk.say("perhaps", until=question)
+        reply = talk.answer("y")
+        with open(ran, encoding="utf-8") as f:
+            self.assertEqual(json.load(f), {"city": "Oslo"})
+        self.assertTrue(reply.startswith("17 degrees\n"), reply)
+        self.assertIn("17", reply[len("17 degrees\n"):])  # the model was told
+        path = self.path("called.json")
+        talk.say(f"/save {path}")
+        with open(path, encoding="utf-8") as f:
+            messages = json.load(f)["messages"]
+        self.assertEqual([m["role"] for m in messages], ["user", "assistant", "tool", "assistant"])
+        self.assertEqual(messages[2]["content"], "17 degrees\n")
+
     def test_what_the_template_leaves_out_is_told_once(self):
         tool = {"type": "function", "command": ["cat"], "function": {"name": "echo"}}
         tools = self.file("tools.json", json.dumps([tool]).encode())
