@@ -306,9 +306,4 @@ LarkTranslation translate_lark(std::string_view lark, CompileBudget& budget) {
   return LarkTranslator(lark, budget).translate();
 }
 
-std::string gbnf_of_lark(std::string_view lark) {
-  CompileBudget budget;
-  return translate_lark(lark, budget).gbnf;
-}
-
 }  // namespace ingot

@@ -37,7 +37,4 @@ struct LarkTranslation {
 ///         llguidance, docs/syntax.md.
 LarkTranslation translate_lark(std::string_view lark, CompileBudget& budget);
 
-/// Returns translate_lark's GBNF, for a grammar that may take a whole CompileBudget.
-std::string gbnf_of_lark(std::string_view lark);
-
 }  // namespace ingot

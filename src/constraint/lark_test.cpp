@@ -14,14 +14,20 @@ namespace {
 
 using testing::allows;
 
+LarkTranslation translated(const std::string& grammar) {
+  CompileBudget budget;
+  return translate_lark(grammar, budget);
+}
+
 bool lark_allows(const std::string& grammar, std::string_view text) {
   return allows(
-      *compile_constraint(testing::gbnf_spec(gbnf_of_lark(grammar)), testing::byte_trie()), text);
+      *compile_constraint(testing::gbnf_spec(translated(grammar).gbnf), testing::byte_trie()),
+      text);
 }
 
 std::string lark_refusal(const std::string& grammar) {
   try {
-    gbnf_of_lark(grammar);
+    translated(grammar);
   } catch (const Error& error) {
     return error.message();
   }
@@ -29,8 +35,7 @@ std::string lark_refusal(const std::string& grammar) {
 }
 
 std::vector<std::string> lark_notes(const std::string& grammar) {
-  CompileBudget budget;
-  return translate_lark(grammar, budget).notes;
+  return translated(grammar).notes;
 }
 
 /// The patches that coding agents apply: files to add, to delete, and to update in hunks.

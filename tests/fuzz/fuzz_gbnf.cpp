@@ -26,7 +26,8 @@ void walk_grammar(std::string grammar, std::string_view choices) {
 /// Returns a Lark grammar as GBNF; nothing if it is refused.
 std::optional<std::string> translated(std::string_view lark) {
   try {
-    return ingot::gbnf_of_lark(lark);
+    ingot::CompileBudget budget;
+    return ingot::translate_lark(lark, budget).gbnf;
   } catch (const ingot::Error& error) {
     INGOT_CHECK(error.code() == ingot::ErrorCode::kInvalid, error.message());
     INGOT_CHECK(error.message().find('\n') == std::string::npos, error.message());

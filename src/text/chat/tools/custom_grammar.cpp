@@ -207,10 +207,11 @@ NodeId add_custom_text(Grammar& grammar, const Tool& tool, std::span<const std::
   if (can_write_mark(grammar, root, marks, budget)) {
     std::string all;
     for (const std::string& mark : marks) all += cat(all.empty() ? "" : " or ", printable(mark));
-    throw Error(ErrorCode::kInvalid,
-                cat("parts of its recursive rules can write ", all,
-                    " together, which this model's "
-                    "form of calls does not allow: let one literal or class write what begins so"));
+    throw Error(
+        ErrorCode::kInvalid,
+        cat("parts of its recursive rules can write ", all,
+            " together, which this model's form of calls does not allow: let one literal or "
+            "class write what begins so"));
   }
   return root;
 }

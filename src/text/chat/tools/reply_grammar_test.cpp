@@ -267,15 +267,21 @@ TEST(ReplyGrammar, CustomGrammarsMayHaveLinesQuotesAndRecursion) {
     std::string grammar;
     std::vector<std::string_view> good, bad;
   };
+  CompileBudget budget;
+  const std::string patch =
+      translate_lark(
+          "start: \"*** Begin\" LF hunk+ \"*** End\" LF?\n"
+          "hunk: \"*** Update File: \" /(.+)/ LF ((\"+\" | \"-\" | \" \") /(.*)/ LF)+\n"
+          "%import common.LF",
+          budget)
+          .gbnf;
   const std::vector<Case> cases = {
       {"root ::= list\nlist ::= \"[\" (item (\",\\n\\t\" item)*)? \"]\"\nitem ::= list | "
        "[^\\[\\],\\n]+",
        {"[]", "[[a],\n\t\"b\\c\"]", "[\x01\x1f\x7f é😀]"},
        {"[[]", "[a,b]", "[a,\nb]", ""}},
       {"root ::= \"(\" root? \")\"", {"()", "((()))"}, {"(()", "x"}},
-      {gbnf_of_lark("start: \"*** Begin\" LF hunk+ \"*** End\" LF?\n"
-                    "hunk: \"*** Update File: \" /(.+)/ LF ((\"+\" | \"-\" | \" \") /(.*)/ LF)+\n"
-                    "%import common.LF"),
+      {patch,
        {"*** Begin\n*** Update File: a.py\n-x = \"1\"\n+x = '\\n'\n \n*** End"},
        {"*** Begin\n*** End", "*** Begin\n*** Update File: a.py\nx\n*** End"}}};
   for_each_kind([&](const Kind& kind, const Model& model) {
