@@ -2,12 +2,16 @@
 """Validates documents that compiled JSON Schemas allow, with an independent validator.
 
 usage: random_walks.py WALKER [--schemas N] [--walks N] [--seed N] [--vocabulary TOKENS ...]
-                       [--sets SET ...]
+                       [--sets SET ...] [--engine INGOT [MODEL]]
 WALKER is the program random_walk. The validator is the PyPI package jsonschema. Each schema gets N
 random texts with each vocabulary: INGOT_FULL=1 takes more schemas and texts. TOKENS is 256 (bytes),
 512 (a small model's), 2048 (the first of GPT-2) or 150000 (Qwen2); the last three by default. The
 exit status is 1 if a document is not valid, if a walk met a dead end, if there are no documents, or
 if more than REFUSED_MAX of the schemas are refused.
+
+With --engine, MODEL (the model of 512 tokens by default) also writes as many texts for each schema
+at temperature 2, all in one run of INGOT. None may end in an error, or for another reason than the
+end of its document or --max-tokens.
 """
 import argparse
 import decimal
@@ -15,6 +19,7 @@ import json
 import os
 import random
 import re
+import subprocess
 import sys
 
 try:
@@ -134,12 +139,16 @@ def judge(group, name, schema, answer, counts):
             print(f"invalid: {group}: {name}: {fault}")
 
 
+def new_counts():
+    return dict.fromkeys(("documents", "cut", "stuck", "refused", "noted", "not judged",
+                          "invalid"), 0)
+
+
 def is_right(cases, options, tokens):
     """Walks with one vocabulary."""
     answers = run_lines([options.walker, str(options.walks), str(options.seed)]
                         + vocabulary_arguments(tokens), [{"schema": case[2]} for case in cases])
-    counts = dict.fromkeys(("documents", "cut", "stuck", "refused", "noted", "not judged",
-                            "invalid"), 0)
+    counts = new_counts()
     for (group, name, schema, _), answer in zip(cases, answers):
         judge(group, name, schema, answer, counts)
     print(f"{tokens} tokens, {len(cases)} schemas, {options.walks} walks each: {counts}")
@@ -147,6 +156,47 @@ def is_right(cases, options, tokens):
     if is_idle:
         print(f"too few documents, or more than {REFUSED_MAX:.0%} of {len(cases)} schemas refused")
     return not (counts["invalid"] or counts["stuck"] or is_idle)
+
+
+def engine_answers(cases, options):
+    """What a model writes, in the form of the walker's answers, and the reasons of other ends."""
+    model = options.engine[1:] or [vocabulary_arguments(512)[1]]
+    lines = [json.dumps({"prompt": "Once", "json_schema": schema, "temperature": 2,
+                         "max_tokens": 250, "seed": seed})
+             for _, _, schema, _ in cases for seed in range(options.walks)]
+    done = subprocess.run([options.engine[0], "run", *model, "--jsonl", "--log-level", "error"],
+                          input="\n".join(lines) + "\n", stdout=subprocess.PIPE, text=True,
+                          check=False)
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(replies) == len(lines), (len(replies), len(lines))
+    answers, others = [], []
+    for i in range(0, len(replies), options.walks):
+        answer = {"cut": 0, "stuck": 0, "notes": [], "documents": []}
+        for reply in replies[i:i + options.walks]:
+            end = reply.get("finish_reason")
+            if end == "stop":
+                answer["documents"].append(reply["text"])
+            elif end == "length":
+                answer["cut"] += 1
+            elif str(reply.get("error")).startswith("json_schema"):  # refused before the start
+                answer["error"] = reply["error"]
+            else:
+                others.append(str(reply)[:300])
+        answers.append(answer)
+    return answers, others
+
+
+def engine_is_right(cases, options):
+    """Writes texts with a model."""
+    cases = [case for case in cases if isinstance(case[2], dict)]
+    answers, others = engine_answers(cases, options)
+    counts = new_counts()
+    for (group, name, schema, _), answer in zip(cases, answers):
+        judge(group, name, schema, answer, counts)
+    print(f"engine, {len(cases)} schemas, {options.walks} texts each: {counts}")
+    for other in others[:8]:
+        print("ended otherwise:", other)
+    return counts["documents"] > 0 and not (counts["invalid"] or others)
 
 
 def main():
@@ -158,11 +208,14 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--vocabulary", type=int, nargs="+", choices=sorted(VOCABULARIES),
                         default=[512, 2048, 150_000])
+    parser.add_argument("--engine", nargs="+", metavar=("INGOT", "MODEL"))
     options = parser.parse_args()
     cases = list(cases_of(options.sets))
     random.Random(options.seed).shuffle(cases)
     results = [is_right(cases[:options.schemas], options, tokens)
                for tokens in options.vocabulary]
+    if options.engine:
+        results.append(engine_is_right(cases[:options.schemas], options))
     return 0 if all(results) else 1
 
 
