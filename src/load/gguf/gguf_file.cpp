@@ -131,9 +131,8 @@ class Parser {
   }
 
   /// Converts offsets in the data section to offsets in the file. Each tensor must begin at the end
-  /// of the previous tensor, rounded up to the alignment. The last one must end at the file's end,
-  /// with or without padding. So no tensors overlap, and no bytes are hidden between or behind
-  /// them.
+  /// of the previous tensor, rounded up to the alignment. So no tensors overlap, and no bytes are
+  /// hidden between them. The last tensor's padding may be absent. Bytes behind it are counted.
   void place_tensors() {
     const std::uint64_t head = reader_.offset();
     const std::uint64_t size = head + reader_.remaining();
@@ -158,10 +157,8 @@ class Parser {
       tensor.offset = at;
       tensor.data = reader_.bytes(tensor.bytes).data();
     }
-    if (size != end && size != *Checked(end).align_up(alignment_).value()) {
-      reader_.section("data");
-      reader_.fail_at(end, cat(size - end, " bytes follow the last tensor"));
-    }
+    const std::uint64_t padded = *Checked(end).align_up(alignment_).value();  // end <= size
+    if (size > padded) file_.trailing_bytes = size - padded;
   }
 
   GgufEntry read_entry() {

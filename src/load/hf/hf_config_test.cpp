@@ -15,17 +15,17 @@ using namespace testing_hf;
 
 struct Read {
   Config config;
-  std::vector<std::string> warnings;
+  LoadNotes notes;
 };
 
 /// As opening a folder does it.
 Read read(std::string_view config, std::string_view generation = {}) {
   Read r;
   r.config = read_hf_config(parse_json(config, "config.json", "config", kHfConfigLimits),
-                            "config.json", r.warnings);
+                            "config.json", r.notes);
   if (!generation.empty()) {
     const Json root = parse_json(generation, "generation_config.json", "config", kHfConfigLimits);
-    read_generation_config(root, "generation_config.json", r.config);
+    read_generation_config(root, "generation_config.json", r.config, r.notes);
   }
   validate_config(r.config, "config.json");
   return r;
@@ -45,7 +45,7 @@ ConfigText with(std::string_view key, std::string_view json, std::string_view ty
 TEST(HfConfig, Llama) {
   const Read r = read(ConfigText().text());
   const Config& c = r.config;
-  EXPECT_TRUE(r.warnings.empty());
+  EXPECT_TRUE(r.notes.details().empty());
   EXPECT_EQ(c.naming, Naming::kHuggingFace);
   EXPECT_EQ(c.architecture, "llama");
   EXPECT_EQ(c.model_type, "llama");
@@ -124,7 +124,7 @@ TEST(HfConfig, WhatIsMissing) {
   const Read r = read(ConfigText().remove("rms_norm_eps").remove("max_position_embeddings").text());
   EXPECT_EQ(r.config.norm_eps, 1e-6);
   EXPECT_EQ(r.config.context, 2048);
-  EXPECT_EQ(r.warnings.size(), 2u);
+  EXPECT_EQ(r.notes.details().size(), 2u);
 }
 
 /// The kinds of JSON values that a key does not take.

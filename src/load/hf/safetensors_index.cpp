@@ -19,7 +19,7 @@ constexpr std::size_t kShardsMax = 4096;
 constexpr JsonLimits kIndexLimits = {.nodes_max = 2'000'000};
 
 [[noreturn]] void fail(const std::string& file, std::string_view reason) {
-  throw model_error(file, "index", 0, reason);
+  throw model_error(file, "index", reason);
 }
 
 /// Some writers store the size as 1.0e9, so a whole double counts as an integer.
