@@ -29,7 +29,7 @@ void LoadNotes::warn_of_unused_keys() {
   for (std::size_t i = 0; i < accepted_.size(); ++i) {
     if (used_[i]) continue;
     warn(cat("--accept-unknown ", printable(accepted_[i]),
-             ": the model's files have no such key, or ingot applies it"));
+             ": no file of the model has this key, or ingot applies it"));
   }
 }
 

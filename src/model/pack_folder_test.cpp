@@ -1,4 +1,4 @@
-// Tests of the pack cache's folder: what is evicted, what is left alone, whom it is private to.
+// Tests of the pack cache's folder: eviction, abandoned files, and access of other users.
 #include "model/pack_folder.h"
 
 #include <gtest/gtest.h>
@@ -164,7 +164,7 @@ TEST_F(PackFolderTest, SaysWhyAFolderCannotBeMade) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kIo);
-    EXPECT_EQ(error.message(), place_ + ": cannot make the folder: not a directory");
+    EXPECT_TRUE(error.message().starts_with(place_ + ": cannot make the folder: "));
   }
 }
 

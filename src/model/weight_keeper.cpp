@@ -2,7 +2,9 @@
 #include "model/weight_keeper.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -45,6 +47,8 @@ std::optional<PackedFile> WeightKeeper::find(ThreadPool& pool) {
     }
   } catch (const Error& error) {
     warnings_.push_back(cat(error.plain_message(), "; it is packed anew"));
+    std::error_code ignored;  // a new file would keep the permissions of this one
+    if (is_default) std::filesystem::remove(path, ignored);
   }
   keeps_ = fits();
   return {};

@@ -158,7 +158,7 @@ class Parser {
       tensor.data = reader_.bytes(tensor.bytes).data();
     }
     const std::uint64_t padded = *Checked(end).align_up(alignment_).value();  // end <= size
-    if (size > padded) file_.trailing_bytes = size - padded;
+    if (size != padded) file_.trailing_bytes = size - end;
   }
 
   GgufEntry read_entry() {

@@ -67,7 +67,7 @@ struct GgufFile {
   std::vector<GgufEntry> entries;     ///< metadata entries, in file order
   std::vector<std::uint32_t> by_key;  ///< indices of `entries`, sorted by key
   std::vector<TensorInfo> tensors;    ///< all tensors, in the order of their data
-  std::uint64_t trailing_bytes = 0;   ///< bytes behind the last tensor and its padding; ignored
+  std::uint64_t trailing_bytes = 0;   ///< bytes behind the last tensor that are no padding; ignored
 
   /// Returns the entry with this key, or null.
   const GgufEntry* find(std::string_view key) const;

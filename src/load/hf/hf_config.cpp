@@ -250,7 +250,7 @@ void add_eos(const JsonKeys& keys, const Json& value, std::string_view source, C
   add_end(c.ends, static_cast<std::int32_t>(*id), source);
 }
 
-/// A BOS id that is none is ignored: no text can begin with it.
+/// A BOS id outside the vocabulary is ignored: no text can begin with it.
 void read_bos(const JsonKeys& keys, Config& c, LoadNotes& notes) {
   const Json* value = keys.get("bos_token_id");
   if (value == nullptr) return;

@@ -28,7 +28,7 @@ inline constexpr JsonLimits kHfConfigLimits = {
 Config read_hf_config(const Json& root, const std::string& file, LoadNotes& notes);
 
 /// Reads generation_config.json. Adds its EOS ids to `config`, sets the BOS id if `config` has
-/// none, and copies the whole object to Config::sampling. A BOS id that is none is ignored.
+/// none, and copies the whole object to Config::sampling. A wrong BOS id is ignored.
 void read_generation_config(const Json& root, const std::string& file, Config& config,
                             LoadNotes& notes);
 
