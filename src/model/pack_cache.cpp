@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::array<char, 8> kMagic{'i', 'n', 'g', 'o', 't', 'p', 'k', '2'};
 constexpr std::uint64_t kPage = 4096;
-constexpr std::size_t kPieceBytes = 2
-                                    << 20;  ///< of one write: file systems cache it in large pages
+/// Bytes of one write: file systems cache the file in large memory pages.
+constexpr std::size_t kPieceBytes = 2 << 20;
 
 struct Head {
   std::array<char, 8> magic = kMagic;

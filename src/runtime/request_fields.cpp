@@ -521,6 +521,7 @@ void set_model_defaults(Request& request, const Config& config, const std::strin
 
 void drop_wrong_defaults(Config& config, const std::string& file,
                          std::vector<std::string>& warnings) {
+  std::vector<std::string_view> wrong;
   each_model_default(
       config, [&](const RequestField& field, std::string_view key, const std::string& name) {
         const Json* stated = config.sampling.find(key);
@@ -530,9 +531,15 @@ void drop_wrong_defaults(Config& config, const std::string& file,
           with_value(field, JsonReader{name, *stated, field.range}, request);
         } catch (const Error& error) {
           warnings.push_back(cat(printable(file, 4096), ": ", error.message(), "; it is ignored"));
-          config.sampling.set(std::string(key), Json());
+          wrong.push_back(key);
         }
       });
+  if (wrong.empty()) return;
+  Json rest = Json::object();
+  for (const auto& [key, value] : *config.sampling.as_object()) {
+    if (std::find(wrong.begin(), wrong.end(), key) == wrong.end()) rest.set(key, value);
+  }
+  config.sampling = std::move(rest);
 }
 
 void copy_field(const RequestField& field, Request& to, const Request& from) {

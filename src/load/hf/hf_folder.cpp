@@ -104,6 +104,10 @@ class HfCheckpoint final : public Checkpoint {
     const SafetensorsIndex index = parse_safetensors_index(text, file.name());
     for (const std::string& name : index.files) add_file(folder, name);
     check_index(index, file.name());
+    if (!index.odd_total_size.empty()) {
+      notes_.detail(cat(kIndexFile, ": metadata.total_size is ", index.odd_total_size,
+                        ", expected a size in bytes"));
+    }
     if (index.total_size) {
       std::uint64_t sum = 0;
       for (const TensorInfo& tensor : tensors_) sum += tensor.bytes;
