@@ -82,6 +82,7 @@ inline constexpr std::uint64_t kGgufNameMax = 255;
 inline constexpr std::uint64_t kGgufArrayMax = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kGgufEntriesMax = 65536;
 inline constexpr std::uint64_t kGgufTensorsMax = 65536;
+inline constexpr std::uint64_t kGgufTrailingMax = std::uint64_t{64} << 20;
 inline constexpr std::uint32_t kGgufAlignmentMin = 8;
 inline constexpr std::uint32_t kGgufAlignmentMax = 65536;
 
