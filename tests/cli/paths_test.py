@@ -200,9 +200,11 @@ class Hints(ingot.CliTest):
         model.set("general.sampling.top_k", model_files.FLOAT64, 20.0)
         model.set("general.sampling.top_p", model_files.INT32, 7)
         model.set("tokenizer.ggml.padding_token_id", model_files.UINT32, 99_999)
+        model.set("tokenizer.ggml.bos_token_id", model_files.UINT32, 1 << 31)
         odd = self.file("odd.gguf", model.build() + bytes(1000))
         self.assertEqual(plain, self.digest(odd, "1000 bytes behind the last tensor", "temp",
-                                            "top_p", "padding_token_id = 99999"))
+                                            "top_p", "bos_token_id = 2147483648",
+                                            "padding_token_id = 99999"))
 
     def test_an_unknown_key_can_be_accepted(self):
         architecture = model_files.tiny_gguf().get("general.architecture")

@@ -169,7 +169,7 @@ class Parser {
     refuse_another_record(head, padded - begin);
   }
 
-  /// Refuses a tensor table that goes on behind the stated count: the rest of the table would be
+  /// Refuses a tensor table that is longer than its stated count: the rest of the table would be
   /// taken for data. Such a file is recognised by a record with the next tensor's offset.
   void refuse_another_record(std::uint64_t head, std::uint64_t next_offset) {
     reader_.section("tensor table");
