@@ -57,7 +57,7 @@ TEST(ApiError, TellsHowLongAPromptIs) {
             "prompt is too long: 64 tokens > 63 maximum");
 }
 
-TEST(ApiErrors, HaveNoOffsetIfTheErrorHasNone) {
+TEST(ApiError, HasNoOffsetIfTheErrorHasNone) {
   EXPECT_EQ(api_error(model_error("m", "chat template", "there is none")).message,
             "m: chat template: there is none");
   EXPECT_EQ(api_error(model_error("m", "tensors", 0, "is wrong")).message,
