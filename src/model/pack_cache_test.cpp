@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -166,6 +168,10 @@ TEST_F(PackCache, RefusesFilesOfOthersIfAsked) {
     EXPECT_TRUE(open());
     std::filesystem::permissions(path_, writer, std::filesystem::perm_options::remove);
   }
+  if (::geteuid() != 0) return;  // only root can give a file away
+  ASSERT_EQ(::chown(path_.c_str(), 12345, 12345), 0);
+  EXPECT_THROW(open_private(), Error);
+  EXPECT_TRUE(open());
 }
 
 /// Evicting is safe: the pages stay until the last mapping ends.
