@@ -142,20 +142,20 @@ SignalStack::~SignalStack() {
 MappedFile::MappedFile(File file) : file_(std::move(file)) {
   if (file_.size() == 0) return;
   if (file_.size() > std::numeric_limits<std::size_t>::max() / 2) {
-    throw model_error(name(), "file", 0, cat("cannot be mapped: it has ", file_.size(), " bytes"));
+    throw model_error(name(), "file", cat("cannot be mapped: it has ", file_.size(), " bytes"));
   }
   install_handler();
   const auto size = static_cast<std::size_t>(file_.size());
   void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_.fd(), 0);
   if (address == MAP_FAILED) {
-    throw model_error(name(), "file", 0,
+    throw model_error(name(), "file",
                       cat("cannot be mapped (", size, " bytes): ", errno_text(errno)));
   }
   bytes_ = {static_cast<const std::byte*>(address), size};
   slot_ = take_slot(reinterpret_cast<std::uintptr_t>(address), size, name());
   if (slot_ < 0) {
     unmap();
-    throw model_error(name(), "file", 0, cat("more than ", kSlots, " files are mapped"));
+    throw model_error(name(), "file", cat("more than ", kSlots, " files are mapped"));
   }
 }
 
@@ -202,14 +202,12 @@ void MappedFile::prefer_large_pages() const {
 
 void MappedFile::expect_unchanged() const {
   if (file_.is_unchanged()) return;
-  throw Error(ErrorCode::kIo,
-              cat(printable(name(), 4096), ": file @0: it changed while it was being read"));
+  throw section_error(ErrorCode::kIo, name(), "file", "it changed while it was being read");
 }
 
 void MappedFile::expect_not_overwritten() const {
   if (!file_.is_overwritten()) return;
-  throw Error(ErrorCode::kIo,
-              cat(printable(name(), 4096), ": file @0: it was changed while in use"));
+  throw section_error(ErrorCode::kIo, name(), "file", "it was changed while in use");
 }
 
 }  // namespace ingot

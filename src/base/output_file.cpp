@@ -51,8 +51,8 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path, std::size_t piece_bytes)
-    : path_(std::move(path)), piece_bytes_(piece_bytes) {
+OutputFile::OutputFile(std::string path, const OutputFileOptions& options)
+    : path_(std::move(path)), options_(options) {
   if (path_.empty() || path_.find('\0') != path_.npos) fail(ENOENT);
   struct stat st {};
   const bool exists = retry([&] { return ::stat(path_.c_str(), &st); }) == 0;
@@ -71,15 +71,16 @@ OutputFile::OutputFile(std::string path, std::size_t piece_bytes)
 }
 
 OutputFile::~OutputFile() {
-  if (fd_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   forget_temporary();
 }
 
 void OutputFile::open_temporary() {
   for (int i = 0; i < kTemporaryNames; ++i) {
     temporary_ = cat(target_, ".tmp-", ::getpid(), "-", i);
-    fd_ = Fd(retry(
-        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
+    fd_ = Fd(retry([&] {
+      return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options_.mode);
+    }));
     if (fd_) return remember_temporary();
     if (errno != EEXIST) break;
   }
@@ -112,10 +113,10 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 
 void OutputFile::write(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t count = std::min(text.size(), piece_bytes_ - buffer_.size());
+    const std::size_t count = std::min(text.size(), options_.piece_bytes - buffer_.size());
     buffer_ += text.substr(0, count);
     text.remove_prefix(count);
-    if (buffer_.size() == piece_bytes_) flush();
+    if (buffer_.size() == options_.piece_bytes) flush();
   }
 }
 
@@ -135,11 +136,12 @@ void OutputFile::commit() {
     if (!fd_.reset()) fail(errno);
     return;
   }
-  if (retry([&] { return ::fsync(fd_.get()); }) != 0) fail(errno);
+  if (options_.synced && retry([&] { return ::fsync(fd_.get()); }) != 0) fail(errno);
+  if (!fd_.reset()) fail(errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   forget_temporary();
   temporary_.clear();
-  fd_.reset();
+  if (!options_.synced) return;
   // Syncs the folder, so that the new name survives a crash. File systems that cannot sync a folder
   // ignore this.
   const Fd folder(retry(

@@ -10,18 +10,24 @@
 
 namespace ingot {
 
+/// How an OutputFile writes.
+struct OutputFileOptions {
+  /// Bytes of one write. With 2 MiB, file systems cache the file in large memory pages. The offset
+  /// of each write is a multiple of this size.
+  std::size_t piece_bytes = 64 << 10;
+  unsigned mode = 0666;  ///< permissions of a new file, before the process's umask
+  /// Whether `commit` waits until storage has the file. Without, a power failure can leave a file
+  /// with wrong bytes, so readers need a checksum.
+  bool synced = true;
+};
+
 /// Writes a temporary file beside its target, and renames it to the target at the end. If the
 /// target exists and is not a regular file (a FIFO, /dev/null), writes to the target directly.
 ///
 /// Errors: kIo "<path>: cannot write: <reason>".
 class OutputFile {
  public:
-  /// Sizes of one write: kPieceBytes by default, or kLargePageBytes, so that file systems cache the
-  /// file in large memory pages. The offset of each write is a multiple of the chosen size.
-  static constexpr std::size_t kPieceBytes = 64 << 10;
-  static constexpr std::size_t kLargePageBytes = 2 << 20;
-
-  explicit OutputFile(std::string path, std::size_t piece_bytes = kPieceBytes);
+  explicit OutputFile(std::string path, const OutputFileOptions& options = {});
   /// Removes the temporary file if `commit` was not called.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -29,7 +35,8 @@ class OutputFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Flushes the file to storage and renames it to its target. Call it once, after all writes.
+  /// Writes the rest, flushes the file to storage if `synced`, and renames it to its target. Call
+  /// it once, after all writes.
   void commit();
 
  private:
@@ -44,7 +51,7 @@ class OutputFile {
   std::string temporary_;  ///< path of the temporary file; empty if the target is written directly
   Fd fd_;
   std::string buffer_;
-  std::size_t piece_bytes_;
+  OutputFileOptions options_;
   int slot_ = -1;  ///< index in the table of unfinished files; -1 if not in the table
 };
 

@@ -57,6 +57,12 @@ std::int64_t parameters(const Checkpoint& checkpoint) {
   return count;
 }
 
+Json lines_json(const std::vector<std::string>& lines) {
+  Json list = Json::array();
+  for (const std::string& line : lines) list.push(line);
+  return list;
+}
+
 std::string as_json(const Instance& instance, const MemoryPlan& plan) {
   const Checkpoint& checkpoint = instance.checkpoint();
   Json tensors = Json::array();
@@ -77,6 +83,8 @@ std::string as_json(const Instance& instance, const MemoryPlan& plan) {
   j.set("metadata", std::move(metadata));
   j.set("end_tokens", end_tokens_json(instance.end_tokens(), instance.tokenizer()));
   j.set("plan", plan_json(plan));
+  j.set("warnings", lines_json(instance.warnings()));
+  j.set("details", lines_json(instance.details()));
   return j.dump() + "\n";
 }
 
@@ -115,6 +123,8 @@ std::string as_text(const Instance& instance, const MemoryPlan& plan) {
     out += cat("  ", printable(t.name, 256), "  ", t.type_name, "  ", shape_json(t).dump(), "  ",
                t.bytes, " bytes\n");
   }
+  if (!instance.details().empty()) out += "\ndetails\n";
+  for (const std::string& line : instance.details()) out += cat("  ", line, "\n");
   const Ledger& memory = plan.op_memory();
   const std::string rounding =
       memory.loading_bytes == 0

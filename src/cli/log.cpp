@@ -56,4 +56,8 @@ void log_alarm(std::string_view text) {
 
 void log_error(std::string_view text) { write(LogLevel::kError, spdlog::level::err, text); }
 
+std::string stderr_message(const Error& error) {
+  return isatty(STDERR_FILENO) == 1 ? error.plain_message() : error.message();
+}
+
 }  // namespace ingot

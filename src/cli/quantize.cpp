@@ -98,7 +98,8 @@ void quantize(const QuantizeValues& v) {
   const InstanceOptions options = instance_options(v.model);
   const Recipe& recipe = find_type(v.type);
   const auto pool = make_pool(v.model);
-  const auto checkpoint = Checkpoint::open(options.path, options.bytes);
+  const auto checkpoint =
+      Checkpoint::open(options.path, options.bytes, {.accept_unknown = options.accept_unknown});
   refuse_own_input("OUT", v.out, *checkpoint, {v.importance.value_or("")});
   std::optional<ImportanceMatrix> importance;
   if (v.importance) importance = ImportanceMatrix::read(*v.importance);

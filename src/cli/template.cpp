@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/options/chat_input.h"
+#include "cli/options/model_options.h"
 #include "cli/options/model_path.h"
 #include "cli/options/options.h"
 #include "cli/output.h"
@@ -23,6 +24,7 @@ struct TemplateValues {
   std::optional<std::string> source;
   std::optional<std::string> context;
   std::optional<std::string> now;
+  std::vector<std::string> accept_unknown;
   bool jsonl = false;
 };
 
@@ -36,7 +38,8 @@ JinjaTemplate read_template(const TemplateValues& v) {
   }
   const ModelPlace place = find_model(v.model);
   const std::string model = v.model.value_or(place.path);
-  const auto checkpoint = Checkpoint::open(place.path, place.bytes);
+  const auto checkpoint =
+      Checkpoint::open(place.path, place.bytes, {.accept_unknown = v.accept_unknown});
   const TokenizerData* tokenizer = checkpoint->tokenizer();
   if (tokenizer == nullptr || !tokenizer->chat_template) throw no_template(model);
   return {*tokenizer->chat_template, model};
@@ -87,6 +90,7 @@ Command add_template_command(CLI::App& app) {
              "Render for each line of stdin, an object whose members are the template's variables; "
              "print {\"text\"} or {\"error\"} for each");
   add_text(sub, values->context, "--context", "A JSON file with the variables; prints the text");
+  add_texts(sub, values->accept_unknown, "--accept-unknown", std::string(kAcceptUnknownHelp));
   add_text(sub, values->now, "--now", "The date that the template sees: YYYY-MM-DD");
   return {&sub, [values] { return render_template(*values); },
           "ingot template model.gguf --context chat.json"};

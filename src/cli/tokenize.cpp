@@ -124,9 +124,10 @@ TokenizerData read_tokenizer(const std::vector<std::string>& models) {
 int tokenize(const TokenizeValues& v) {
   const int inputs = v.prompt.has_value() + v.file.has_value() + v.ids.has_value() + v.jsonl;
   if (inputs != 1) refuse("expected exactly one of -p, --file, --ids and --jsonl");
-  std::vector<std::string> warnings;
-  const auto tokenizer = make_tokenizer(read_tokenizer(v.paths), warnings);
-  for (const std::string& warning : warnings) log_warning(warning);
+  const TokenizerData data = read_tokenizer(v.paths);
+  std::vector<std::string> details;
+  const auto tokenizer = make_tokenizer(data, details);
+  for (const std::string& warning : data.warnings) log_warning(warning);
   if (v.jsonl) {
     const bool all_good = answer_lines(
         kTextLimits, [&](const Json& line, std::size_t) { return answer(*tokenizer, line); });

@@ -62,7 +62,7 @@ void divide(std::vector<float>& sums, std::span<const float> counts) {
 ImportanceMatrix ImportanceMatrix::read(const std::string& path) {
   File file(path);
   if (file.size() > kFileBytesMax) {
-    throw model_error(path, "file", 0,
+    throw model_error(path, "file",
                       cat("it has ", file.size(), " bytes, at most ", kFileBytesMax,
                           " are accepted for an importance matrix"));
   }

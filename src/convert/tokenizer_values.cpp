@@ -24,7 +24,7 @@ constexpr std::string_view kPatternNames[] = {
     "falcon", "deepseek-llm", "deepseek-coder", "deepseek-v3", "mpt",    "gpt-neox"};
 
 [[noreturn]] void refuse(const TokenizerData& data, std::string_view reason) {
-  throw model_error(data.file, "tokenizer", 0,
+  throw model_error(data.file, "tokenizer",
                     cat(reason, "; --no-tokenizer leaves the tokenizer out"));
 }
 
@@ -317,7 +317,7 @@ void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,
                      std::vector<std::string>& warnings) {
   const TokenizerData* data = checkpoint.tokenizer();
   if (data == nullptr) {
-    throw model_error(checkpoint.name(), "tokenizer", 0,
+    throw model_error(checkpoint.name(), "tokenizer",
                       "the folder has no supported tokenizer; --no-tokenizer leaves it out");
   }
   TokenizerWriter(*data, checkpoint.config(), out, warnings).write();

@@ -41,7 +41,7 @@ class ListingText final : public HttpSink {
   void begin(std::uint64_t) override { text_.clear(); }
   void write(std::span<const std::byte> bytes) override {
     if (bytes.size() > kHubListingBytesMax - text_.size()) {
-      throw model_error(source_, "hub", 0,
+      throw model_error(source_, "hub",
                         cat("the answer has more than ", kHubListingBytesMax, " bytes"));
     }
     text_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -84,7 +84,7 @@ Error hub_error(const HttpReply& reply, const ModelName& name, std::string_view 
                 const HubOptions& options) {
   const bool is_reply = reply.transport == Transport::kDone;
   if (const auto text = refusal_text(reply, name, options); is_reply && !text.empty()) {
-    return model_error(what, "hub", 0, text);
+    return model_error(what, "hub", text);
   }
   return {ErrorCode::kUnavailable,
           cat(printable(what), ": ", problem_text(reply), " (", printable(options.endpoint, 256),
@@ -109,7 +109,7 @@ class Pull {
       if (e.code() != ErrorCode::kUnavailable) throw;
       const auto path = find_cached_model(options_.cache, name_);
       if (!path) throw;
-      watch_.note(cat(e.message(), "; using the cache"));
+      watch_.note(cat(e.plain_message(), "; using the cache"));
       return *path;
     }
     const ModelFiles files = choose();
@@ -135,7 +135,7 @@ class Pull {
     }
     HubListing listing = parse_hub_listing(body.text(), name_.repo);
     if (is_commit(name_.revision) && listing.commit != name_.revision) {
-      throw model_error(name_.repo, "hub", 0,
+      throw model_error(name_.repo, "hub",
                         cat("the server answered with commit ", listing.commit, ", asked for was ",
                             name_.revision));
     }
@@ -161,7 +161,7 @@ class Pull {
   const HubFile& listed(const std::string& path) const {
     const HubFile* file = listing_.find(path);
     if (file == nullptr) {
-      throw model_error(name_.repo, "hub", 0,
+      throw model_error(name_.repo, "hub",
                         cat("its index names '", printable(path), "', which is not there"));
     }
     return *file;
@@ -221,7 +221,7 @@ class Pull {
     if (checksum != file.blob) {
       blob.discard();
       throw model_error(
-          file.path, "hub", 0,
+          file.path, "hub",
           cat("the downloaded file has the checksum ", checksum, ", expected ", file.blob));
     }
     blob.commit(cache_.blob(file.blob));

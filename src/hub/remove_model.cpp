@@ -77,7 +77,7 @@ bool remove_unused_blobs(const RepoCache& repo, FunctionRef<void(std::string_vie
 Removal plan_removal(const std::string& root, const ModelName& name) {
   auto repo = find_cached_repo(root, name.repo);
   const auto commit = repo ? repo->commit_of(name.revision) : std::nullopt;
-  if (!commit) throw model_error(to_string(name), "hub", 0, "it is not in the cache");
+  if (!commit) throw model_error(to_string(name), "hub", "it is not in the cache");
   Removal removal{.repo = *repo,
                   .commit = *commit,
                   .paths = paths_of(repo->files(*commit)),

@@ -66,7 +66,7 @@ std::optional<ModelFiles> choose_model_files(Paths paths, const std::string& nam
 Error no_model_error(Paths paths, const std::string& name, std::string_view wanted) {
   const std::vector<GgufModel> models = find_gguf_models(paths);
   if (!wanted.empty()) {
-    return model_error(name, "hub", 0,
+    return model_error(name, "hub",
                        cat("it has no file '", printable(wanted), "'",
                            models.empty() ? "" : cat(", its GGUF models: ", list_labels(models))));
   }
@@ -74,7 +74,7 @@ Error no_model_error(Paths paths, const std::string& name, std::string_view want
     return path.ends_with(".bin") || path.ends_with(".pt") || path.ends_with(".pth");
   });
   return model_error(
-      name, "hub", 0,
+      name, "hub",
       has_pickles ? "its weights are pickle files, which are not supported"
                   : "it holds no model: neither config.json with safetensors nor GGUF files");
 }

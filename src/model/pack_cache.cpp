@@ -1,4 +1,4 @@
-// Reads and writes the pack cache's files of packed weights.
+// Reads and writes files of packed weights.
 #include "model/pack_cache.h"
 
 #include <algorithm>
@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::array<char, 8> kMagic{'i', 'n', 'g', 'o', 't', 'p', 'k', '2'};
 constexpr std::uint64_t kPage = 4096;
+/// Bytes of one write: file systems cache the file in large memory pages.
+constexpr std::size_t kPieceBytes = 2 << 20;
 
 struct Head {
   std::array<char, 8> magic = kMagic;
@@ -121,14 +123,6 @@ std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return;
-  throw Error(ErrorCode::kIo,
-              cat(printable(folder.string(), 4096), ": cannot make the folder: ", error.message()));
-}
-
 }  // namespace
 
 std::string packed_path(std::string_view folder, std::string_view key) {
@@ -136,30 +130,35 @@ std::string packed_path(std::string_view folder, std::string_view key) {
   std::uint64_t sum = checksum(std::as_bytes(std::span(key)));
   std::string name;
   for (int i = 0; i < 16; ++i, sum >>= 4) name += kDigits[sum & 15];
-  return cat(folder, folder.ends_with('/') ? "" : "/", name, ".ingot-pack");
+  return cat(folder, folder.ends_with('/') ? "" : "/", name, kPackedSuffix);
 }
 
 std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
-                                      std::span<const std::int64_t> sizes, ThreadPool& pool) {
+                                      std::span<const std::int64_t> sizes, ThreadPool& pool,
+                                      bool private_only) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};
-  PackedFile packed{.file = MappedFile(File(path)), .weights = {}};
+  File file(path);
+  if (private_only && !file.is_private()) {
+    throw model_error(path, "packed weights",
+                      "the file belongs to another user or others can write to it");
+  }
+  PackedFile packed{.file = MappedFile(std::move(file)), .weights = {}};
   packed.file.prefer_large_pages();
   const std::vector<Entry> table = read_table(packed.file, key, sizes);
   compare_checksums(packed.file, table, pool);
-  packed.file.expect_unchanged();
+  packed.file.expect_not_overwritten();  // the time of use may change at any time
   for (const Entry& entry : table) packed.weights.push_back(slice(packed.file, entry));
   return packed;
 }
 
-void write_packed(const std::string& path, std::string_view key,
+void write_packed(const std::string& path, unsigned mode, std::string_view key,
                   std::span<const std::int64_t> sizes,
                   FunctionRef<std::span<const std::byte>(std::size_t i)> packed) {
-  make_folder(std::filesystem::path(path).parent_path());
   std::vector<Entry> table = lay_out(key.size(), sizes).table;
   const std::vector<std::byte> zeros(kPage);
   const Head head{.key_bytes = key.size(), .weights = sizes.size()};
-  OutputFile out(path, OutputFile::kLargePageBytes);
+  OutputFile out(path, {.piece_bytes = kPieceBytes, .mode = mode, .synced = false});
   out.write(bytes_of(head));
   out.write(key);
   std::uint64_t at = sizeof head + key.size();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -38,7 +40,7 @@ class PackCache : public testing::Test {
  protected:
   PackCache() {
     Bytes last;
-    write_packed(path_, kKey, sizes_, [&](std::size_t i) -> std::span<const std::byte> {
+    write_packed(path_, 0600, kKey, sizes_, [&](std::size_t i) -> std::span<const std::byte> {
       asked_.push_back(i);
       return last = *wants_[i];  // valid until the next call
     });
@@ -55,7 +57,7 @@ class PackCache : public testing::Test {
   std::vector<const Bytes*> wants_{&a_, &b_, &c_};
   std::vector<std::size_t> asked_;  ///< weights whose bytes were asked for
   std::vector<std::int64_t> sizes_{5000, 64, 12'288};
-  std::string path_ = packed_path(folder_.path() + "/made/here", kKey);
+  std::string path_ = packed_path(folder_.path(), kKey);
 };
 
 TEST_F(PackCache, GivesBackWhatWasWritten) {
@@ -78,7 +80,7 @@ TEST_F(PackCache, AFailureLeavesTheOldFile) {
     if (i == 1) throw Error(ErrorCode::kInternal, "the device is lost");
     return *wants_[i];
   };
-  EXPECT_THROW(write_packed(path_, kKey, sizes_, fail), Error);
+  EXPECT_THROW(write_packed(path_, 0600, kKey, sizes_, fail), Error);
   EXPECT_EQ(read_file(path_), before);
   const std::filesystem::directory_iterator files(std::filesystem::path(path_).parent_path());
   EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "a temporary file is left";
@@ -156,6 +158,31 @@ TEST_F(PackCache, NamesWhyItRefusesAFile) {
   }
 }
 
+TEST_F(PackCache, RefusesFilesOfOthersIfAsked) {
+  const auto open_private = [&] { return open_packed(path_, kKey, sizes_, pool_, true); };
+  EXPECT_TRUE(open_private());
+  for (const auto writer :
+       {std::filesystem::perms::group_write, std::filesystem::perms::others_write}) {
+    std::filesystem::permissions(path_, writer, std::filesystem::perm_options::add);
+    EXPECT_THROW(open_private(), Error);
+    EXPECT_TRUE(open());
+    std::filesystem::permissions(path_, writer, std::filesystem::perm_options::remove);
+  }
+  if (::geteuid() != 0) return;  // only root can give a file away
+  ASSERT_EQ(::chown(path_.c_str(), 12345, 12345), 0);
+  EXPECT_THROW(open_private(), Error);
+  EXPECT_TRUE(open());
+}
+
+/// Evicting is safe: the pages stay until the last mapping ends.
+TEST_F(PackCache, AMappedFileOutlivesItsName) {
+  const auto packed = open();
+  ASSERT_TRUE(packed);
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(std::ranges::equal(packed->weights[2], c_));
+  EXPECT_NO_THROW(packed->file.expect_not_overwritten());
+}
+
 TEST_F(PackCache, RefusesWhatIsNoFile) {
   std::filesystem::remove(path_);
   std::filesystem::create_directory(path_);
@@ -164,7 +191,7 @@ TEST_F(PackCache, RefusesWhatIsNoFile) {
 
 TEST_F(PackCache, SaysWhereItCannotWrite) {
   write_file(folder_.path() + "/file", "x");
-  EXPECT_THROW(write_packed(folder_.path() + "/file/below/x.ingot-pack", kKey, {},
+  EXPECT_THROW(write_packed(folder_.path() + "/file/x.ingot-pack", 0600, kKey, {},
                             [](std::size_t) { return std::span<const std::byte>(); }),
                Error);
 }

@@ -399,5 +399,33 @@ TEST(ModelDefaults, OutOfRangeOrOfAnotherTypeAreRefused) {
   refused(R"({"temp": -1})", Naming::kGguf, "general.sampling.temp is -1, possible are values");
 }
 
+TEST(ModelDefaults, WrongOnesAreDroppedWithAWarning) {
+  const auto expect_dropped = [](std::string_view json, Naming naming, std::size_t count) {
+    Config config;
+    config.naming = naming;
+    config.sampling = parse_json(json, "test", "json");
+    std::vector<std::string> warnings;
+    drop_wrong_defaults(config, "m", warnings);
+    EXPECT_EQ(warnings.size(), count) << json;
+    for (const std::string& line : warnings) EXPECT_TRUE(line.ends_with("; it is ignored")) << line;
+    Request request = default_request(place::kTalk);
+    set_model_defaults(request, config, "m");
+    return request;
+  };
+  const Request gguf = expect_dropped(
+      R"({"temp": "warm", "top_k": [4], "top_p": 7, "min_p": 0.5, "penalty_repeat": true})",
+      Naming::kGguf, 4);
+  const Request usual = default_request(place::kTalk);
+  EXPECT_EQ(gguf.sampling.temperature, usual.sampling.temperature);
+  EXPECT_EQ(gguf.sampling.top_k, usual.sampling.top_k);
+  EXPECT_EQ(gguf.sampling.min_p, 0.5f);
+  // Numbers of another type have the same value.
+  const Request other = expect_dropped(R"({"temp": 1, "top_k": 20.0})", Naming::kGguf, 0);
+  EXPECT_EQ(other.sampling.temperature, 1);
+  EXPECT_EQ(other.sampling.top_k, 20);
+  expect_dropped(R"({"top_k": 1.5, "temperature": null, "eos_token_id": {}})", Naming::kHuggingFace,
+                 1);
+}
+
 }  // namespace
 }  // namespace ingot

@@ -3,6 +3,7 @@
 Environment: INGOT_BINARY, INGOT_FAULT_LIBRARY (the library to preload, see tests/faults),
 INGOT_SANITIZE (the build's sanitizers, empty for none), INGOT_SHARED (test data).
 """
+import atexit
 import json
 import os
 import re
@@ -32,6 +33,11 @@ MEMORY_BYTES = 4 << 30
 DONE, CHECK_FAILED, MODEL, USAGE, INTERNAL, DOES_NOT_FIT, IO = 0, 1, 2, 64, 70, 71, 74
 
 
+# The user's cache in all runs, so that no test uses or fills the real one.
+CACHE = tempfile.mkdtemp(prefix="ingot-cache-")
+atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
+
+
 class Result:
     """How a run ended."""
 
@@ -48,6 +54,7 @@ class Result:
 def environment(extra=None):
     """The environment of a run: this one's, with `extra`, where None removes."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("INGOT_")}
+    env["XDG_CACHE_HOME"] = CACHE
     for key, value in (extra or {}).items():
         if value is None:
             env.pop(key, None)

@@ -85,7 +85,7 @@ class AddressSpace(Limits):
         seen = set()
         for more in range(0, 1024, 32):
             result = self.limited(floor + more, "run", path, "--tokens", "1,2", "--print-ids",
-                                  "--max-tokens", "2")
+                                  "--max-tokens", "2", "--no-pack-cache")
             with self.subTest(mib=floor + more):
                 self.assert_clean(result, (DOES_NOT_FIT, MODEL))
             seen.add(result.code)

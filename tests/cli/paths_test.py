@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests model paths that are no model: ingot refuses them without reading or waiting (K01)."""
+import json
 import os
+import pty
 import subprocess
 import unittest
 
@@ -155,6 +157,84 @@ class Paths(ingot.CliTest):
 
 @unittest.skipUnless(os.path.isdir(os.path.join(ingot.SHARED, "data", "models")),
                      f"no models under {ingot.SHARED or 'INGOT_SHARED'}")
+class Terminal(ingot.CliTest):
+    def shown(self, *args):
+        """What a run writes to stderr that is a terminal, and what into a pipe."""
+        master, slave = pty.openpty()
+        done = ingot.run(*args, stderr=slave)
+        os.close(slave)
+        shown = os.read(master, 4096).decode().replace("\r\n", "\n")
+        os.close(master)
+        piped = ingot.run(*args)
+        self.assertEqual((done.code, piped.code), (MODEL, MODEL))
+        return shown, piped.err
+
+    def test_an_error_without_an_offset_has_none_on_a_terminal(self):
+        none, broken = self.path("none.gguf"), self.file("broken.gguf", b"GGUX")
+        self.assertEqual(self.shown("run", none, "-p", "a", "--log-level", "error"),
+                         (f"error: {none}: file: no such file\n",
+                          f"error: {none}: file @0: no such file\n"))
+        at_begin = f"error: {broken}: header @0: not a GGUF file: it begins with 'GGUX'\n"
+        self.assertEqual(self.shown("run", broken, "-p", "a", "--log-level", "error"),
+                         (at_begin, at_begin))
+
+
+class Hints(ingot.CliTest):
+    """Values that change no result do not refuse a file."""
+
+    COMMAND = ("--tokens", "1,2,3", "--max-tokens", "4", "--json")
+
+    def digest(self, model, *warnings, options=()):
+        result = self.assert_done(ingot.run("run", model, *self.COMMAND, *options))
+        lines = self.lines(result)
+        self.assertEqual(len(lines), len(warnings), result)
+        for line, text in zip(lines, warnings):
+            self.assertIn(text, line)
+            self.assertNotIn("@", line)
+        return json.loads(result.out)["digest"]
+
+    def test_wrong_hints_are_warnings(self):
+        plain = self.digest(self.model)
+        model = model_files.tiny_gguf()
+        model.set("general.sampling.temp", model_files.STRING, "warm")
+        model.set("general.sampling.top_k", model_files.FLOAT64, 20.0)
+        model.set("general.sampling.top_p", model_files.INT32, 7)
+        model.set("tokenizer.ggml.padding_token_id", model_files.UINT32, 99_999)
+        model.set("tokenizer.ggml.bos_token_id", model_files.UINT32, 1 << 31)
+        odd = self.file("odd.gguf", model.build() + bytes(1000))
+        self.assertEqual(plain, self.digest(odd, "1000 bytes behind the last tensor", "temp",
+                                            "top_p", "bos_token_id = 2147483648",
+                                            "padding_token_id = 99999"))
+
+    def test_an_unknown_key_can_be_accepted(self):
+        architecture = model_files.tiny_gguf().get("general.architecture")
+        key = f"{architecture}.new_feature"
+        model = self.file("key.gguf", model_files.tiny_gguf().set(key, model_files.UINT32,
+                                                                  1).build())
+        line = self.assert_model_error(ingot.run("run", model, *self.COMMAND), model,
+                                       "this key is not known")
+        self.assertIn(f"(--accept-unknown {key} ", line)
+        plain = self.digest(self.model)
+        self.assertEqual(plain, self.digest(model, f"{key} = 1 is not applied",
+                                            options=("--accept-unknown", key)))
+        self.digest(self.model, "no file of the model has this key",
+                    options=("--accept-unknown", key))
+        for command in (("inspect", model, "--json"), ("template", model, "--jsonl")):
+            self.assert_model_error(ingot.run(*command), model, "this key is not known")
+            result = ingot.run(*command, "--accept-unknown", key)
+            self.assertNotIn("this key is not known", result.err)
+
+    def test_what_nobody_can_act_on_is_in_inspect_alone(self):
+        model = self.file("pre.gguf", model_files.tiny_gguf().without("tokenizer.ggml.pre").build())
+        self.digest(model)
+        facts = json.loads(self.assert_done(ingot.run("inspect", model, "--json")).out)
+        self.assertEqual(facts["warnings"], [])
+        self.assertEqual(len(facts["details"]), 1, facts["details"])
+        self.assertIn("no tokenizer.ggml.pre, using default", facts["details"][0])
+        self.assertIn("no tokenizer.ggml.pre, using default",
+                      self.assert_done(ingot.run("inspect", model)).out.decode())
+
+
 class SharedModels(ingot.CliTest):
     def test_every_shared_gguf_gives_one_digest_for_any_threads(self):
         tried = 0

@@ -48,7 +48,7 @@ std::optional<Conversation> read_turns(const Json::Array& turns) {
 std::vector<Conversation> parse_conversations(std::string_view text, const std::string& file) {
   const Json json = parse_json(text, file, "conversations", kConversationLimits);
   if (json.as_array() == nullptr) {
-    throw model_error(file, "conversations", 0, cat("expected an array, got ", json.kind()));
+    throw model_error(file, "conversations", cat("expected an array, got ", json.kind()));
   }
   std::vector<Conversation> found;
   for (const Json& entry : *json.as_array()) {
@@ -60,8 +60,7 @@ std::vector<Conversation> parse_conversations(std::string_view text, const std::
     }
   }
   if (found.empty()) {
-    throw model_error(file, "conversations", 0,
-                      "no entry has conversations of a text and an answer");
+    throw model_error(file, "conversations", "no entry has conversations of a text and an answer");
   }
   return found;
 }

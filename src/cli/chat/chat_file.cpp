@@ -46,7 +46,7 @@ class ChatReader {
 
  private:
   [[noreturn]] void refuse(const std::string& reason) const {
-    throw model_error(file_, "chat", 0, reason);
+    throw model_error(file_, "chat", reason);
   }
 
   void expect_members(const Json& value, std::string_view what,

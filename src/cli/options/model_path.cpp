@@ -40,7 +40,7 @@ ModelPlace find_model(const std::optional<std::string>& given) {
   }
   if (model == kBuiltInModel) return built_in_place();
   const bool is_full = name->repo.find('/') != name->repo.npos;
-  throw model_error(model, "file", 0,
+  throw model_error(model, "file",
                     is_full ? cat("no such file, and no model of this name is here: ingot pull ",
                                   model, " gets one from the Hugging Face hub")
                             : "no such file, and no model of this name is here: ingot models "

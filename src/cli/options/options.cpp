@@ -56,6 +56,27 @@ Error bad_option(std::string_view option, std::string_view value, std::string_vi
                                    " is not possible: ", expected)};
 }
 
+std::int64_t parse_bytes(std::string_view text, std::string_view option) {
+  constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
+  std::string_view digits = text;
+  std::int64_t unit = 1;
+  if (!digits.empty()) {
+    const std::size_t power = std::string_view("KMG").find(digits.back());
+    if (power != std::string_view::npos) {
+      unit = std::int64_t{1024} << (10 * power);
+      digits.remove_suffix(1);
+    }
+  }
+  std::int64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto result = std::from_chars(digits.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end || value < 0 || value > kBytesMax / unit) {
+    throw bad_option(option, text,
+                     cat("expected bytes up to ", kBytesMax, ", also with K, M or G: 8G"));
+  }
+  return value * unit;
+}
+
 double parse_real(std::string_view text, std::string_view option, double low, double high) {
   double value = 0;
   const char* end = text.data() + text.size();

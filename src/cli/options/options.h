@@ -45,6 +45,11 @@ Int parse_whole(std::string_view text, std::string_view option, Int low, Int hig
 /// Errors: Error{kInvalid} naming `option` and the text.
 double parse_real(std::string_view text, std::string_view option, double low, double high);
 
+/// Parses a number of bytes with an optional K, M or G (powers of 1,024).
+///
+/// Errors: Error{kInvalid} naming `option` and the text.
+std::int64_t parse_bytes(std::string_view text, std::string_view option);
+
 /// An option that takes a number: name, help and bounds.
 template <class Number>
 struct NumberOption {

@@ -126,7 +126,7 @@ class ServingEngine {
              .step_limit_seconds = config.exit_on_stall ? kStepSecondsMax : kNever,
              .failed =
                  [&stop](const Error& error) {
-                   log_error(error.message());
+                   log_error(stderr_message(error));
                    stop.fail();
                  },
              .observer = &log_})) {

@@ -132,9 +132,9 @@ class Reader {
 
   void read_settings() {
     out_->bos = read_id("tokenizer.ggml.bos_token_id");
-    out_->eos = read_id("tokenizer.ggml.eos_token_id");
-    out_->eot = read_id("tokenizer.ggml.eot_token_id");
-    out_->eom = read_id("tokenizer.ggml.eom_token_id");
+    out_->eos = read_end("tokenizer.ggml.eos_token_id");
+    out_->eot = read_end("tokenizer.ggml.eot_token_id");
+    out_->eom = read_end("tokenizer.ggml.eom_token_id");
     out_->unknown = read_id("tokenizer.ggml.unknown_token_id");
     out_->padding = read_id("tokenizer.ggml.padding_token_id");
     read_fim();
@@ -163,15 +163,33 @@ class Reader {
                  .file = read("fim_sep_token_id")};
   }
 
-  std::optional<std::int32_t> read_id(std::string_view key) const {
+  /// Reads an id, which may lie beyond the vocabulary. Nothing if it is absent or -1.
+  std::optional<std::int64_t> stated_id(std::string_view key) const {
     const GgufEntry* entry = keys_.any(key);
     if (entry == nullptr) return std::nullopt;
     if (entry->type == GgufType::kInt32 && entry->number<std::int32_t>() == -1) return std::nullopt;
     const std::optional<std::int64_t> id = keys_.uint32(key);
-    if (!id || *id == std::int64_t{0xffffffff}) return std::nullopt;
-    if (static_cast<std::uint64_t>(*id) >= size()) {
-      keys_.refuse(key, cat("is beyond the vocabulary of ", size(), " tokens"));
-    }
+    return id == std::int64_t{0xffffffff} ? std::nullopt : id;
+  }
+
+  bool is_token(std::int64_t id) const { return static_cast<std::uint64_t>(id) < size(); }
+  std::string beyond() const { return cat("is beyond the vocabulary of ", size(), " tokens"); }
+
+  /// Reads the id of a token that a text can do without. An id beyond the vocabulary is ignored.
+  std::optional<std::int32_t> read_id(std::string_view key) const {
+    const std::optional<std::int64_t> id = stated_id(key);
+    if (!id) return std::nullopt;
+    if (is_token(*id)) return static_cast<std::int32_t>(*id);
+    out_->warnings.push_back(
+        cat(printable(out_->file, 4096), ": ", key, " = ", *id, " ", beyond(), ": it is ignored"));
+    return std::nullopt;
+  }
+
+  /// Reads the id of a token that ends texts. Without it, texts would not end.
+  std::optional<std::int32_t> read_end(std::string_view key) const {
+    const std::optional<std::int64_t> id = stated_id(key);
+    if (!id) return std::nullopt;
+    if (!is_token(*id)) keys_.refuse(key, beyond());
     return static_cast<std::int32_t>(*id);
   }
 
@@ -181,16 +199,17 @@ class Reader {
     if (adds_end && end) out_->frame_end.push_back(*end);
   }
 
-  /// The pre-tokenizer's name; `fallback`, with a warning, if the file has none.
-  std::string read_pre(std::string_view fallback) {
+  /// The pre-tokenizer's name, or `fallback` if the file has none. If the name `matters`, this is
+  /// a warning: another name could give other tokens.
+  std::string read_pre(std::string_view fallback, bool matters) {
     if (const auto pre = keys_.text(kPre)) return std::string(*pre);
-    out_->warnings.push_back(
-        cat(printable(out_->file), ": no tokenizer.ggml.pre, using ", fallback));
+    auto& lines = matters ? out_->warnings : out_->details;
+    lines.push_back(cat(printable(out_->file, 4096), ": no tokenizer.ggml.pre, using ", fallback));
     return std::string(fallback);
   }
 
   void describe_pieces(bool unigram) {
-    if (const std::string pre = read_pre("default"); pre != "default") {
+    if (const std::string pre = read_pre("default", false); pre != "default") {
       keys_.refuse(kPre, "is not supported for sentencepiece; supported: default");
     }
     out_->model = unigram ? TokenizerModel::kUnigram : TokenizerModel::kSentencePieceBpe;
@@ -208,7 +227,7 @@ class Reader {
   void describe_bytes() {
     // Files of GPT-NeoX have no pattern name, because they are older than these names.
     const bool neox = keys_.text("general.architecture") == "gptneox";
-    const std::string name = read_pre(neox ? "gpt-neox" : "gpt-2");
+    const std::string name = read_pre(neox ? "gpt-neox" : "gpt-2", !neox);
     out_->model = TokenizerModel::kBpe;
     if (!has_types_) guess_types();
     out_->unknown.reset();  // bytes without a token are dropped, not mapped to the unknown token
@@ -218,7 +237,7 @@ class Reader {
   }
 
   void describe_words() {
-    const std::string pre = read_pre("default");
+    const std::string pre = read_pre("default", false);
     if (pre != "default" && pre != "bert-bge" && pre != "jina-v1-en" && pre != "jina-v2-en") {
       keys_.refuse(kPre,
                    "is not supported for wordpiece; supported: default, bert-bge, jina-v1-en, "

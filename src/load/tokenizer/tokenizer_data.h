@@ -199,7 +199,9 @@ struct TokenizerData {
   FimIds fim;
   std::optional<std::string> chat_template;
   std::vector<NamedTemplate> named_templates;
-  std::vector<std::string> warnings;  ///< assumptions made while reading, one line each
+  std::vector<std::string>
+      warnings;                      ///< lines on which a user can act: assumptions, ignored values
+  std::vector<std::string> details;  ///< lines on which no user can act, for `ingot inspect`
 };
 
 /// Limit on the steps of normalisation, pre-tokenization or decoding. Real files have up to 6.

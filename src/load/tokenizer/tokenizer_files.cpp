@@ -95,12 +95,12 @@ class FileSet {
       return read_vocab_txt({words->text, words->name}, settings_);
     }
     if (vocab != nullptr) {
-      throw model_error(vocab->name, "tokenizer", 0, "a vocab.json needs its merges.txt beside it");
+      throw model_error(vocab->name, "tokenizer", "a vocab.json needs its merges.txt beside it");
     }
     if (merges != nullptr) {
-      throw model_error(merges->name, "tokenizer", 0, "merges need their vocab.json beside them");
+      throw model_error(merges->name, "tokenizer", "merges need their vocab.json beside them");
     }
-    throw model_error(settings_.file, "tokenizer", 0, "there is no vocabulary beside the settings");
+    throw model_error(settings_.file, "tokenizer", "there is no vocabulary beside the settings");
   }
 
  private:
@@ -120,7 +120,7 @@ class FileSet {
     const Content content = content_of(part.text, part.json);
     if (content == Content::kVocabTxt && (part.text.empty() || !is_utf8(part.text))) {
       throw model_error(
-          name, "tokenizer", 0,
+          name, "tokenizer",
           "is no file of a tokenizer: neither GGUF nor JSON nor a SentencePiece model "
           "nor a list of tokens or merges");
     }
@@ -129,7 +129,7 @@ class FileSet {
       return;
     }
     if (const Part* other = this->part(content)) {
-      throw model_error(name, "tokenizer", 0,
+      throw model_error(name, "tokenizer",
                         cat("is of the same kind as ", printable(other->name), ": name one"));
     }
     parts_.emplace_back(content, std::move(part));
@@ -149,7 +149,7 @@ class FileSet {
     if (settings.tokenizer_class) {
       auto defaults = class_defaults(*settings.tokenizer_class);
       if (!defaults) {
-        throw model_error(settings.file, "tokenizer config", 0,
+        throw model_error(settings.file, "tokenizer config",
                           cat("tokenizer_class '", printable(*settings.tokenizer_class, 64),
                               "' is not supported with a SentencePiece model; supported: "
                               "LlamaTokenizer, GemmaTokenizer, T5Tokenizer"));
@@ -167,7 +167,7 @@ class FileSet {
     for (const auto& [kind, part] : parts_) {
       names += cat(names.empty() ? "" : ", ", printable(part.name));
     }
-    throw model_error(parts_.front().second.name, "tokenizer", 0,
+    throw model_error(parts_.front().second.name, "tokenizer",
                       cat("these files are more than one tokenizer: ", names));
   }
 
@@ -204,7 +204,7 @@ TokenizerData read_folder(const std::string& path) {
   const auto gguf = folder_gguf(path);
   if (!gguf) {
     throw model_error(
-        path, "folder", 0,
+        path, "folder",
         "no tokenizer found: looked for tokenizer.json, tokenizer.model, spiece.model, "
         "vocab.json with merges.txt, vocab.txt and for a .gguf file");
   }
@@ -225,7 +225,7 @@ TokenizerData read_tokenizer_files(std::span<const std::string> paths) {
       }
     }
     if (paths.size() > 1) {
-      throw model_error(path, "tokenizer", 0, "is a tokenizer by itself: name no other file");
+      throw model_error(path, "tokenizer", "is a tokenizer by itself: name no other file");
     }
     return folder ? read_folder(path) : std::move(*read_gguf_tokenizer(path));
   }

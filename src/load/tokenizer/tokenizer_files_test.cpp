@@ -150,8 +150,9 @@ TEST(TokenizerSettings, AddedTokensAndRoles) {
   EXPECT_TRUE(find_added(data, "<tool>")->rstrip) << "the settings hold";
   EXPECT_FALSE(find_added(data, "<tool>")->single_word);
   EXPECT_EQ(data.chat_template, "{{ x }}");
-  ASSERT_EQ(data.warnings.size(), 1u);
-  EXPECT_NE(data.warnings[0].find("the vocabulary has no 'missing', which is left out"),
+  EXPECT_TRUE(data.warnings.empty());
+  ASSERT_EQ(data.details.size(), 1u);
+  EXPECT_NE(data.details[0].find("the vocabulary has no 'missing', which is left out"),
             std::string::npos);
 }
 

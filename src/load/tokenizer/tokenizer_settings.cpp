@@ -108,7 +108,7 @@ void read_templates(const JsonKeys& keys, TokenizerSettings& out) {
 
 JsonKeys keys_of(const Json& root, const std::string& file) {
   if (root.as_object() == nullptr) {
-    throw model_error(file, kSection, 0, cat("is ", root.kind(), ", expected an object"));
+    throw model_error(file, kSection, cat("is ", root.kind(), ", expected an object"));
   }
   return {root, file, "", kSection};
 }
@@ -136,7 +136,7 @@ class Joiner {
     place();
     for (const AddedToken& token : settings_.special) find_special(token);
     data_.bos = role(settings_.bos, data_.bos);
-    data_.eos = role(settings_.eos, data_.eos);
+    data_.eos = role(settings_.eos, data_.eos, true);
     data_.padding = role(settings_.padding, data_.padding);
     for (const auto& token : {settings_.unknown, settings_.cls, settings_.sep, settings_.mask}) {
       role(token, std::nullopt);
@@ -177,12 +177,14 @@ class Joiner {
     if (const auto wrong = ids_.index()) fail(*wrong);
   }
 
-  /// Finds a token by its text, makes it a special token, and returns its id.
-  std::optional<std::int32_t> find_special(AddedToken token) {
+  /// Finds a token by its text, makes it a special token, and returns its id. A missing token is a
+  /// warning if the user could name another one (`can_act`).
+  std::optional<std::int32_t> find_special(AddedToken token, bool can_act = false) {
     const auto id = ids_.find(token.content);
     if (!id) {
-      data_.warnings.push_back(cat(printable(settings_.file), ": the vocabulary has no '",
-                                   printable(token.content, 64), "', which is left out"));
+      auto& lines = can_act ? data_.warnings : data_.details;
+      lines.push_back(cat(printable(settings_.file), ": the vocabulary has no '",
+                          printable(token.content, 64), "', which is left out"));
       return std::nullopt;
     }
     if (AddedToken* known = find_added(*id)) {
@@ -195,9 +197,9 @@ class Joiner {
   }
 
   std::optional<std::int32_t> role(const std::optional<AddedToken>& token,
-                                   std::optional<std::int32_t> fallback) {
+                                   std::optional<std::int32_t> fallback, bool can_act = false) {
     if (!token) return fallback;
-    const auto id = find_special(*token);
+    const auto id = find_special(*token, can_act);
     return id ? id : fallback;
   }
 
@@ -216,7 +218,7 @@ class Joiner {
   }
 
   [[noreturn]] void fail(std::string_view reason) const {
-    throw model_error(settings_.file, kSection, 0, reason);
+    throw model_error(settings_.file, kSection, reason);
   }
 
   TokenizerData& data_;

@@ -108,14 +108,12 @@ NamedTemplate find_template(const std::string& name_or_file) {
   try {
     return {name_or_file, File(name_or_file).read_all(jinja::kTemplateBytesMax)};
   } catch (const Error& error) {
-    throw Error(
-        error.code(),
-        cat(error.message(), " (templates that are built in: ", builtin_template_names(), ")"));
+    throw error.with_end(cat(" (templates that are built in: ", builtin_template_names(), ")"));
   }
 }
 
 Error no_template(const std::string& model) {
-  return model_error(model, "chat template", 0,
+  return model_error(model, "chat template",
                      cat("the model brings none: --template takes a file or a built-in one (",
                          builtin_template_names(), ")"));
 }
