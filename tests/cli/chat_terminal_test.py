@@ -12,6 +12,7 @@ import sys
 
 import chat_model
 import ingot
+from screen import shown
 
 PYTHON = "/usr/bin/python3"  # where Debian's packages of modules are
 try:
@@ -26,32 +27,6 @@ TRANSCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chat_tran
 PROMPT = r"\[\d+/\d+\] > "
 MORE = r"\.\.\. "
 CTRL_C, CTRL_D, UP = "\x03", "\x04", "\x1b[A"
-
-
-def shown(raw):
-    """What a terminal shows of these bytes, for the escapes that the line editor uses."""
-    lines, at = [""], 0
-    for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|.|\n", raw):
-        line = lines[-1]
-        if token == "\n":
-            lines.append("")
-            at = 0
-        elif token == "\r":
-            at = 0
-        elif token == "\b":
-            at -= 1
-        elif token in ("\x1b[K", "\x1b[0K"):
-            lines[-1] = line[:at]
-        elif token in ("\x1b[J", "\x1b[0J"):
-            lines[-1] = line[:at]
-        elif token.endswith("C") and len(token) > 1:
-            at += int(token[2:-1] or 1)
-        elif token.startswith("\x1b"):
-            raise AssertionError(f"unknown sequence {token!r}")
-        else:
-            lines[-1] = line[:at].ljust(at) + token + line[at + 1:]
-            at += 1
-    return "\n".join(line.rstrip() for line in lines)
 
 
 class Talk:

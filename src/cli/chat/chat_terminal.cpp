@@ -219,14 +219,10 @@ bool TerminalChat::is_interrupted() {
 
 void TerminalChat::draw_reply() {
   ctrl_c_.take();
-  bool at_line_start = true;
-  const auto show = [&](std::string_view text) {
-    if (text.empty()) return;
-    write_model_text(text);
-    at_line_start = text.ends_with('\n');
-  };
+  ModelTextStream reply;
+  const auto show = [&](std::string_view text) { reply.write(text); };
   const Outcome& outcome = session_.reply([&] { return is_interrupted(); }, show);
-  if (!at_line_start) write_stdout("\n");
+  if (!reply.is_at_line_start()) write_stdout("\n");
   if (outcome.finish == FinishReason::kCancelled) write_stdout("(stopped)\n");
   if (session_.was_cut()) write_stdout("(cut: the context is full)\n");
 }

@@ -209,10 +209,8 @@ KeyReader::Piece KeyReader::parse_escape(std::string_view rest) {
   if (second == kEsc) {  // Alt and a key; of many ESC, each but the last two stands alone
     if (rest.size() == 2) return {};
     if (rest[2] == kEsc) return {.size = 1};
-    Piece piece = parse_escape(rest.substr(1));
-    if (piece.size > 0) ++piece.size;
-    piece.event.reset();
-    return piece;
+    const Piece key = parse_escape(rest.substr(1));
+    return {.size = key.size > 0 ? key.size + 1 : 0, .begins_paste = key.begins_paste};
   }
   const bool is_alt = std::string_view("\t\n\r\b\x7f").find(second) != std::string_view::npos;
   if (is_control(second)) return {.size = is_alt ? std::size_t{2} : 1};

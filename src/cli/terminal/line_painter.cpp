@@ -156,7 +156,7 @@ std::string LinePainter::paint(const Frame& frame) {
       place = {r, next.columns};
       if (r + 1 == frame.rows.size()) break;
       if (!next.wraps) {
-        out += "\r\n";
+        out += "\n";
       } else if (frame.rows[r + 1].glyphs.empty()) {
         out += " \r";  // makes the terminal begin the row
       }
@@ -217,7 +217,7 @@ std::string LinePainter::finish() {
     }
   }
   forget();
-  return out + "\r\n";
+  return out + "\n";
 }
 
 std::string LinePainter::clear_screen() {

@@ -10,8 +10,9 @@
 
 namespace ingot {
 
-/// Shows a text from the start of the cursor's row on. Rows break where the terminal breaks them
-/// itself. Of a text with more rows than the screen, shows the rows around the cursor.
+/// Shows a text from the start of the cursor's row on. The system must make \r\n of \n. Rows break
+/// where the terminal breaks them itself. Of a text with more rows than the screen, shows the rows
+/// around the cursor.
 class LinePainter {
  public:
   /// `is_dumb`: the terminal knows no escape sequences; changed text is shown again below.

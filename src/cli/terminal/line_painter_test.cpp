@@ -16,9 +16,9 @@ class Painting {
   explicit Painting(ScreenSize size) : size_(size), screen_(size.columns, size.rows) {}
 
   void show(std::u32string_view text, std::size_t cursor) {
-    screen_.write(painter_.show(text, cursor, size_));
+    screen_.write_lines(painter_.show(text, cursor, size_));
   }
-  void finish() { screen_.write(painter_.finish()); }
+  void finish() { screen_.write_lines(painter_.finish()); }
   std::string text() const { return screen_.text(); }
   std::pair<std::size_t, std::size_t> place() const { return {screen_.row(), screen_.column()}; }
 
@@ -56,7 +56,7 @@ TEST(LinePainter, WritesOnlyWhatIsNew) {
   EXPECT_EQ(painter.show(U"> abc", 5, {}), "c");
   EXPECT_EQ(painter.show(U"> abc", 3, {}), "\r\x1b[3C");
   EXPECT_EQ(painter.show(U"> abc", 3, {}), "");
-  EXPECT_EQ(painter.finish(), "\r\x1b[5C\r\n");
+  EXPECT_EQ(painter.finish(), "\r\x1b[5C\n");
 }
 
 TEST(LinePainter, OfALongTextShowsTheRowsAroundTheCursor) {
@@ -105,7 +105,7 @@ TEST(LinePainter, WithoutSequencesShowsChangedTextAgain) {
   EXPECT_EQ(painter.show(U"> a", 3, {}), "> a");
   EXPECT_EQ(painter.show(U"> ab", 4, {}), "b");
   EXPECT_EQ(painter.show(U"> a", 3, {}), "\n> a");
-  EXPECT_EQ(painter.finish(), "\r\n");
+  EXPECT_EQ(painter.finish(), "\n");
 }
 
 TEST(LinePainter, AfterAResizeClearsTheRowsThatTheTerminalBrokeAnew) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kTabSize = 8;
 constexpr std::size_t kFenceMarks = 3;
 
-bool is_blank(char32_t code) { return code == U' ' || code == U'\t'; }
+bool is_wrap_blank(char32_t code) { return code == U' ' || code == U'\t'; }
 
 /// Characters that do not begin a line in Chinese and Japanese: closing marks and small signs.
 bool stays_with_previous(char32_t code) {
@@ -44,7 +44,7 @@ void WordWrap::add_character(std::string& out, std::string_view text, char32_t c
   look_at_line_start(code);
   const auto width = static_cast<std::size_t>(display_width(code));
   if (is_lost_ || is_verbatim_ || code_mark_ != 0) return add_verbatim(out, text, width);
-  if (is_blank(code)) return add_blank(out, text, width);
+  if (is_wrap_blank(code)) return add_blank(out, text, width);
   if (is_after_wide_ && width > 0 && !stays_with_previous(code)) word_.clear();
   if (width > 0) is_after_wide_ = width == 2;
   add_to_word(out, text, width);
@@ -64,7 +64,7 @@ void WordWrap::end_line(std::string& out) {
 }
 
 void WordWrap::look_at_line_start(char32_t code) {
-  if (!is_at_start_ || (is_blank(code) && fence_marks_ == 0)) return;
+  if (!is_at_start_ || (is_wrap_blank(code) && fence_marks_ == 0)) return;
   const bool is_mark = (code == U'`' || code == U'~') && (fence_marks_ == 0 || code == mark_);
   if (is_mark) mark_ = code;
   if (is_mark) ++fence_marks_;
