@@ -37,7 +37,9 @@ std::string shorten(std::string_view text, std::int64_t columns) {
   if (display_width(text) <= columns) return std::string(text);
   const auto dots = static_cast<std::int64_t>(kDots.size());
   if (columns < 2 * dots) return std::string(fit_columns(text, columns));
-  return cat(fit_columns(text, columns - dots), kDots);
+  std::string_view begin = fit_columns(text, columns - dots);
+  while (begin.ends_with(' ')) begin.remove_suffix(1);
+  return cat(begin, kDots);
 }
 
 }  // namespace

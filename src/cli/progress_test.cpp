@@ -15,7 +15,7 @@ TEST(Progress, HasALabelABarAndANote) {
   EXPECT_EQ(progress_line("writing", 40, "", 200), "writing [" + bar + rest + "] 40 %");
   EXPECT_EQ(progress_line("writing", 40, "1 MB/s", 200),
             "writing [" + bar + rest + "] 40 % 1 MB/s");
-  EXPECT_EQ(progress_line("writing", 100, "", 40), "writing [" + std::string(22, '#') + "] 100 %");
+  EXPECT_EQ(progress_line("writing", 100, "", 40), "writing [" + std::string(23, '#') + "] 100 %");
 }
 
 TEST(Progress, ShortensWhatDoesNotFit) {

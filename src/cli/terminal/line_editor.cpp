@@ -245,14 +245,20 @@ void LineEditor::recall(const std::optional<std::string>& message) {
 }
 
 void LineEditor::refuse_length() {
-  write_stdout(painter_.finish());
+  leave_text();
   log_warning(cat("a message has at most ", EditBuffer::kSizeMax >> 20,
                   " MiB: this text was not inserted"));
 }
 
 void LineEditor::suspend() {
-  write_stdout(painter_.finish());
+  leave_text();
   TerminalMode::suspend();
+}
+
+/// Shows the text, and moves behind it: other output follows.
+void LineEditor::leave_text() {
+  show();
+  write_stdout(painter_.finish());
 }
 
 void LineEditor::show() {
@@ -269,8 +275,7 @@ void LineEditor::show() {
 TypedLine LineEditor::finish(LineEnd end) {
   search_.reset();
   buffer_.text_end();
-  show();
-  write_stdout(painter_.finish());
+  leave_text();
   TypedLine line{.end = end, .was_empty = buffer_.is_empty()};
   if (end != LineEnd::kEnter) return line;
   line.text = buffer_.text();

@@ -68,6 +68,7 @@ class LineEditor {
   void recall(const std::optional<std::string>& message);
   void refuse_length();
   void suspend();
+  void leave_text();
   void show();
   TypedLine finish(LineEnd end);
 
