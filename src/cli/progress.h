@@ -40,7 +40,7 @@ class ProgressBar {
   std::optional<TerminalMode> mode_;
   int percent_ = -1;
   std::string note_;
-  std::size_t columns_ = 0;  ///< of the terminal, when the bar was drawn
+  std::size_t columns_ = 0;  ///< the terminal's width when the bar was drawn
 };
 
 /// Returns a progress callback that draws `bar`, and throws Interrupted after a signal.

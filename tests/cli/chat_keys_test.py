@@ -108,7 +108,8 @@ class Received(TerminalTest):
 
     def test_keys_cut_in_the_middle(self):
         talk = self.long_talk()
-        for part in (b"\xe6", b"\xbc", b"\xa2\x1b", b"[20", b"0~a\rb\x1b[2", b"01", b"~\x1b[1;", b"5Cc"):
+        for part in (b"\xe6", b"\xbc", b"\xa2\x1b", b"[20", b"0~a\rb\x1b[2", b"01", b"~\x1b[1;",
+                     b"5Cc"):
             talk.send(part)
         talk.say("")
         self.assertEqual(talk.messages(self.path("cut.json")), ["\u6f22a\nbc"])
@@ -128,7 +129,8 @@ class Received(TerminalTest):
             "a long line that has more characters than forty columns alpha\nand\nomega"])
 
     def test_a_very_long_paste(self):
-        text = "<" + "".join(chr(0x20 + i % 90) + ("\u6f22" if i % 7 == 0 else "") for i in range(800_000))
+        letters = "".join(chr(0x20 + i) + "\u6f22" * (i % 7 == 0) for i in range(90))
+        text = "<" + letters * 9000
         talk = self.long_talk()
         talk.send_long("/system " + pasted(text) + "\r")
         talk.wait(PROMPT)
@@ -225,6 +227,8 @@ class Modes(TerminalTest):
             self.assertEqual(modes(), [False] * 4)
         if number is not None:
             talk.child.kill(number)
+            if number == signal.SIGTERM:  # the second one ends the program wherever it is
+                talk.child.kill(number)
         else:
             talk.send(CTRL_C + CTRL_D if is_replying else "/quit\r")
         talk.wait(r"\x1b\[\?2004l")

@@ -211,7 +211,7 @@ std::string TerminalChat::run_call(const ChatCall& call) {
   return text;
 }
 
-/// Whether Ctrl-C was pressed, or a signal came that says the same. Takes the keys that were typed.
+/// Whether Ctrl-C was pressed, or SIGINT came. Takes the keys that were typed.
 bool TerminalChat::is_interrupted() {
   const bool was_pressed = editor_.take_interrupt();
   return ctrl_c_.take() || was_pressed;

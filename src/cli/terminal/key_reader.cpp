@@ -260,7 +260,7 @@ KeyReader::Piece KeyReader::parse_ss3(std::string_view rest) {
   if (i == rest.size()) return {};
   if (rest[i] < 0x40 || rest[i] == 0x7f) return {.size = i};
   if (i > 2) return {.size = i + 1};
-  if (rest[i] == 'M') return {.size = 3, .event = KeyEvent{Key::kEnter}};  // of the keypad
+  if (rest[i] == 'M') return {.size = 3, .event = KeyEvent{Key::kEnter}};  // the keypad's
   return {.size = 3, .event = cursor_event(rest[i])};
 }
 

@@ -35,6 +35,7 @@ enum class Key {
   kRedraw,       ///< Ctrl-L
 };
 
+/// A key, and the text that it typed or pasted.
 struct KeyEvent {
   Key key = Key::kText;
   std::string text{};  ///< valid UTF-8; empty for keys without text

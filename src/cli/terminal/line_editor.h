@@ -42,10 +42,10 @@ class LineEditor {
   TypedLine read(const std::string& prompt);
   /// Reads the answer to a question. Keys from before the question stay for `read`.
   TypedLine ask(const std::string& prompt);
-  /// Takes the keys that have come, without waiting; `read` gets them. Returns whether Ctrl-C was
-  /// among them. Ctrl-Z suspends the process at once.
+  /// Takes the keys that have come, without waiting; `read` gets them. Returns whether one of them
+  /// was Ctrl-C. Ctrl-Z suspends the process at once.
   bool take_interrupt();
-  /// Adds a message to those that the arrow keys show.
+  /// Adds an earlier message, which the arrow keys show.
   void remember(std::string message) { recall_.add(std::move(message)); }
 
  private:

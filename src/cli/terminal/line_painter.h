@@ -11,7 +11,7 @@
 namespace ingot {
 
 /// Shows a text from the start of the cursor's row on. The system must make \r\n of \n. Rows break
-/// where the terminal breaks them itself. Of a text with more rows than the screen, shows the rows
+/// where the terminal breaks them itself. If the text has more rows than the screen, shows the rows
 /// around the cursor.
 class LinePainter {
  public:

@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// Earlier messages, oldest first, and a place among them. Behind the newest is the new text.
+/// Earlier messages, oldest first, and a place in their list. The new text follows the newest one.
 class LineRecall {
  public:
   static constexpr std::size_t kMessagesMax = 1000;
