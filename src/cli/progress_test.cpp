@@ -20,7 +20,7 @@ TEST(Progress, HasALabelABarAndANote) {
 
 TEST(Progress, ShortensWhatDoesNotFit) {
   EXPECT_EQ(progress_line("loading and packing weights", 50, "", 40),
-            "loading and packing.. [###   ] 50 %");
+            "loading and packing wei.. [###   ] 50 %");
   EXPECT_EQ(progress_line("loading and packing weights", 50, "", 20), "loading and.. 50 %");
   EXPECT_EQ(progress_line("loading", 50, "1 MB/s", 22), "loading 50 % 1 MB/s");
   EXPECT_EQ(progress_line("loading", 50, "1 MB/s", 20), "loading 50 %");
