@@ -9,7 +9,7 @@ RUN bash -c 'source scripts/lib.sh && install_missing "${build_packages[@]}"' \
 
 FROM debian:12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates \
-    libcurl4 libedit2 libpcre2-8-0 libprometheus-cpp-core1.0 libspdlog1.10 libssl3 libstdc++6 libutf8proc2 zlib1g \
+    libcurl4 libpcre2-8-0 libprometheus-cpp-core1.0 libspdlog1.10 libssl3 libstdc++6 libutf8proc2 zlib1g \
   && rm -rf /var/lib/apt/lists/* \
   && useradd --system --create-home --home-dir /var/lib/ingot ingot \
   && install -d -o ingot -m 700 /var/cache/ingot

@@ -17,8 +17,8 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/forced_exit.h"
 #include "base/index.h"
-#include "base/output_file.h"
 #include "base/signal_stack.h"
 #include "base/text.h"
 
@@ -47,6 +47,7 @@ void write_truncated_and_exit(const Slot& slot, std::uintptr_t offset) {
   // Several threads may fault at once. The first prints the message, and its exit ends the others.
   static constinit std::atomic_flag said = ATOMIC_FLAG_INIT;
   while (said.test_and_set()) ::pause();
+  run_forced_exit_actions();
   char digits[24];
   std::size_t first = sizeof digits;
   do {
@@ -60,7 +61,6 @@ void write_truncated_and_exit(const Slot& slot, std::uintptr_t offset) {
                          {tail, sizeof tail - 1}};
   while (::writev(STDERR_FILENO, parts, 3) < 0 && errno == EINTR) {
   }
-  remove_unfinished_outputs();
   ::_exit(kExitIo);
 }
 

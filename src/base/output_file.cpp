@@ -17,6 +17,7 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/forced_exit.h"
 #include "base/index.h"
 #include "base/text.h"
 
@@ -91,6 +92,7 @@ void OutputFile::open_temporary() {
 
 void OutputFile::remember_temporary() {
   if (temporary_.size() >= PATH_MAX) return;
+  add_forced_exit_action(remove_unfinished_outputs);
   for (std::size_t i = 0; i < unfinished.size(); ++i) {
     if (unfinished[i].taken.exchange(true)) continue;
     unfinished[i].path[temporary_.copy(unfinished[i].path.data(), PATH_MAX - 1)] = '\0';

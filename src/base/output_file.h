@@ -55,8 +55,7 @@ class OutputFile {
   int slot_ = -1;  ///< index in the table of unfinished files; -1 if not in the table
 };
 
-/// Removes the temporary files of all OutputFiles that are not committed. Only for signal handlers
-/// that end the process.
+/// Removes the temporary files of all OutputFiles that are not committed. Forced exits do that.
 void remove_unfinished_outputs();
 
 }  // namespace ingot

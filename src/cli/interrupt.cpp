@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "base/output_file.h"
+#include "base/forced_exit.h"
 
 namespace ingot {
 
@@ -21,7 +21,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler touches 
 constexpr unsigned kGraceSeconds = 1;
 
 extern "C" void end_now(int) {
-  remove_unfinished_outputs();
+  run_forced_exit_actions();
   _exit(128 + received.load());
 }
 

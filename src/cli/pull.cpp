@@ -25,10 +25,7 @@ class Watch final : public PullWatch {
     interruption_point();
     bar_.show(done, total);
   }
-  void note(std::string_view text) override {
-    bar_.hide();
-    log_warning(text);
-  }
+  void note(std::string_view text) override { log_warning(text); }
 
  private:
   ProgressBar bar_;

@@ -125,15 +125,16 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const auto engine = instance.make_engine({.observer = trace.observer()});
   session.restore(*engine);
   Stream replies = *engine->submit(Request(request));
-  if (stream && v.prompt) write_model_text(*v.prompt);
+  ModelTextStream shown;
+  if (stream && v.prompt) shown.write(*v.prompt);
   Reply reply;
   for (bool more = true; more && !interrupted();) {
     more = engine->step();
     engine->require_alive();
     const std::string text = collect(replies, reply);
-    if (stream) write_model_text(text);
+    if (stream) shown.write(text);
   }
-  if (stream) write_model_text(v.suffix.value_or("") + "\n");
+  if (stream) shown.write(v.suffix.value_or("") + "\n");
   interruption_point();
   const Outcome& outcome = replies.outcome();
   if (outcome.error) throw Error(*outcome.error);

@@ -1,0 +1,149 @@
+// TerminalMode: changes the mode with tcsetattr, and restores it in signal handlers too.
+#include "cli/terminal/terminal_mode.h"
+
+#include <signal.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <string_view>
+
+#include "base/forced_exit.h"
+#include "base/index.h"
+#include "cli/terminal/terminal_size.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::string_view kBracketedPasteOn = "\x1b[?2004h";
+constexpr std::string_view kBracketedPasteOff = "\x1b[?2004l";
+
+/// Signals that end the process at once, unless the program handles them.
+constexpr std::array kFatalSignals{SIGQUIT, SIGABRT, SIGSEGV, SIGILL, SIGFPE};
+constexpr std::array kStopSignals{SIGTSTP, SIGCONT};
+
+/// Written only while `is_held` is false. Then no handler reads it.
+struct HeldTerminal {
+  int fd = -1;
+  bool brackets_pastes = false;
+  termios before{};
+  termios during{};
+  std::array<struct sigaction, kFatalSignals.size()> fatal{};
+  std::array<struct sigaction, kStopSignals.size()> stop{};
+};
+HeldTerminal held;
+std::atomic<bool> is_held{false};
+std::atomic<int> continued{0};
+
+/// A background job that changes the terminal is stopped, or disturbs the job in front.
+bool is_in_front(int fd) {
+  const pid_t group = tcgetpgrp(fd);
+  return group < 0 || group == getpgrp();
+}
+
+void send(std::string_view sequence) {
+  if (!held.brackets_pastes) return;
+  [[maybe_unused]] const ssize_t n = write(held.fd, sequence.data(), sequence.size());
+}
+
+void give_back() {
+  if (!is_held.load() || !is_in_front(held.fd)) return;
+  send(kBracketedPasteOff);
+  tcsetattr(held.fd, TCSANOW, &held.before);
+}
+
+void take_over() {
+  if (!is_held.load() || !is_in_front(held.fd)) return;
+  tcsetattr(held.fd, TCSANOW, &held.during);
+  send(kBracketedPasteOn);
+}
+
+extern "C" void end_with_signal(int signal) {
+  give_back();
+  raise(signal);  // the handler is gone
+}
+
+extern "C" void take_over_again(int) {
+  const int error = errno;
+  take_over();
+  ++continued;
+  errno = error;
+}
+
+void handle_signal(int signal, void (*handler)(int), int flags, struct sigaction& before) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &before);
+  if ((before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL) return;
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigaction(signal, &action, nullptr);
+}
+
+extern "C" void stop_now(int signal) {
+  const int error = errno;
+  give_back();
+  struct sigaction usual {};
+  struct sigaction handling {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(signal, &usual, &handling);
+  raise(signal);  // returns when the process continues
+  sigaction(signal, &handling, nullptr);
+  take_over();  // no SIGCONT comes if the system did not stop the process
+  errno = error;
+}
+
+termios changed(const termios& before, KeyMode mode) {
+  termios during = before;
+  during.c_lflag &= ~static_cast<tcflag_t>(ECHO | ECHONL);
+  if (mode == KeyMode::kSilent) return during;
+  during.c_lflag &= ~static_cast<tcflag_t>(ICANON | ISIG | IEXTEN);
+  during.c_iflag &= ~static_cast<tcflag_t>(ICRNL | INLCR | IGNCR | IXON | ISTRIP | BRKINT | PARMRK);
+  during.c_cc[VMIN] = 1;
+  during.c_cc[VTIME] = 0;
+  return during;
+}
+
+}  // namespace
+
+TerminalMode::TerminalMode(int fd, KeyMode mode) {
+  if (is_held.load() || isatty(fd) != 1) return;
+  if (mode == KeyMode::kSilent && !is_in_front(fd)) return;
+  held = {};
+  if (tcgetattr(fd, &held.before) != 0) return;
+  held.fd = fd;
+  held.during = changed(held.before, mode);
+  held.brackets_pastes = mode == KeyMode::kRaw && !is_dumb_terminal();
+  is_active_ = true;
+  is_held.store(true);
+  add_forced_exit_action(give_back);
+  for (std::size_t i = 0; i < kFatalSignals.size(); ++i) {
+    handle_signal(kFatalSignals[i], end_with_signal, static_cast<int>(SA_RESETHAND | SA_NODEFER),
+                  held.fatal[i]);
+  }
+  handle_signal(SIGTSTP, stop_now, SA_NODEFER | SA_RESTART, held.stop[0]);
+  handle_signal(SIGCONT, take_over_again, 0, held.stop[1]);
+  // A process in the background stops here until it comes to the front.
+  tcsetattr(fd, TCSADRAIN, &held.during);
+  send(kBracketedPasteOn);
+}
+
+TerminalMode::~TerminalMode() {
+  if (!is_active_) return;
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
+    sigaction(kStopSignals[i], &held.stop[i], nullptr);
+  }
+  for (std::size_t i = 0; i < kFatalSignals.size(); ++i) {
+    sigaction(kFatalSignals[i], &held.fatal[i], nullptr);
+  }
+  give_back();
+  is_held.store(false);
+}
+
+void TerminalMode::suspend() { raise(SIGTSTP); }
+
+int TerminalMode::times_continued() { return continued.load(); }
+
+}  // namespace ingot
