@@ -40,6 +40,19 @@ ModelFiles safetensors_files(Paths paths) {
   return files;
 }
 
+/// The default of several quantisations.
+ModelFiles with_note(const GgufModel& chosen, std::span<const GgufModel> all,
+                     const std::string& name) {
+  std::vector<GgufModel> others(all.begin(), all.end());
+  std::erase_if(others, [&](const GgufModel& model) { return model.label == chosen.label; });
+  return {.paths = chosen.files,
+          .opened = chosen.files[0],
+          .index = {},
+          .note = cat(name, " has ", all.size(), " quantisations, taking ", printable(chosen.label),
+                      "; ", name, ":", printable(others[0].label),
+                      " names another: ", list_labels(others))};
+}
+
 }  // namespace
 
 bool holds_safetensors_model(Paths paths) {
@@ -51,6 +64,9 @@ std::optional<ModelFiles> choose_model_files(Paths paths, const std::string& nam
   if (wanted.empty() && holds_safetensors_model(paths)) return safetensors_files(paths);
   std::vector<GgufModel> found = find_gguf_models(paths);
   if (!wanted.empty()) found = match_gguf_models(found, wanted);
+  if (found.size() > 1 && wanted.empty()) {
+    if (const auto model = default_gguf_model(found)) return with_note(*model, found, name);
+  }
   if (found.size() > 1) {
     throw Error(
         ErrorCode::kInvalid,
