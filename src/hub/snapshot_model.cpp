@@ -29,10 +29,20 @@ bool holds(Paths paths, std::string_view path) {
   return std::binary_search(paths.begin(), paths.end(), path);
 }
 
+/// Whether a file is a chat template beside the default one.
+bool is_named_template(std::string_view path) {
+  constexpr std::string_view kFolder = "additional_chat_templates/";
+  return path.starts_with(kFolder) && path.ends_with(".jinja") &&
+         path.find('/', kFolder.size()) == path.npos;
+}
+
 ModelFiles safetensors_files(Paths paths) {
   ModelFiles files;
   for (const std::string_view companion : kCompanions) {
     if (holds(paths, companion)) files.paths.emplace_back(companion);
+  }
+  for (const std::string& path : paths) {
+    if (is_named_template(path)) files.paths.push_back(path);
   }
   const bool is_single = holds(paths, kSingleFile);
   files.paths.emplace_back(is_single ? kSingleFile : kIndexFile);

@@ -18,14 +18,21 @@ std::string snapshot_refusal(const Names& paths, const std::string& wanted = "")
 }
 
 TEST(SnapshotModel, AFolderTakesWhatItNeeds) {
-  const Names paths{".gitattributes", "README.md",         "config.json",
-                    "model.gguf",     "model.safetensors", "onnx/model.onnx",
-                    "original/x.pth", "pytorch_model.bin", "special_tokens_map.json",
+  const Names paths{".gitattributes",
+                    "README.md",
+                    "additional_chat_templates/tool_use.jinja",
+                    "config.json",
+                    "model.gguf",
+                    "model.safetensors",
+                    "onnx/model.onnx",
+                    "original/x.pth",
+                    "pytorch_model.bin",
+                    "special_tokens_map.json",
                     "tokenizer.json"};
   const auto files = choose_model_files(paths, "u/r", "");
   ASSERT_TRUE(files);
   EXPECT_EQ(files->paths, (Names{"config.json", "tokenizer.json", "special_tokens_map.json",
-                                 "model.safetensors"}));
+                                 "additional_chat_templates/tool_use.jinja", "model.safetensors"}));
   EXPECT_EQ(files->opened, "");
   EXPECT_EQ(files->index, "");
   EXPECT_EQ(choose_model_files(paths, "u/r", "model")->paths, Names{"model.gguf"});

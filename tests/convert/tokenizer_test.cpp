@@ -136,7 +136,7 @@ TEST(TokenizerValues, GoldenModelsKeepTheirTokens) {
     const auto source = Checkpoint::open(folder.string());
     ASSERT_NE(out->tokenizer(), nullptr);
     expect_same_tokens(*made(*out->tokenizer()), *made(*source->tokenizer()), texts);
-    EXPECT_EQ(out->tokenizer()->chat_template, source->tokenizer()->chat_template);
+    EXPECT_EQ(out->tokenizer()->templates.standard, source->tokenizer()->templates.standard);
     EXPECT_EQ(ids_of(out->config().ends), ids_of(source->config().ends));
   }
 }
