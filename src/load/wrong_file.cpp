@@ -36,7 +36,7 @@ std::string stated_size(std::string_view pointer) {
 
 void refuse_lfs_pointer(const File& file) {
   constexpr std::uint64_t kPointerBytesMax = 1023;
-  // The second version is the one of the tool's first releases.
+  // The tool's first releases wrote the second version.
   constexpr std::array<std::string_view, 2> kVersions{
       "version https://git-lfs.github.com/spec/v1\n",
       "version https://hawser.github.com/spec/v1\n"};

@@ -108,6 +108,20 @@ class Names(CacheTest):
         listed = json.loads(self.ingot("models", "--json").out)["models"]
         self.assertEqual([model["name"] for model in listed], [BUILT_IN])
 
+    def test_pointers_in_place_of_files(self):
+        """A clone of a repository without git lfs, as a folder and as a snapshot."""
+        pointer = ingot.LFS_POINTER
+        self.add("user/lfs", {"config.json": self.config, "model.safetensors": pointer})
+        self.add("user/gg", {"m-Q4_0.gguf": pointer})
+        clone = self.file("clone/m.gguf", pointer)
+        tokenizer = self.file("clone/tokenizer.json", pointer)
+        for model in ("user/lfs", "user/gg", clone, os.path.dirname(clone)):
+            line = self.assert_error(self.ingot("inspect", model), MODEL, "is a Git LFS pointer")
+            self.assertIn("a file of 4368439584 bytes, which is not here: run git lfs pull", line)
+            self.assertIn("ingot pull USER/NAME", line)
+        self.assert_error(self.ingot("tokenize", tokenizer, "-p", "a"), MODEL,
+                          "is a Git LFS pointer")
+
     def test_a_snapshot_whose_links_lead_elsewhere(self):
         self.fill()
         secret = self.file("secret.json", self.config)

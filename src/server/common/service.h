@@ -219,7 +219,7 @@ class Service {
   std::optional<ChatTemplates> templates_;
   std::optional<ServedChat> chat_;
   std::optional<ServedChat> tools_chat_;  ///< present if chats with tools have another template
-  mutable LazyConstraints constraints_;   ///< of texts, and of replies to `chat_`
+  mutable LazyConstraints constraints_;   ///< for texts, and for replies to `chat_`
   mutable LazyConstraints tools_constraints_;
   SamplingParams sampling_defaults_;
   RequestLimits limits_;
