@@ -45,8 +45,8 @@ class Watch final : public PullWatch {
         std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     rate_.add(now, progress.received);
     if (now < next_text_) return;
-    next_text_ = now + 1;
     rate_text_ = rate_.text(progress.total - std::min(progress.done, progress.total));
+    if (!rate_text_.empty()) next_text_ = now + 1;
   }
 
   ProgressBar bar_;
