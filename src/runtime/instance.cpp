@@ -150,7 +150,9 @@ std::vector<EndToken> Instance::choose_end_tokens() const {
   if (options_.end_ids.empty()) {
     const TokenizerData* data = checkpoint_->tokenizer();
     if (data == nullptr) return config_.ends;
-    return find_end_tokens(config_.ends, *tokenizer_, standard_template(data->templates));
+    const auto ends =
+        find_end_tokens(config_.ends, *tokenizer_, standard_template(data->templates));
+    return find_end_tokens(ends, *tokenizer_, tools_template(data->templates));
   }
   std::vector<EndToken> ends;
   for (const std::int32_t id : options_.end_ids) {

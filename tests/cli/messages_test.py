@@ -4,7 +4,7 @@ import unittest
 
 import model_files
 from ingot import CHECK_FAILED, DONE, MODEL, USAGE, CliTest, run
-from model_files import ARRAY, STRING
+from model_files import ARRAY, INT32, STRING
 
 CHAT = [{"role": "user", "content": "hello <|im_end|>"}]
 CHATML = "<|im_start|>user\nhello <|im_end|><|im_end|>\n<|im_start|>assistant\n"
@@ -152,6 +152,20 @@ class NamedTemplates(CliTest):
             path = self.file("context.json", json.dumps(chat).encode())
             result = run("template", self.named, "--context", path, *args)
             self.assertEqual((result.code, result.out.decode()), (DONE, expected), result)
+
+    def test_each_template_may_name_an_end(self):
+        model = model_files.tiny_gguf()
+        pieces = list(model.get("tokenizer.ggml.tokens"))
+        types = list(model.get("tokenizer.ggml.token_type"))
+        pieces[-2:], types[-2:] = ["<|done|>", "<|called|>"], [model_files.tiny.CONTROL] * 2
+        model.set("tokenizer.ggml.tokens", (ARRAY, STRING), pieces)
+        model.set("tokenizer.ggml.token_type", (ARRAY, INT32), types)
+        for key, end in (("", "<|done|>"), (".tool_use", "<|called|>")):
+            model.set("tokenizer.chat_template" + key, STRING,
+                      "{% for m in messages %}{{ m.content }}" + end + "{% endfor %}")
+        found = self.one_json(run("inspect", self.file("ends.gguf", model.build()), "--json"))
+        self.assertEqual([(end["text"], end["source"]) for end in found["end_tokens"]][1:],
+                         [("<|done|>", "chat template"), ("<|called|>", "chat template")])
 
     def test_names_that_are_none(self):
         chat = self.file("chat.json", json.dumps(WITHOUT).encode())

@@ -42,6 +42,10 @@ const std::string* standard_template(const TemplateSet& templates) {
   return templates.named.size() == 1 ? &templates.named.front().text : nullptr;
 }
 
+const std::string* tools_template(const TemplateSet& templates) {
+  return text_of(templates, kToolsName);
+}
+
 std::optional<ChosenTemplates> choose_templates(const TemplateSet& templates,
                                                 const std::string& model,
                                                 const std::optional<std::string>& name) {
@@ -63,7 +67,7 @@ std::optional<ChosenTemplates> choose_templates(const TemplateSet& templates,
                                          template_names(templates)));
   }
   ChosenTemplates chosen{named_template(model, kDefaultName, *standard)};
-  const std::string* tools = text_of(templates, kToolsName);
+  const std::string* tools = tools_template(templates);
   if (tools != nullptr && *tools != *standard) {
     chosen.with_tools = named_template(model, kToolsName, *tools);
   }

@@ -28,9 +28,12 @@ std::string template_names(const TemplateSet& templates);
 /// no templates, or several without a default.
 const std::string* standard_template(const TemplateSet& templates);
 
-/// Chooses the templates of `model`: the one with the name `name`; without a name, "tool_use" for
-/// chats with tools if the model has it, and standard_template for others. Returns nothing if the
-/// model has no templates.
+/// Returns the template for chats with tools, "tool_use"; null if the model has none of its own.
+const std::string* tools_template(const TemplateSet& templates);
+
+/// Chooses the templates of `model`: the one with the name `name`; without a name,
+/// tools_template for chats with tools if the model has it, and standard_template for others.
+/// Returns nothing if the model has no templates.
 ///
 /// Errors: Error{kInvalid} that lists the names, for a name that the model does not have, and for
 ///         several templates without a default if no name is given.
