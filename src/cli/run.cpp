@@ -33,8 +33,10 @@ void check_input(const RunValues& v) {
   if (v.suffix && (!v.prompt || v.session)) {
     throw Error(ErrorCode::kInvalid, "--suffix needs -p, and excludes --session");
   }
-  if (v.chat_template && !v.messages && !v.jsonl) {
-    throw Error(ErrorCode::kInvalid, "--template needs --messages or --jsonl");
+  const TemplateChoice& choice = v.chat_template;
+  if ((choice.source || choice.name) && !v.messages && !v.jsonl) {
+    throw Error(ErrorCode::kInvalid, cat(choice.source ? "--template" : "--template-name",
+                                         " needs --messages or --jsonl"));
   }
   const bool scores = v.request.sampling.logprobs >= 0 || v.request.prompt_logprobs >= 0;
   if (scores && !v.json && !v.jsonl) {
@@ -50,12 +52,12 @@ void check_input(const RunValues& v) {
 void read_chat(const RunValues& v, const Instance& instance, Request& request) {
   const Json chat = read_json_file(*v.messages, "messages", kContextLimits);
   expect_chat_members(chat);
-  const ChatTemplate chosen = chat_template(instance, v.chat_template);
+  const ChatTemplates templates = chat_templates(instance, v.chat_template);
+  const ChatTemplate& chosen = templates.get(has_tools(chat.find("tools")));
   RenderedChat prompt = render_messages(chosen, parse_chat(chat, local_time()));
   request.prompt = std::move(prompt.ids);
   if (v.constraint) {
-    RunConstraints(instance, v.chat_template)
-        .constrain_reply(*v.constraint, chosen, prompt.text, request);
+    RunConstraints(instance).constrain_reply(*v.constraint, chosen, prompt.text, request);
   }
 }
 
@@ -65,7 +67,7 @@ void read_prompt(const RunValues& v, const Instance& instance, Request& request)
                             : encode_prompt(instance, *v.prompt, prompt_options(v));
   if (request.prompt.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
   if (v.constraint) {
-    RunConstraints(instance, v.chat_template).constrain_text(*v.constraint, request);
+    RunConstraints(instance).constrain_text(*v.constraint, request);
   }
 }
 
@@ -195,7 +197,7 @@ void add_input(CLI::App& app, RunValues& values) {
            "A JSON file with a chat to continue, through the model's chat template: an object with "
            "messages, and maybe tools, documents, add_generation_prompt, continue_final_message, "
            "chat_template_kwargs");
-  add_text(app, values.chat_template, "--template", template_help());
+  add_template_options(app, values.chat_template);
 }
 
 void add_session(CLI::App& app, RunValues& values) {

@@ -9,6 +9,7 @@
 #include "cli/options/model_options.h"
 #include "cli/options/request_options.h"
 #include "cli/options/trace_file.h"
+#include "text/chat/named_templates.h"
 
 namespace ingot {
 
@@ -25,7 +26,7 @@ struct RunValues {
   bool plain_text = false;            ///< true: names of special tokens in prompts stay text
   std::optional<std::string> tokens;
   std::optional<std::string> messages;
-  std::optional<std::string> chat_template;
+  TemplateChoice chat_template;
   std::optional<std::string> session;       ///< session file to continue; absent: none
   std::optional<std::string> save_session;  ///< session file to write; absent: none
   const CLI::App* app = nullptr;            ///< CLI11's object for the command `ingot run`

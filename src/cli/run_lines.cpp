@@ -55,14 +55,15 @@ struct LineReader {
   const Instance& instance;
   const std::tm now;
   RunConstraints constraints;
-  std::optional<ChatTemplate> chat{};  ///< present once a line has messages
+  std::optional<ChatTemplates> templates{};  ///< present once a line has messages
 
   void read_chat(const Json& line, const std::optional<ConstraintSpec>& spec, Request& request) {
     ChatInput input = parse_chat(line, now);
-    if (!chat) chat.emplace(chat_template(instance, values.chat_template));
-    RenderedChat prompt = render_messages(*chat, std::move(input));
+    if (!templates) templates.emplace(chat_templates(instance, values.chat_template));
+    const ChatTemplate& chat = templates->get(has_tools(line.find("tools")));
+    RenderedChat prompt = render_messages(chat, std::move(input));
     request.prompt = std::move(prompt.ids);
-    if (spec) constraints.constrain_reply(*spec, *chat, prompt.text, request);
+    if (spec) constraints.constrain_reply(*spec, chat, prompt.text, request);
   }
 
   static void expect_known_members(const Json& line, bool has_messages) {
@@ -139,7 +140,7 @@ class Lines {
     LineReader reader{.values = values_,
                       .instance = instance_,
                       .now = local_time(),
-                      .constraints = RunConstraints(instance_, values_.chat_template)};
+                      .constraints = RunConstraints(instance_)};
     std::size_t number = 0;
     for (const std::string_view text : split_lines(input)) {
       interruption_point();

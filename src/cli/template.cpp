@@ -21,32 +21,46 @@ namespace {
 
 struct TemplateValues {
   std::optional<std::string> model;
-  std::optional<std::string> source;
+  TemplateChoice choice;
   std::optional<std::string> context;
   std::optional<std::string> now;
   std::vector<std::string> accept_unknown;
   bool jsonl = false;
 };
 
-JinjaTemplate read_template(const TemplateValues& v) {
-  if (v.model && v.source) {
+/// The templates for variables with and without tools.
+struct Templates {
+  JinjaTemplate standard;
+  std::optional<JinjaTemplate> with_tools;
+
+  explicit Templates(const ChosenTemplates& chosen)
+      : standard(chosen.standard.text, chosen.standard.name) {
+    if (chosen.with_tools) with_tools.emplace(chosen.with_tools->text, chosen.with_tools->name);
+  }
+};
+
+Templates read_templates(const TemplateValues& v) {
+  const TemplateChoice& choice = v.choice;
+  if (int{v.model.has_value()} + int{choice.source.has_value()} > 1) {
     throw Error(ErrorCode::kInvalid, "expected MODEL or --template, not both");
   }
-  if (v.source) {
-    const NamedTemplate named = find_template(*v.source);
-    return {named.text, named.name};
+  if (choice.source && choice.name) {
+    throw Error(ErrorCode::kInvalid, "--template excludes --template-name");
   }
+  if (choice.source) return Templates(ChosenTemplates{find_template(*choice.source)});
   const ModelPlace place = find_model(v.model);
   const std::string model = v.model.value_or(place.path);
   const auto checkpoint =
       Checkpoint::open(place.path, place.bytes, {.accept_unknown = v.accept_unknown});
   const TokenizerData* tokenizer = checkpoint->tokenizer();
-  if (tokenizer == nullptr || !tokenizer->chat_template) throw no_template(model);
-  return {*tokenizer->chat_template, model};
+  const auto chosen = choose_templates(tokenizer == nullptr ? TemplateSet() : tokenizer->templates,
+                                       model, choice.name);
+  if (!chosen) throw no_template(model);
+  return Templates(*chosen);
 }
 
-/// Renders `chat`. `bytes` is the size of the context's JSON.
-std::string render(const JinjaTemplate& chat, const Json& context, std::size_t bytes,
+/// Renders a chat. `bytes` is the size of the context's JSON.
+std::string render(const Templates& templates, const Json& context, std::size_t bytes,
                    const std::tm& now) {
   if (context.as_object() == nullptr) {
     throw Error(ErrorCode::kInvalid, cat("expected an object, got ", context.kind()));
@@ -55,6 +69,8 @@ std::string render(const JinjaTemplate& chat, const Json& context, std::size_t b
   for (const auto& [name, value] : *context.as_object()) {
     variables.push_back({.name = name, .value = &value});
   }
+  const bool takes_tools = templates.with_tools && has_tools(context.find("tools"));
+  const JinjaTemplate& chat = takes_tools ? *templates.with_tools : templates.standard;
   return chat.render(variables, {.limits = chat_limits(bytes), .now = now}).bytes;
 }
 
@@ -63,7 +79,7 @@ int render_template(const TemplateValues& v) {
     throw Error(ErrorCode::kInvalid, "expected exactly one of --jsonl and --context");
   }
   const std::tm now = v.now ? parse_date(*v.now) : local_time();
-  const JinjaTemplate chat = read_template(v);
+  const Templates chat = read_templates(v);
   if (v.jsonl) {
     answer_lines(kContextLimits, [&](const Json& context, std::size_t bytes) {
       Json result = Json::object();
@@ -85,7 +101,7 @@ Command add_template_command(CLI::App& app) {
   CLI::App& sub = add_command(app, "template", "Render a chat template");
   add_text(sub, values->model, "MODEL",
            "A model whose template is rendered (default: the built-in one)");
-  add_text(sub, values->source, "--template", template_help());
+  add_template_options(sub, values->choice);
   add_switch(sub, values->jsonl, "--jsonl",
              "Render for each line of stdin, an object whose members are the template's variables; "
              "print {\"text\"} or {\"error\"} for each");

@@ -167,10 +167,11 @@ void TokenizerWriter::write_ids() {
 }
 
 void TokenizerWriter::write_templates() {
-  if (data_.chat_template) out_.set_text("tokenizer.chat_template", *data_.chat_template);
-  if (data_.named_templates.empty()) return;
+  const TemplateSet& templates = data_.templates;
+  if (templates.standard) out_.set_text("tokenizer.chat_template", *templates.standard);
+  if (templates.named.empty()) return;
   StringTable names;
-  for (const NamedTemplate& named : data_.named_templates) {
+  for (const NamedTemplate& named : templates.named) {
     names.add(named.name);
     out_.set_text(cat("tokenizer.chat_template.", named.name), named.text);
   }

@@ -91,6 +91,12 @@ Error hub_error(const HttpReply& reply, const ModelName& name, std::string_view 
               reply.status == 429 ? ": too many requests)" : ")")};
 }
 
+/// The path of a model in the cache. Reports a default choice.
+const std::string& path_of(const FoundModel& found, PullWatch& watch) {
+  if (!found.note.empty()) watch.choice(found.note);
+  return found.path;
+}
+
 class Pull {
  public:
   Pull(const ModelName& name, const HubOptions& options, PullWatch& watch)
@@ -107,10 +113,10 @@ class Pull {
       listing_ = list();
     } catch (const Error& e) {
       if (e.code() != ErrorCode::kUnavailable) throw;
-      const auto path = find_cached_model(options_.cache, name_);
-      if (!path) throw;
+      const auto found = find_cached_model(options_.cache, name_);
+      if (!found) throw;
       watch_.note(cat(e.plain_message(), "; using the cache"));
-      return *path;
+      return path_of(*found, watch_);
     }
     const ModelFiles files = choose();
     plan(files.paths);
@@ -129,7 +135,7 @@ class Pull {
                                .seconds_max = kListingTimeouts * options_.timeout_seconds};
     ListingText body(name_.repo);
     for (int attempt = 1;; ++attempt) {
-      const HttpReply reply = client_.get(request, body, [&] { watch_.progress(0, 0); });
+      const HttpReply reply = client_.get(request, body, [&] { watch_.progress({}); });
       if (reply.transport == Transport::kDone && reply.is_success()) break;
       again(reply, name_.repo, attempt);
     }
@@ -147,6 +153,7 @@ class Pull {
     const std::vector<std::string> paths = listing_.paths();
     auto chosen = choose_model_files(paths, name_.repo, name_.file);
     if (!chosen) throw no_model_error(paths, name_.repo, name_.file);
+    if (!chosen->note.empty()) watch_.choice(chosen->note);
     if (chosen->index.empty()) return std::move(*chosen);
     const HubFile& index = listed(chosen->index);
     plan({chosen->index});
@@ -198,17 +205,18 @@ class Pull {
     const FileLock lock(cache_.lock(file.blob), [&] {
       if (!has_said) watch_.note(cat(file.path, ": waiting for another process that downloads it"));
       has_said = true;
-      watch_.progress(done_, total_);
+      report();
     });
     if (!is_there(file)) download(file);
     cache_.link(listing_.commit, file.path, file.blob);
     done_ += file.bytes;
-    watch_.progress(done_, total_);
+    of_file_ = 0;
+    report();
   }
 
   void download(const HubFile& file) {
-    IncompleteBlob blob(cache_.incomplete(file.blob), file,
-                        [&] { watch_.progress(done_, total_); });
+    IncompleteBlob blob(cache_.incomplete(file.blob), file, [&] { report(); });
+    of_file_ = blob.bytes();
     const bool is_continued = blob.bytes() > 0;
     receive(file, blob);
     std::string checksum = blob.checksum();
@@ -232,8 +240,8 @@ class Pull {
                                 "/", url_escape(file.path));
     for (int attempt = 1; blob.bytes() < file.bytes; ++attempt) {
       const std::uint64_t before = blob.bytes();
-      HttpReply reply = client_.get({.url = url, .offset = before}, blob,
-                                    [&] { watch_.progress(done_ + blob.bytes(), total_); });
+      HttpReply reply = client_.get({.url = url, .offset = before}, blob, [&] { count(blob); });
+      count(blob);
       if (blob.bytes() == file.bytes) return;
       if (reply.is_range_refused) {
         blob.restart();
@@ -263,7 +271,19 @@ class Pull {
     if (!wait) throw hub_error(reply, name_, what, options_);
     watch_.note(cat(what, ": ", problem_text(reply), ", trying again",
                     *wait == 0 ? "" : cat(" in ", *wait / 1000.0, " s")));
-    wait_ms(*wait, [&] { watch_.progress(done_, total_); });
+    wait_ms(*wait, [&] { report(); });
+  }
+
+  /// Counts the bytes that came, and reports the progress.
+  void count(const IncompleteBlob& blob) {
+    // A server may send the whole file again, so that the blob becomes smaller.
+    received_ += blob.bytes() - std::min(of_file_, blob.bytes());
+    of_file_ = blob.bytes();
+    report();
+  }
+
+  void report() {
+    watch_.progress({.done = done_ + of_file_, .total = total_, .received = received_});
   }
 
   const ModelName& name_;
@@ -273,20 +293,22 @@ class Pull {
   FetchClient client_;
   HubListing listing_;
   std::uint64_t total_ = 0;
-  std::uint64_t done_ = 0;  ///< bytes of the finished files
+  std::uint64_t done_ = 0;      ///< bytes of the finished files
+  std::uint64_t of_file_ = 0;   ///< bytes of the unfinished file
+  std::uint64_t received_ = 0;  ///< bytes that came from the hub, except listings
 };
 
 }  // namespace
 
 std::string pull_model(const ModelName& name, const HubOptions& options, PullWatch& watch) {
   if (!options.offline) return Pull(name, options, watch).run();
-  const auto path = find_cached_model(options.cache, name);
-  if (!path) {
+  const auto found = find_cached_model(options.cache, name);
+  if (!found) {
     throw Error(
         ErrorCode::kUnavailable,
         cat(to_string(name), " is not in the cache, and HF_HUB_OFFLINE forbids to download it"));
   }
-  return *path;
+  return path_of(*found, watch);
 }
 
 }  // namespace ingot

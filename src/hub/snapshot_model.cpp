@@ -29,15 +29,38 @@ bool holds(Paths paths, std::string_view path) {
   return std::binary_search(paths.begin(), paths.end(), path);
 }
 
+/// Whether a file is a chat template beside the default one.
+bool is_named_template(std::string_view path) {
+  constexpr std::string_view kFolder = "additional_chat_templates/";
+  return path.starts_with(kFolder) && path.ends_with(".jinja") &&
+         path.find('/', kFolder.size()) == path.npos;
+}
+
 ModelFiles safetensors_files(Paths paths) {
   ModelFiles files;
   for (const std::string_view companion : kCompanions) {
     if (holds(paths, companion)) files.paths.emplace_back(companion);
   }
+  for (const std::string& path : paths) {
+    if (is_named_template(path)) files.paths.push_back(path);
+  }
   const bool is_single = holds(paths, kSingleFile);
   files.paths.emplace_back(is_single ? kSingleFile : kIndexFile);
   if (!is_single) files.index = kIndexFile;
   return files;
+}
+
+/// The default of several quantisations.
+ModelFiles with_note(const GgufModel& chosen, std::span<const GgufModel> all,
+                     const std::string& name) {
+  std::vector<GgufModel> others(all.begin(), all.end());
+  std::erase_if(others, [&](const GgufModel& model) { return model.label == chosen.label; });
+  return {.paths = chosen.files,
+          .opened = chosen.files[0],
+          .index = {},
+          .note = cat(name, " has ", all.size(), " quantisations, taking ", printable(chosen.label),
+                      "; ", name, ":", printable(others[0].label),
+                      " names another: ", list_labels(others))};
 }
 
 }  // namespace
@@ -51,6 +74,9 @@ std::optional<ModelFiles> choose_model_files(Paths paths, const std::string& nam
   if (wanted.empty() && holds_safetensors_model(paths)) return safetensors_files(paths);
   std::vector<GgufModel> found = find_gguf_models(paths);
   if (!wanted.empty()) found = match_gguf_models(found, wanted);
+  if (found.size() > 1 && wanted.empty()) {
+    if (const auto model = default_gguf_model(found)) return with_note(*model, found, name);
+  }
   if (found.size() > 1) {
     throw Error(
         ErrorCode::kInvalid,

@@ -18,14 +18,21 @@ std::string snapshot_refusal(const Names& paths, const std::string& wanted = "")
 }
 
 TEST(SnapshotModel, AFolderTakesWhatItNeeds) {
-  const Names paths{".gitattributes", "README.md",         "config.json",
-                    "model.gguf",     "model.safetensors", "onnx/model.onnx",
-                    "original/x.pth", "pytorch_model.bin", "special_tokens_map.json",
+  const Names paths{".gitattributes",
+                    "README.md",
+                    "additional_chat_templates/tool_use.jinja",
+                    "config.json",
+                    "model.gguf",
+                    "model.safetensors",
+                    "onnx/model.onnx",
+                    "original/x.pth",
+                    "pytorch_model.bin",
+                    "special_tokens_map.json",
                     "tokenizer.json"};
   const auto files = choose_model_files(paths, "u/r", "");
   ASSERT_TRUE(files);
   EXPECT_EQ(files->paths, (Names{"config.json", "tokenizer.json", "special_tokens_map.json",
-                                 "model.safetensors"}));
+                                 "additional_chat_templates/tool_use.jinja", "model.safetensors"}));
   EXPECT_EQ(files->opened, "");
   EXPECT_EQ(files->index, "");
   EXPECT_EQ(choose_model_files(paths, "u/r", "model")->paths, Names{"model.gguf"});
@@ -49,8 +56,20 @@ TEST(SnapshotModel, OneGgufModelIsPlain) {
   EXPECT_EQ(files->opened, "m-Q8_0.gguf");
 }
 
-TEST(SnapshotModel, SeveralAreListed) {
-  EXPECT_EQ(snapshot_refusal({"m-Q4_0.gguf", "m-Q8_0.gguf"}),
+TEST(SnapshotModel, OneOfSeveralQuantisationsIsTaken) {
+  const Names paths{"Q4_K_M/m-Q4_K_M-00001-of-00002.gguf", "Q4_K_M/m-Q4_K_M-00002-of-00002.gguf",
+                    "m-Q4_0.gguf", "m-Q8_0.gguf"};
+  const auto files = choose_model_files(paths, "u/r", "");
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->paths, (Names{paths[0], paths[1]}));
+  EXPECT_EQ(files->opened, paths[0]);
+  EXPECT_EQ(files->note,
+            "u/r has 3 quantisations, taking Q4_K_M; u/r:Q4_0 names another: Q4_0, Q8_0");
+  EXPECT_EQ(choose_model_files(paths, "u/r", "q8_0")->note, "");
+}
+
+TEST(SnapshotModel, DifferentModelsAreListed) {
+  EXPECT_EQ(snapshot_refusal({"a-Q4_0.gguf", "b-Q8_0.gguf"}),
             "u/r has 2 GGUF models, name one as in u/r:Q4_0: Q4_0, Q8_0");
   EXPECT_EQ(snapshot_refusal({"a-Q8_0.gguf", "b-Q8_0.gguf", "c-Q4_0.gguf"}, "Q8_0"),
             "u/r has 2 GGUF models that 'Q8_0' could mean, name one as in u/r:a-Q8_0.gguf: "

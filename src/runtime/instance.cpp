@@ -11,6 +11,7 @@
 #include "model/require_supported.h"
 #include "runtime/request_fields.h"
 #include "text/chat/end_tokens.h"
+#include "text/chat/named_templates.h"
 
 namespace ingot {
 
@@ -153,8 +154,9 @@ std::vector<EndToken> Instance::choose_end_tokens() const {
   if (options_.end_ids.empty()) {
     const TokenizerData* data = checkpoint_->tokenizer();
     if (data == nullptr) return config_.ends;
-    return find_end_tokens(config_.ends, *tokenizer_,
-                           data->chat_template ? &*data->chat_template : nullptr);
+    const auto ends =
+        find_end_tokens(config_.ends, *tokenizer_, standard_template(data->templates));
+    return find_end_tokens(ends, *tokenizer_, tools_template(data->templates));
   }
   std::vector<EndToken> ends;
   for (const std::int32_t id : options_.end_ids) {

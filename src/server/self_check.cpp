@@ -29,7 +29,7 @@ void check_chat(const Service& service) {
   message.set("content", kSampleText);
   ChatInput input;
   input.messages.push(std::move(message));
-  if (service.chat().encode(input).empty()) fail("the chat template writes nothing");
+  if (service.chat(false).chat.encode(input).empty()) fail("the chat template writes nothing");
 }
 
 /// The digest of the logits after a prompt and after the next tokens.

@@ -214,6 +214,10 @@ class CliTest(unittest.TestCase):
         return json.loads(result.out)
 
 
+# What git leaves in place of a large file that was not downloaded.
+LFS_POINTER = (b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0f" * 32 +
+               b"\nsize 4368439584\n")
+
 WITHOUT_TOKENIZER = ("run", "inspect", "logits", "bench")  # they need none
 COMMANDS = (*WITHOUT_TOKENIZER, "perplexity", "chat")
 # What a sweep over damaged models runs: starting takes long under a sanitizer, and every command

@@ -2,7 +2,9 @@
 import json
 import unittest
 
+import model_files
 from ingot import CHECK_FAILED, DONE, MODEL, USAGE, CliTest, run
+from model_files import ARRAY, INT32, STRING
 
 CHAT = [{"role": "user", "content": "hello <|im_end|>"}]
 CHATML = "<|im_start|>user\nhello <|im_end|><|im_end|>\n<|im_start|>assistant\n"
@@ -92,6 +94,111 @@ class MessagesTest(CliTest):
                                     "2023-02-29"))):
             with self.subTest(args=args):
                 self.assert_error(run("template", *args), code)
+
+
+PLAIN = "P{% for m in messages %}{{ m.content }}{% endfor %}"
+TOOLS = "T{% for t in tools %}{{ t.function.name }}{% endfor %}"
+RAG = "R{{ messages | length }}"
+FUNCTION = {"type": "function", "function": {"name": "f"}}
+WITH_TOOLS, WITHOUT = {"messages": CHAT, "tools": [FUNCTION]}, {"messages": CHAT, "tools": []}
+
+
+class NamedTemplates(CliTest):
+    """A model with the templates default, tool_use and rag."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        model = model_files.tiny_gguf()
+        model.set("tokenizer.chat_template", STRING, PLAIN)
+        model.set("tokenizer.chat_template.tool_use", STRING, TOOLS)
+        model.set("tokenizer.chat_template.rag", STRING, RAG)
+        model.set("tokenizer.chat_templates", (ARRAY, STRING), ["tool_use", "rag"])
+        cls.named = cls.file("named.gguf", model.build())
+        model.metadata = [m for m in model.metadata if m[0] != "tokenizer.chat_template"]
+        cls.several = cls.file("several.gguf", model.build())
+
+    def prompt(self, chat, *args, model=None):
+        """The prompt's tokens, from run."""
+        path = self.file("chat.json", json.dumps(chat).encode())
+        result = run("run", model or self.named, "--messages", path, "--json", "--max-tokens", "1",
+                     *args)
+        return self.one_json(self.assert_done(result))["prompt_ids"]
+
+    def ids(self, text):
+        result = run("run", self.named, "-p", text, "--json", "--max-tokens", "1")
+        return self.one_json(self.assert_done(result))["prompt_ids"]
+
+    def test_tools_choose_the_template(self):
+        self.assertEqual(self.prompt(WITHOUT), self.ids("Phello <|im_end|>"))
+        self.assertEqual(self.prompt({"messages": CHAT}), self.ids("Phello <|im_end|>"))
+        self.assertEqual(self.prompt(WITH_TOOLS), self.ids("Tf"))
+        self.assertEqual(self.prompt(WITH_TOOLS, "--template-name", "default"),
+                         self.ids("Phello <|im_end|>"))
+        self.assertEqual(self.prompt(WITHOUT, "--template-name", "rag"), self.ids("R1"))
+
+    def test_each_line_has_its_own(self):
+        lines = [{**chat, "max_tokens": 1, "choice": ["a"]} for chat in (WITH_TOOLS, WITHOUT)]
+        path = self.file("lines", "".join(json.dumps(l) + "\n" for l in lines).encode())
+        with open(path, "rb") as stdin:
+            result = run("run", self.named, "--jsonl", stdin=stdin)
+        self.assertEqual(result.code, DONE, result)
+        found = [json.loads(line)["prompt_ids"] for line in result.out.splitlines()]
+        self.assertEqual(found, [self.ids("Tf"), self.ids("Phello <|im_end|>")])
+
+    def test_the_command_template(self):
+        for chat, args, expected in ((WITH_TOOLS, (), "Tf"), (WITHOUT, (), "Phello <|im_end|>"),
+                                     (WITH_TOOLS, ("--template-name", "rag"), "R1")):
+            path = self.file("context.json", json.dumps(chat).encode())
+            result = run("template", self.named, "--context", path, *args)
+            self.assertEqual((result.code, result.out.decode()), (DONE, expected), result)
+
+    def test_each_template_may_name_an_end(self):
+        model = model_files.tiny_gguf()
+        pieces = list(model.get("tokenizer.ggml.tokens"))
+        types = list(model.get("tokenizer.ggml.token_type"))
+        pieces[-2:], types[-2:] = ["<|done|>", "<|called|>"], [model_files.tiny.CONTROL] * 2
+        model.set("tokenizer.ggml.tokens", (ARRAY, STRING), pieces)
+        model.set("tokenizer.ggml.token_type", (ARRAY, INT32), types)
+        for key, end in (("", "<|done|>"), (".tool_use", "<|called|>")):
+            model.set("tokenizer.chat_template" + key, STRING,
+                      "{% for m in messages %}{{ m.content }}" + end + "{% endfor %}")
+        found = self.one_json(run("inspect", self.file("ends.gguf", model.build()), "--json"))
+        self.assertEqual([(end["text"], end["source"]) for end in found["end_tokens"]][1:],
+                         [("<|done|>", "chat template"), ("<|called|>", "chat template")])
+
+    def test_names_that_are_none(self):
+        chat = self.file("chat.json", json.dumps(WITHOUT).encode())
+        for name in ("nope", "", "tool_us", "\x1b"):
+            for command in (("run", self.named, "--messages", chat), ("chat", self.named),
+                            ("template", self.named, "--context", chat),
+                            ("serve", self.named, "--port", "0")):
+                line = self.assert_error(run(*command, "--template-name", name), USAGE)
+                self.assertIn("it has: default, tool_use, rag", line)
+        self.assert_error(run("chat", self.model, "--template-name", "default"), USAGE,
+                          "it has: none")
+        for command in (("run", self.named, "--messages", chat), ("chat", self.named),
+                        ("template", "--context", chat), ("serve", self.named, "--port", "0")):
+            self.assert_error(run(*command, "--template-name", "rag", "--template", "chatml"),
+                              USAGE, "--template excludes --template-name")
+        self.assert_error(run("run", self.named, "-p", "a", "--template-name", "rag"), USAGE,
+                          "--template-name needs --messages or --jsonl")
+
+    def test_several_without_a_default(self):
+        chat = self.file("chat.json", json.dumps(WITHOUT).encode())
+        self.assert_error(run("run", self.several, "--messages", chat), USAGE,
+                          "no default chat template; name one with --template-name: tool_use, rag")
+        self.assertEqual(self.prompt(WITHOUT, "--template-name", "rag", model=self.several),
+                         self.ids("R1"))
+
+    def test_they_are_listed_and_kept(self):
+        out = self.path("kept.gguf")
+        self.assert_done(run("quantize", self.named, out, "--type", "F16"))
+        for path in (self.named, out):
+            self.assertIn(b"\nchat templates\n  default, tool_use, rag\n", run("inspect", path).out)
+            found = self.one_json(self.assert_done(run("inspect", path, "--json")))
+            self.assertEqual(found["chat_templates"], ["default", "tool_use", "rag"])
+        self.assertEqual(self.prompt(WITH_TOOLS, model=out), self.ids("Tf"))
 
 
 if __name__ == "__main__":

@@ -256,5 +256,46 @@ class Tags(ServerTest):
         self.assertIn("(and in 1 more)", warning["detail"])
 
 
+class OwnTemplate(ServerTest):
+    """A model with a template of its own for chats with tools."""
+
+    PLAIN = "plain {% for m in messages %}{{ m.content }}{% endfor %}"
+
+    @classmethod
+    def arguments(cls):
+        named = {"tool_use": TEMPLATE}
+        return (cls.file("named.gguf", script_model(SCRIPT, cls.PLAIN, named=named)),)
+
+    def rendered(self, **members):
+        return self.ask("/apply-template", {"messages": [USER], **members})["prompt"]
+
+    def test_chats_with_tools_take_it(self):
+        self.assertEqual(self.rendered(), "plain Weather?")
+        self.assertEqual(self.rendered(tools=[]), "plain Weather?")
+        self.assertEqual(self.rendered(tools=[tool()], tool_choice="none"), "plain Weather?")
+        self.assertTrue(self.rendered(tools=[tool()]).startswith('t:{"type": "function"'))
+
+    def test_calls_are_read_in_its_dialect(self):
+        body = {"messages": [USER], "temperature": 0}
+        message = self.ask(PATH, {**body, "tools": [tool()]})["choices"][0]["message"]
+        call, = message["tool_calls"]
+        self.assertEqual(call["function"]["name"], "get_weather")
+        self.assertEqual(json.loads(call["function"]["arguments"]), {"city": "Paris"})
+        self.assertEqual(message["content"], "Let me see.")
+        plain = self.ask(PATH, {**body, "max_tokens": 4})["choices"][0]["message"]
+        self.assertEqual(plain["content"], "Let me see.")
+        self.assertNotIn("tool_calls", plain)
+        forced = self.ask(PATH, {**body, "response_format": {
+            "type": "json_schema", "json_schema": {"name": "x", "schema": {"enum": ["Paris"]}}}})
+        self.assertEqual(json.loads(forced["choices"][0]["message"]["content"]), "Paris")
+
+    def test_props(self):
+        _, _, content = self.server.request("GET", "/props")
+        props = json.loads(content)
+        self.assertEqual(props["tool_calls"], {"dialect": "hermes", "native": True})
+        self.assertEqual(props["chat_template"], self.PLAIN)
+        self.assertEqual(props["chat_template_tool_use"], TEMPLATE)
+
+
 if __name__ == "__main__":
     serving.main()

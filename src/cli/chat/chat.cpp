@@ -34,7 +34,7 @@ struct ChatValues {
   Request request = default_request(place::kTalk);
   TraceValues trace;
   std::optional<std::string> system;
-  std::optional<std::string> chat_template;
+  TemplateChoice chat_template;
   std::optional<std::string> tools;  ///< a file; absent: no tools
   bool no_history = false;
 };
@@ -69,10 +69,8 @@ std::unique_ptr<ChatTools> bind_tools(const ChatValues& v, const Instance& insta
                                       const ChatTemplate& chosen, std::vector<ChatTool> tools) {
   if (tools.empty()) return nullptr;
   if (!v.request.stop.empty()) log_warning("--stop: does not end replies that may have calls");
-  const auto source = choose_template(instance, v.chat_template);
-  return std::make_unique<ChatTools>(
-      std::move(tools), find_tool_dialect(chosen, source ? source->text : std::string()),
-      require_tokenizer(instance), instance.sampled_ids());
+  return std::make_unique<ChatTools>(std::move(tools), find_tool_dialect(chosen, chosen.source()),
+                                     require_tokenizer(instance), instance.sampled_ids());
 }
 
 void talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTemplate& chosen,
@@ -89,7 +87,8 @@ int chat(const CLI::App& app, const ChatValues& v) {
   std::vector<ChatTool> list = read_tools(v);
   OpenModel model(v.model, v.trace.profile);
   Instance& instance = model.instance;
-  const ChatTemplate chosen = chat_template(instance, v.chat_template);
+  const ChatTemplates templates = chat_templates(instance, v.chat_template);
+  const ChatTemplate& chosen = templates.get(!list.empty());
   Request request = v.request;
   set_model_defaults(request, instance.config(), instance.name());
   if (!is_given(app, "--seed")) request.sampling.seed = random_seed();
@@ -115,7 +114,7 @@ Command add_chat_command(CLI::App& app) {
       sub, "--ctx",
       cat("Tokens of the conversation (default: the model's own, up to ", kContextDefault, ")"));
   add_text(sub, values->system, "--system", "The system message: how the model is to behave");
-  add_text(sub, values->chat_template, "--template", template_help());
+  add_template_options(sub, values->chat_template);
   add_text(sub, values->tools, "--tools",
            "A JSON file of tools that the model may call: [{\"type\": \"function\", \"function\": "
            "{\"name\", \"description\", \"parameters\"}, \"command\": [\"PROGRAM\", ...]}]. A call "

@@ -48,20 +48,32 @@ std::string template_help() {
   return cat("The chat template: a file, or a built-in one (", builtin_template_names(), ")");
 }
 
-std::optional<NamedTemplate> choose_template(const Instance& instance,
-                                             const std::optional<std::string>& name_or_file) {
-  if (name_or_file) return find_template(*name_or_file);
-  const TokenizerData* data = instance.checkpoint().tokenizer();
-  if (data == nullptr || !data->chat_template) return std::nullopt;
-  return NamedTemplate{.name = instance.name(), .text = *data->chat_template};
+std::string template_name_help() {
+  return "One of the model's own chat templates (default: tool_use for chats with tools if the "
+         "model has it, otherwise default)";
 }
 
-ChatTemplate chat_template(const Instance& instance,
-                           const std::optional<std::string>& name_or_file) {
+void add_template_options(CLI::App& app, TemplateChoice& choice) {
+  add_text(app, choice.source, "--template", template_help());
+  add_text(app, choice.name, "--template-name", template_name_help());
+}
+
+std::optional<ChosenTemplates> choose_templates(const Instance& instance,
+                                                const TemplateChoice& choice) {
+  if (choice.source && choice.name) {
+    throw Error(ErrorCode::kInvalid, "--template excludes --template-name");
+  }
+  if (choice.source) return ChosenTemplates{find_template(*choice.source)};
+  const TokenizerData* data = instance.checkpoint().tokenizer();
+  return choose_templates(data == nullptr ? TemplateSet() : data->templates, instance.name(),
+                          choice.name);
+}
+
+ChatTemplates chat_templates(const Instance& instance, const TemplateChoice& choice) {
   const Tokenizer& tokenizer = require_tokenizer(instance, kUseTokens);
-  const auto chosen = choose_template(instance, name_or_file);
+  const auto chosen = choose_templates(instance, choice);
   if (!chosen) throw no_template(instance.name());
-  return {chosen->text, chosen->name, tokenizer};
+  return {*chosen, tokenizer};
 }
 
 RenderedChat render_messages(const ChatTemplate& chat_template, ChatInput input) {

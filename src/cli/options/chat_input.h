@@ -7,10 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/options/options.h"
 #include "load/json.h"
 #include "runtime/instance.h"
 #include "text/chat/chat_members.h"
 #include "text/chat/chat_template.h"
+#include "text/chat/named_templates.h"
 
 namespace ingot {
 
@@ -24,21 +26,24 @@ std::tm parse_date(const std::string& text);
 /// Checks that `object` is an object with only the members of a chat. Errors: Error{kInvalid}.
 void expect_chat_members(const Json& object);
 
-/// Returns the help text of --template, with the names of built-in templates.
+/// Returns the help texts of --template, with the names of built-in templates, and --template-name.
 std::string template_help();
+std::string template_name_help();
 
-/// Returns the template `name_or_file`; by default the model's template, if the model has one.
+/// Adds the options --template and --template-name.
+void add_template_options(CLI::App& app, TemplateChoice& choice);
+
+/// Returns the templates that `choice` names; by default the model's, if the model has one.
 ///
-/// Errors: those of find_template.
-std::optional<NamedTemplate> choose_template(const Instance& instance,
-                                             const std::optional<std::string>& name_or_file);
+/// Errors: those of find_template and choose_templates; Error{kInvalid} if both members are set.
+std::optional<ChosenTemplates> choose_templates(const Instance& instance,
+                                                const TemplateChoice& choice);
 
-/// Returns the template that `choose_template` chooses, ready to render. The result refers to the
+/// Returns the templates that `choose_templates` chooses, ready to render. The result refers to the
 /// model's tokenizer. The instance need not be started yet.
 ///
 /// Errors: Error{kModel} if there is no tokenizer or no template.
-ChatTemplate chat_template(const Instance& instance,
-                           const std::optional<std::string>& name_or_file);
+ChatTemplates chat_templates(const Instance& instance, const TemplateChoice& choice);
 
 /// A chat's prompt.
 struct RenderedChat {

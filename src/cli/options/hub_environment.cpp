@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/options/options.h"
+#include "hub/model_url.h"
 
 namespace ingot {
 
@@ -113,6 +114,10 @@ std::string hub_cache_folder() {
   }
   const std::string home = home_folder();
   return home.empty() ? home : home + "/hub";
+}
+
+std::optional<ModelName> hub_model_name(const std::string& text) {
+  return read_model_name(text, read_endpoint());
 }
 
 HubOptions hub_options() {

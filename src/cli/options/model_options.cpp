@@ -9,6 +9,7 @@
 
 #include "backend/backends.h"
 #include "base/error.h"
+#include "base/ignore_case.h"
 #include "base/text.h"
 #include "cli/log.h"
 #include "cli/options/built_in_model.h"
@@ -29,10 +30,10 @@ int parse_threads(const std::string& text) {
 }
 
 KvType parse_kv_type(const std::string& text) {
-  if (text == "f32") return KvType::kF32;
-  if (text == "f16") return KvType::kF16;
-  if (text == "bf16") return KvType::kBF16;
-  if (text == "int8") return KvType::kInt8;
+  if (equal_ignoring_case(text, "f32")) return KvType::kF32;
+  if (equal_ignoring_case(text, "f16")) return KvType::kF16;
+  if (equal_ignoring_case(text, "bf16")) return KvType::kBF16;
+  if (equal_ignoring_case(text, "int8")) return KvType::kInt8;
   throw bad_option("--kv-type", text, "expected f32, f16, bf16 or int8");
 }
 
@@ -51,8 +52,8 @@ LogLevel parse_log_level(const std::string& text) {
 
 std::optional<Format> parse_weights(const std::string& text) {
   if (text == "stored") return {};
-  if (text == "q8_0") return Q8_0::kFormat;
-  if (text == "q4_k") return Q4_K::kFormat;
+  if (equal_ignoring_case(text, "q8_0")) return Q8_0::kFormat;
+  if (equal_ignoring_case(text, "q4_k")) return Q4_K::kFormat;
   throw bad_option("--weights", text, "expected stored, q8_0 or q4_k");
 }
 

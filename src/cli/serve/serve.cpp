@@ -64,12 +64,13 @@ std::string file_name(const Instance& instance) {
   return name.empty() ? std::string(kBuiltInModel) : name;
 }
 
-/// The chat template; nothing if the model has none, or has no tokenizer.
-std::optional<ServedChat> served_chat(const ServerConfig& config, const Instance& instance) {
+/// The chat templates; nothing if the model has none, or has no tokenizer.
+std::optional<ChatTemplates> served_templates(const ServerConfig& config,
+                                              const Instance& instance) {
   if (instance.tokenizer() == nullptr) return std::nullopt;
-  const auto chosen = choose_template(instance, config.chat_template);
+  const auto chosen = choose_templates(instance, config.chat_template);
   if (!chosen) return std::nullopt;
-  return ServedChat{{chosen->text, chosen->name, *instance.tokenizer()}, std::string(chosen->text)};
+  return ChatTemplates(*chosen, *instance.tokenizer());
 }
 
 /// The effective settings. With `texts` they are for the operator's log; without, for GET /props,
@@ -229,7 +230,7 @@ int serve(ServerValues values) {
   OpenModel model(values.model);
   Instance& instance = model.instance;
   const StartOptions start = plan_start(values, instance);
-  auto chat = served_chat(config, instance);
+  auto templates = served_templates(config, instance);
   std::string fingerprint = system_fingerprint(
       instance.fingerprint(), to_string(instance.kv_type()), instance.backend().numerics());
   start_with_progress(instance, start);
@@ -255,7 +256,7 @@ int serve(ServerValues values) {
                          .settings = settings(values, instance, start, model.pool->size(), false),
                          .stop = [&stop] { stop.ask(); }};
   Service service(std::move(options), instance, serving.engine(), serving.metrics(),
-                  serving.steps(), http_metrics, std::move(chat));
+                  serving.steps(), http_metrics, std::move(templates));
   if (config.log_content) {
     log_alarm("--log-content: the log has the contents of requests and responses");
   }

@@ -11,6 +11,7 @@
 #include "load/gguf/gguf_file.h"
 #include "load/gguf/gguf_metadata.h"
 #include "load/gguf/gguf_tokenizer.h"
+#include "load/wrong_file.h"
 
 namespace ingot {
 
@@ -57,6 +58,7 @@ struct Files {
   std::vector<GgufFile> parsed;
 
   void add(File file) {
+    refuse_lfs_pointer(file);
     const MappedFile& last = mapped.emplace_back(std::move(file));
     parsed.push_back(parse_gguf(last.bytes(), last.name()));
   }
@@ -89,10 +91,19 @@ Files open_set(const std::string& path, const GgufFile& first, const Split& spli
   return files;
 }
 
+void refuse_importance(const GgufKeys& keys) {
+  const GgufEntry* type = keys.file().find("general.type");
+  if (type == nullptr || type->type != GgufType::kString || type->text() != "imatrix") return;
+  throw model_error(keys.file().name, "metadata", type->offset, kImportanceReason);
+}
+
 Files open_files(const std::string& path) {
   Files files;
-  files.add(File(path));
+  File file(path);
+  refuse_old_importance(file);
+  files.add(std::move(file));
   GgufKeys keys(files.parsed.front());
+  refuse_importance(keys);
   const Split split = read_split(keys);
   return split.count > 1 ? open_set(path, files.parsed.front(), split) : std::move(files);
 }

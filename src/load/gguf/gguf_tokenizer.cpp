@@ -140,13 +140,26 @@ class Reader {
     read_fim();
     add_bos_ = keys_.boolean("tokenizer.ggml.add_bos_token");
     add_eos_ = keys_.boolean("tokenizer.ggml.add_eos_token");
-    out_->chat_template = keys_.text("tokenizer.chat_template");
-    const GgufEntry* names = keys_.array("tokenizer.chat_templates", GgufType::kString);
-    if (names == nullptr) return;
-    names->for_each_string([&](std::string_view name) {
-      const auto text = keys_.text(cat("tokenizer.chat_template.", name));
-      if (text) out_->named_templates.push_back({std::string(name), std::string(*text)});
-    });
+    read_templates();
+  }
+
+  /// Reads "tokenizer.chat_template", and "tokenizer.chat_template.NAME" for each name. The list
+  /// "tokenizer.chat_templates" has the same names.
+  ///
+  /// Source: gguf-py, GGUFWriter.add_chat_template.
+  void read_templates() {
+    constexpr std::string_view kNamed = "tokenizer.chat_template.";
+    if (const auto text = keys_.text("tokenizer.chat_template")) {
+      out_->templates.add("default", std::string(*text));
+    }
+    const std::vector<const GgufEntry*> named = keys_.unread(kNamed);
+    if (named.size() > kNamedTemplatesMax) {
+      keys_.fail(cat("has ", named.size(), " named chat templates, at most ", kNamedTemplatesMax));
+    }
+    for (const GgufEntry* entry : named) {
+      const auto text = keys_.text(entry->key);
+      out_->templates.add(entry->key.substr(kNamed.size()), std::string(*text));
+    }
   }
 
   /// Reads the tokens of fill-in-the-middle. Older files have keys without "fim_".

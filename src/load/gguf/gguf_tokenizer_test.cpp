@@ -49,8 +49,27 @@ TEST(GgufTokenizer, every_field) {
   ASSERT_EQ(t.normalizers.size(), 1u);
   EXPECT_FALSE(t.normalizers[0].add_prefix);
   EXPECT_TRUE(t.normalizers[0].squeeze);
-  EXPECT_EQ(t.chat_template, "{{ x }}");
+  EXPECT_EQ(t.templates.standard, "{{ x }}");
   EXPECT_TRUE(t.warnings.empty());
+}
+
+TEST(GgufTokenizer, named_templates) {
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.chat_template.default", text("other"));
+  w.set("tokenizer.chat_template.tool_use", text("tools"));
+  EXPECT_EQ(open_bytes(w.build()).checkpoint->tokenizer()->templates.standard, "other");
+  w.set("tokenizer.chat_template", text("plain"));
+  w.set("tokenizer.chat_template.rag", text("documents"));  // the list does not name it
+  w.set("tokenizer.chat_templates", strings({"tool_use", "gone"}));
+  const TemplateSet set = open_bytes(w.build()).checkpoint->tokenizer()->templates;
+  EXPECT_EQ(set.standard, "plain");
+  ASSERT_EQ(set.named.size(), 2u);
+  EXPECT_EQ(set.named[0].name, "tool_use");
+  EXPECT_EQ(set.named[0].text, "tools");
+  EXPECT_EQ(set.named[1].name, "rag");
+  expect_refusal(with_key("tokenizer.chat_template.x", u32(1)), "tokenizer.chat_template.x");
+  for (int i = 0; i < 65; ++i) w.set(cat("tokenizer.chat_template.", i), text("x"));
+  expect_refusal(w.build(), "has 68 named chat templates, at most 64");
 }
 
 TEST(GgufTokenizer, absent_settings_stay_absent) {
@@ -64,7 +83,7 @@ TEST(GgufTokenizer, absent_settings_stay_absent) {
   const Opened opened = open_bytes(w.build());
   const TokenizerData& t = *opened.checkpoint->tokenizer();
   EXPECT_TRUE(t.scores.empty() && t.frame_begin.empty() && t.frame_end.empty());
-  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.eom || t.chat_template);
+  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.eom || t.templates.standard);
   EXPECT_TRUE(t.normalizers[0].add_prefix);
   EXPECT_FALSE(t.normalizers[0].squeeze);
   EXPECT_TRUE(t.warnings.empty()) << "no other name is possible";

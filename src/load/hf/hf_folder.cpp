@@ -18,6 +18,7 @@
 #include "load/hf/safetensors_index.h"
 #include "load/split_name.h"
 #include "load/tokenizer/tokenizer_files.h"
+#include "load/wrong_file.h"
 
 namespace ingot {
 
@@ -81,13 +82,13 @@ class HfCheckpoint final : public Checkpoint {
 
  private:
   void read_configs(const Directory& folder, const Names& names) {
-    const File file = folder.open(kConfigFile);
+    const File file = open_model_file(folder, kConfigFile);
     files_.push_back(file.name());
     const std::string text = file.read_all(kHfConfigLimits.bytes_max);
     const Json root = parse_json(text, file.name(), "config", kHfConfigLimits);
     config_ = read_hf_config(root, file.name(), notes_);
     if (holds(names, kGenerationFile)) {
-      const File generation = folder.open(kGenerationFile);
+      const File generation = open_model_file(folder, kGenerationFile);
       files_.push_back(generation.name());
       const std::string more = generation.read_all(kHfConfigLimits.bytes_max);
       read_generation_config(parse_json(more, generation.name(), "config", kHfConfigLimits),
@@ -98,7 +99,7 @@ class HfCheckpoint final : public Checkpoint {
   }
 
   void read_shards(const Directory& folder) {
-    const File file = folder.open(kIndexFile);
+    const File file = open_model_file(folder, kIndexFile);
     files_.push_back(file.name());
     const std::string text = file.read_all(kSafetensorsIndexBytesMax);
     const SafetensorsIndex index = parse_safetensors_index(text, file.name());
@@ -120,7 +121,7 @@ class HfCheckpoint final : public Checkpoint {
   }
 
   void add_file(const Directory& folder, const std::string& name) {
-    mapped_.emplace_back(folder.open(name));
+    mapped_.emplace_back(open_model_file(folder, name));
     const MappedFile& file = mapped_.back();
     files_.push_back(file.name());
     const auto index = static_cast<std::int32_t>(mapped_.size() - 1);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,8 +19,11 @@
 #include "load/tokenizer/tokenizer_json.h"
 #include "load/tokenizer/tokenizer_settings.h"
 #include "load/tokenizer/vocab_files.h"
+#include "load/wrong_file.h"
 
 namespace ingot {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -62,7 +67,9 @@ Content content_of(const std::string& text, const std::optional<Json>& json) {
 class FileSet {
  public:
   void add(const File& file) { add(file.name(), file.read_all(kFileBytesMax)); }
-  void add_template(const File& file) { settings_.chat_template = file.read_all(kFileBytesMax); }
+  void add_template(std::string_view name, const File& file) {
+    settings_.templates.add(name, file.read_all(kFileBytesMax));
+  }
   void add_template_json(const File& file) {
     read_chat_template(parse(file.name(), file.read_all(kFileBytesMax)), file.name(), settings_);
   }
@@ -185,10 +192,40 @@ bool add_vocabulary(FileSet& files, const Directory& folder) {
   const auto is_there = [&](std::string_view name) { return folder.contains(name); };
   for (const std::vector<std::string_view>& names : kKinds) {
     if (!std::all_of(names.begin(), names.end(), is_there)) continue;
-    for (const std::string_view name : names) files.add(folder.open(name));
+    for (const std::string_view name : names) files.add(open_model_file(folder, name));
     return true;
   }
   return false;
+}
+
+/// Adds the templates of a folder: "default" in chat_template.jinja or chat_template.json, and
+/// others as NAME.jinja in a folder of their own. All have priority over those in
+/// tokenizer_config.json.
+///
+/// Source: Hugging Face's transformers, CHAT_TEMPLATE_DIR and save_chat_templates.
+void add_templates(FileSet& files, const Directory& folder) {
+  constexpr std::string_view kFolder = "additional_chat_templates";
+  constexpr std::string_view kEnding = ".jinja";
+  if (folder.contains("chat_template.jinja")) {
+    files.add_template("default", open_model_file(folder, "chat_template.jinja"));
+  } else if (folder.contains("chat_template.json")) {
+    files.add_template_json(open_model_file(folder, "chat_template.json"));
+  }
+  const std::string path = cat(folder.name(), folder.name().ends_with('/') ? "" : "/", kFolder);
+  std::error_code none;
+  // A link could lead out of the model's folder.
+  if (!fs::is_directory(fs::symlink_status(path, none))) return;
+  const Directory named(path);
+  std::size_t count = 0;
+  for (const std::string& file : named.list()) {
+    if (!file.ends_with(kEnding) || file.size() == kEnding.size() || !named.contains(file))
+      continue;
+    if (++count > kNamedTemplatesMax) {
+      throw model_error(path, "folder", cat("has more than ", kNamedTemplatesMax, " templates"));
+    }
+    files.add_template(std::string_view(file).substr(0, file.size() - kEnding.size()),
+                       open_model_file(named, file));
+  }
 }
 
 bool is_gguf(const File& file) {
@@ -220,6 +257,7 @@ TokenizerData read_tokenizer_files(std::span<const std::string> paths) {
     if (!folder) {
       const File file(path);
       if (!is_gguf(file)) {
+        refuse_lfs_pointer(file);
         files.add(file);
         continue;
       }
@@ -234,18 +272,13 @@ TokenizerData read_tokenizer_files(std::span<const std::string> paths) {
 
 std::unique_ptr<TokenizerData> read_folder_tokenizer(const Directory& folder) {
   FileSet files;
-  // A template in its own file has priority over one in tokenizer_config.json.
-  if (folder.contains("chat_template.jinja")) {
-    files.add_template(folder.open("chat_template.jinja"));
-  } else if (folder.contains("chat_template.json")) {
-    files.add_template_json(folder.open("chat_template.json"));
-  }
+  add_templates(files, folder);
   if (!add_vocabulary(files, folder)) return nullptr;
   for (const std::string_view name : {"tokenizer_config.json", "special_tokens_map.json"}) {
-    if (folder.contains(name)) files.add(folder.open(name));
+    if (folder.contains(name)) files.add(open_model_file(folder, name));
   }
   const bool legacy = !folder.contains("tokenizer.json") && folder.contains("added_tokens.json");
-  if (legacy) files.add_legacy(folder.open("added_tokens.json"));
+  if (legacy) files.add_legacy(open_model_file(folder, "added_tokens.json"));
   return std::make_unique<TokenizerData>(files.read());
 }
 

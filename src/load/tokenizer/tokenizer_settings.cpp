@@ -86,23 +86,26 @@ void read_additional(const JsonKeys& keys, TokenizerSettings& out) {
   }
 }
 
-/// Reads chat_template: a text, or a list of {"name", "template"}, in which "default" is the text.
+/// Reads chat_template: a text, or a list of {"name", "template"}.
 void read_templates(const JsonKeys& keys, TokenizerSettings& out) {
+  constexpr std::string_view kDefault = "default";
   const Json* value = keys.get("chat_template");
   if (value == nullptr) return;
   if (const std::string* text = value->as_string()) {
-    out.chat_template = *text;
+    out.templates.add(kDefault, *text);
     return;
   }
   const Json::Array& list = keys.required_array("chat_template");
+  if (list.size() > kNamedTemplatesMax) {
+    keys.fail(cat("chat_template has ", list.size(), " entries, at most ", kNamedTemplatesMax));
+  }
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string* name = list[i].find_string("name");
     const std::string* text = list[i].find_string("template");
     if (name == nullptr || text == nullptr) {
       keys.fail(cat("chat_template[", i, "] has no name and template"));
     }
-    if (*name == "default") out.chat_template = *text;
-    out.named_templates.push_back({*name, *text});
+    out.templates.add(*name, *text);
   }
 }
 
@@ -143,8 +146,7 @@ class Joiner {
     }
     place();
     frame();
-    if (settings_.chat_template) data_.chat_template = settings_.chat_template;
-    if (!settings_.named_templates.empty()) data_.named_templates = settings_.named_templates;
+    data_.templates = settings_.templates;
   }
 
  private:
@@ -264,8 +266,7 @@ void complete_settings(TokenizerSettings& settings, TokenizerSettings more) {
   for (const auto& [key, flag] : kFlags) complete(settings.*flag, more.*flag);
   complete(settings.added, more.added);
   complete(settings.special, more.special);
-  complete(settings.chat_template, more.chat_template);
-  complete(settings.named_templates, more.named_templates);
+  settings.templates.complete(std::move(more.templates));
 }
 
 std::optional<TokenizerSettings> class_defaults(std::string_view tokenizer_class) {

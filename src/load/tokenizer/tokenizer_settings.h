@@ -20,8 +20,7 @@ struct TokenizerSettings {
   std::optional<bool> lowercase, strip_accents, space_cjk;  ///< normalisation steps of BERT
   std::vector<AddedToken> added;    ///< tokens of added_tokens_decoder, with ids
   std::vector<AddedToken> special;  ///< tokens of additional_special_tokens
-  std::optional<std::string> chat_template;
-  std::vector<NamedTemplate> named_templates;
+  TemplateSet templates;
 };
 
 /// Reads tokenizer_config.json or special_tokens_map.json. Ignores unknown members.

@@ -35,6 +35,10 @@ Json ids_json(std::span<const std::int32_t> ids) {
   return list;
 }
 
+Json chat_source_json(const Service& service) {
+  return service.has_chat() ? Json(service.chat(false).chat.source()) : Json();
+}
+
 namespace {
 
 Json one_logprob(const Service& service, const TokenScore& score) {

@@ -30,24 +30,29 @@ ApiError model_lacks(std::string_view what) {
 
 }  // namespace
 
+ServedChat::ServedChat(const ChatTemplate& chat, const Tokenizer& tokenizer, std::int64_t ids)
+    : chat(chat),
+      dialect(find_tool_dialect(chat, chat.source())),
+      markers(marker_tokens(tokenizer, dialect->markers(), ids, kMarkersMax)) {}
+
 Service::Service(ServiceOptions options, const Instance& instance, Engine& engine,
                  const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
-                 std::optional<ServedChat> chat)
+                 std::optional<ChatTemplates> templates)
     : options_(std::move(options)),
       tokenizer_(instance.tokenizer()),
       engine_(engine),
       metrics_(metrics),
       steps_(steps),
       http_metrics_(http_metrics),
-      chat_(std::move(chat)),
+      templates_(std::move(templates)),
       limits_(engine.request_limits()),
       end_tokens_(end_tokens_json(instance.end_tokens(), tokenizer_)) {
   Request defaults = default_request(place::kChat);
   set_model_defaults(defaults, instance.config(), instance.name());
   sampling_defaults_ = defaults.sampling;
-  if (chat_) {
-    dialect_ = find_tool_dialect(chat_->chat, chat_->source);
-    markers_ = marker_tokens(*tokenizer_, dialect_->markers(), limits_.ids, kMarkersMax);
+  if (templates_) chat_.emplace(templates_->get(false), *tokenizer_, limits_.ids);
+  if (templates_ && templates_->differ()) {
+    tools_chat_.emplace(templates_->get(true), *tokenizer_, limits_.ids);
   }
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
     throw Error(ErrorCode::kInternal, "the system gives no random numbers");
@@ -69,28 +74,23 @@ const Tokenizer& Service::tokenizer() const {
   return *tokenizer_;
 }
 
-const ChatTemplate& Service::chat() const {
+const ServedChat& Service::chat(bool has_tools) const {
   if (!chat_) throw model_lacks("chat template: use /v1/completions");
-  return chat_->chat;
+  return has_tools && tools_chat_ ? *tools_chat_ : *chat_;
 }
 
-const std::shared_ptr<const ToolDialect>& Service::dialect() const {
-  if (dialect_ == nullptr) throw model_lacks("chat template: use /v1/completions");
-  return dialect_;
-}
-
-ConstraintCache& Service::constraints() const {
+ConstraintCache& Service::constraints(const ServedChat* chat) const {
   const Tokenizer& vocabulary = tokenizer();
-  std::call_once(constraints_made_, [&] {
-    const auto markers = dialect_ == nullptr ? std::span<const std::string>() : dialect_->markers();
+  const bool is_tools = tools_chat_ && chat == &*tools_chat_;
+  if (chat == nullptr && chat_) chat = &*chat_;
+  LazyConstraints& lazy = is_tools ? tools_constraints_ : constraints_;
+  std::call_once(lazy.made, [&] {
+    const auto markers =
+        chat == nullptr ? std::span<const std::string>() : chat->dialect->markers();
     const auto ids = static_cast<std::int32_t>(limits_.ids);
-    constraints_ = std::make_unique<ConstraintCache>(make_token_trie(vocabulary, ids, markers));
+    lazy.cache = std::make_unique<ConstraintCache>(make_token_trie(vocabulary, ids, markers));
   });
-  return *constraints_;
-}
-
-bool Service::chat_knows(std::string_view text) const {
-  return chat_ && chat_->source.find(text) != std::string::npos;
+  return *lazy.cache;
 }
 
 std::string_view Service::piece(std::int32_t id) const {

@@ -210,7 +210,7 @@ ChatPrompt read_response_input(Params& params, const Service& service, PromptRoo
   Json messages = Json::array();
   for (const Entry& entry : entries) messages.push(entry.json());
   if (entries.empty()) throw invalid_request("input", "input has no messages");
-  ChatArguments arguments(params, service);
+  ChatArguments arguments(params, service.chat(!tools.empty()));
   read_reasoning(params, arguments);
   const Json chat = json_object(
       {{"messages", normalised_messages(messages)}, {"chat_template_kwargs", arguments.values()}});

@@ -27,7 +27,7 @@ std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
       throw invalid_request("add_special_tokens",
                             "add_special_tokens: the chat template adds what it needs");
     }
-    return as_api([&] { return service.chat().encode(text); });
+    return as_api([&] { return service.chat(false).chat.encode(text); });
   }
   const Json* prompt = params.take("prompt");
   if (prompt == nullptr) throw invalid_request("prompt", "prompt is missing");
@@ -111,19 +111,18 @@ Reply tokenizer_info(const Call& call) {
   const auto text = [&](std::optional<std::int32_t> id) {
     return id ? Json(token_text(service, *id)) : Json();
   };
-  const std::string* source = service.chat_source();
-  return HttpResponse{
-      .body = json_object({{"tokenizer_class", "ingot"},
-                           {"model_max_length", service.context()},
-                           {"vocab_size", static_cast<std::int64_t>(tokenizer.size())},
-                           {"bos_token", text(tokenizer.bos())},
-                           {"eos_token", text(tokenizer.eos())},
-                           {"unk_token", text(tokenizer.unknown())},
-                           {"pad_token", text(tokenizer.padding())},
-                           {"add_bos_token", tokenizer.adds_bos()},
-                           {"add_eos_token", tokenizer.adds_eos()},
-                           {"chat_template", source == nullptr ? Json() : Json(*source)}})
-                  .dump()};
+  return HttpResponse{.body =
+                          json_object({{"tokenizer_class", "ingot"},
+                                       {"model_max_length", service.context()},
+                                       {"vocab_size", static_cast<std::int64_t>(tokenizer.size())},
+                                       {"bos_token", text(tokenizer.bos())},
+                                       {"eos_token", text(tokenizer.eos())},
+                                       {"unk_token", text(tokenizer.unknown())},
+                                       {"pad_token", text(tokenizer.padding())},
+                                       {"add_bos_token", tokenizer.adds_bos()},
+                                       {"add_eos_token", tokenizer.adds_eos()},
+                                       {"chat_template", chat_source_json(service)}})
+                              .dump()};
 }
 
 Reply apply_template(const Call& call) {

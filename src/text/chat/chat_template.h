@@ -72,10 +72,13 @@ class ChatTemplate {
   std::vector<std::int32_t> encode(const ChatInput& input) const { return encode(render(input)); }
   /// Returns the tokens of a rendered prompt.
   std::vector<std::int32_t> encode(const MarkedText& prompt) const;
+  /// Returns the template's text.
+  const std::string& source() const { return source_; }
   /// Returns what the template does with system messages.
   const SystemRule& system_rule() const { return system_rule_; }
 
  private:
+  std::string source_;
   JinjaTemplate template_;
   const Tokenizer& tokenizer_;
   std::vector<std::pair<std::string_view, Json>> tokens_;  // variables such as bos_token
