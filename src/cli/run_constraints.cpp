@@ -1,4 +1,4 @@
-// Compiles the constraints of `ingot run`.
+// Compiles the constraints of `ingot run` and `ingot chat -p`.
 #include "cli/run_constraints.h"
 
 #include <span>
@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/log.h"
-#include "cli/options/chat_input.h"
 #include "cli/options/model_options.h"
 #include "text/chat/constraint_tokens.h"
 #include "text/chat/marker_tokens.h"
@@ -50,10 +49,7 @@ void RunConstraints::constrain_text(const ConstraintSpec& spec, Request& request
 }
 
 const ToolDialect& RunConstraints::dialect(const ChatTemplate& chat) {
-  if (!dialect_) {
-    const auto source = choose_template(instance_, template_name_);
-    dialect_ = find_tool_dialect(chat, source ? source->text : std::string());
-  }
+  if (!dialect_) dialect_ = find_tool_dialect(chat);
   return *dialect_;
 }
 

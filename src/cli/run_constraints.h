@@ -1,4 +1,4 @@
-// Constraints of `ingot run`: compiles them, also for replies that a chat template frames.
+// Constraints of `ingot run` and `ingot chat -p`: compiles them, also for replies that a chat template frames.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,7 @@ namespace ingot {
 /// Compiles the constraints of requests to one model. Equal constraints are compiled once.
 class RunConstraints {
  public:
-  /// `template_name`: --template; absent: the model's template.
-  RunConstraints(const Instance& instance, const std::optional<std::string>& template_name)
-      : instance_(instance), template_name_(template_name) {}
+  explicit RunConstraints(const Instance& instance) : instance_(instance) {}
 
   /// Makes `request`'s whole text obey a constraint.
   ///
@@ -38,7 +36,6 @@ class RunConstraints {
   const ToolDialect& dialect(const ChatTemplate& chat);
 
   const Instance& instance_;
-  const std::optional<std::string>& template_name_;
   std::unique_ptr<ConstraintCache> texts_;    ///< made for the first constraint of a text
   std::unique_ptr<ConstraintCache> replies_;  ///< with the dialect's markers
   std::shared_ptr<const ToolDialect> dialect_;

@@ -46,7 +46,7 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
   set_model_defaults(defaults, instance.config(), instance.name());
   sampling_defaults_ = defaults.sampling;
   if (chat_) {
-    dialect_ = find_tool_dialect(chat_->chat, chat_->source);
+    dialect_ = find_tool_dialect(chat_->chat);
     markers_ = marker_tokens(*tokenizer_, dialect_->markers(), limits_.ids, kMarkersMax);
   }
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
