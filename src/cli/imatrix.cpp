@@ -34,8 +34,7 @@ struct ImatrixValues {
 /// Cuts the text into windows of tokens. Each begins with BOS if the tokenizer adds it, then has as
 /// many tokens as fit. The last window may be shorter.
 std::vector<std::vector<std::int32_t>> cut_windows(const Tokenizer& tokenizer,
-                                                   const ImatrixValues& v,
-                                                   std::string_view text) {
+                                                   const ImatrixValues& v, std::string_view text) {
   const std::vector<std::int32_t> ids = tokenizer.encode(text, {});
   if (ids.empty()) throw bad_option("--file", v.file, "the text has no tokens");
   std::vector<std::int32_t> frame;

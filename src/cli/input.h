@@ -42,8 +42,8 @@ TextInput read_input(const std::string& path, std::uint64_t bytes_max);
 /// Returns whether a line has only spaces, tabs and carriage returns.
 bool is_blank(std::string_view line);
 
-/// Splits a text into lines without line breaks (LF or CR LF). Errors: Error{kInvalid} for more than
-/// 65536 lines.
+/// Splits a text into lines without line breaks (LF or CR LF). Errors: Error{kInvalid} for more
+/// than 65536 lines.
 std::vector<std::string_view> split_lines(std::string_view text);
 
 /// Reads and parses a JSON text that a user named. Error messages call the document `section`.

@@ -11,6 +11,7 @@
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
+#include "cli/options/built_in_model.h"
 #include "cli/options/chat_input.h"
 #include "cli/options/options.h"
 #include "cli/output.h"
@@ -109,11 +110,13 @@ Request read_request(const RunValues& v, const Instance& instance, const RunSess
   return request;
 }
 
-/// Notes that a model with a chat template gets a prompt without it. A prompt with control tokens was
-/// written with a template.
+/// Notes that a model with a chat template gets a prompt without it. A prompt with control tokens
+/// was written with a template.
 void note_missing_template(const RunValues& v, const Instance& instance,
                            std::span<const std::int32_t> prompt) {
   const TokenizerData* data = instance.checkpoint().tokenizer();
+  // The built-in model continues stories as well as chats.
+  if (instance.name() == kBuiltInModel) return;
   if (!v.prompt || v.session || data == nullptr || !data->chat_template) return;
   const Tokenizer& tokenizer = *instance.tokenizer();
   const auto is_written = [&](std::int32_t id) {

@@ -43,7 +43,8 @@ bool answer_lines(const JsonLimits& limits,
     if (is_blank(*line)) continue;
     Json reply = Json::object();
     try {
-      reply = answer(parse_json(*line, "stdin", cat("line ", lines.number()), limits), line->size());
+      reply =
+          answer(parse_json(*line, "stdin", cat("line ", lines.number()), limits), line->size());
     } catch (const Error& error) {
       reply.set("error", error.message());
       all_good = false;

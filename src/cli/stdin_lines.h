@@ -11,12 +11,14 @@
 
 namespace ingot {
 
-/// Reads the lines of stdin, each as soon as it arrives. Passes over a byte order mark at the start.
+/// Reads the lines of stdin, each as soon as it arrives. Passes over a byte order mark at the
+/// start.
 class StdinLines {
  public:
   explicit StdinLines(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// Returns the next line without line break (LF or CR LF), valid until the next call; or nothing at the end.
+  /// Returns the next line without line break (LF or CR LF), valid until the next call; or nothing
+  /// at the end.
   ///
   /// Errors: Error{kIo}; Error{kInvalid} for a line of more than `bytes_max` bytes; Interrupted.
   std::optional<std::string_view> next();

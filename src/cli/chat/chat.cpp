@@ -80,7 +80,8 @@ void read_inputs(ChatValues& v) {
   }
 }
 
-/// Reads the tools. Without a chat on a terminal, the user could not be asked before a command runs.
+/// Reads the tools. Without a chat on a terminal, the user could not be asked before a command
+/// runs.
 std::vector<ChatTool> read_tools(const ChatValues& v) {
   if (!v.tools) return {};
   if (v.prompt || !is_on_terminal()) {
@@ -152,8 +153,7 @@ Command add_chat_command(CLI::App& app) {
                               "Talk with a model, on a terminal or with a message a line on stdin; "
                               "or print one reply");
   add_model_options(sub, values->model);
-  add_prompt_options(sub, values->prompt_flags,
-                     "A message: print the reply to it alone, and end");
+  add_prompt_options(sub, values->prompt_flags, "A message: print the reply to it alone, and end");
   set_help(
       sub, "--ctx",
       cat("Tokens of the conversation (default: the model's own, up to ", kContextDefault, ")"));

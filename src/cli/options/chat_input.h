@@ -21,8 +21,8 @@ inline constexpr JsonLimits kContextLimits{.bytes_max = std::uint64_t{1} << 24};
 std::tm local_time();
 std::tm parse_date(const std::string& text);
 
-/// Reads a chat that a user named: an object with only the members of a chat, or its messages alone,
-/// as an array.
+/// Reads a chat that a user named: an object with only the members of a chat, or its messages
+/// alone, as an array.
 ///
 /// Errors: those of read_json; Error{kInvalid} for other JSON.
 Json read_chat_json(const std::string& path);
@@ -30,14 +30,14 @@ Json read_chat_json(const std::string& path);
 /// Returns the help text of --template, with the names of built-in templates.
 std::string template_help();
 
-/// Returns the built-in template named `name_or_file`. If none exists, reads the file, without a byte
-/// order mark.
+/// Returns the built-in template named `name_or_file`. If none exists, reads the file, without a
+/// byte order mark.
 ///
 /// Errors: those of read_input, with the built-in names added to the message.
 NamedTemplate find_template(const std::string& name_or_file);
 
-/// Returns the template `name_or_file`; by default the model's template, if the model has one. Reads
-/// a file, which may be a pipe: call it once.
+/// Returns the template `name_or_file`; by default the model's template, if the model has one.
+/// Reads a file, which may be a pipe: call it once.
 ///
 /// Errors: those of find_template.
 std::optional<NamedTemplate> choose_template(const Instance& instance,

@@ -20,9 +20,10 @@ constexpr std::string_view kDash = "-";
 void add_prompt_options(CLI::App& app, PromptValues& values, const std::string& text_help) {
   add_text(app, values.word, "INPUT", "-: the prompt is on standard input, as with -f -");
   add_text(app, values.text, "-p,--prompt", text_help);
-  add_text(app, values.file, "-f,--file",
-           "A file with the prompt in place of -p (-: standard input); one line break at its end is "
-           "not part of the prompt");
+  add_text(
+      app, values.file, "-f,--file",
+      "A file with the prompt in place of -p (-: standard input); one line break at its end is "
+      "not part of the prompt");
   mark_inputs(app, {"--file"});
 }
 

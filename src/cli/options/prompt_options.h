@@ -22,7 +22,8 @@ struct PromptValues {
   int count() const { return int{text.has_value()} + int{file.has_value()}; }
 };
 
-/// Declares -p, -f and the word "-" behind MODEL. Declare MODEL first. `text_help` is the help of -p.
+/// Declares -p, -f and the word "-" behind MODEL. Declare MODEL first. `text_help` is the help of
+/// -p.
 void add_prompt_options(CLI::App& app, PromptValues& values, const std::string& text_help);
 
 /// Turns the word "-" into -f -. If "-" is the only word, it is the prompt, and MODEL is absent.

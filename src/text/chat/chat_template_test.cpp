@@ -242,7 +242,8 @@ TEST(ChatTemplate, BuiltInOnesRenderAChat) {
        "<|system|>\nS<|end|>\n<|user|>\nU<|end|>\n<|assistant|>\nA<|end|>\n<|user|>\nV<|end|>\n"
        "<|assistant|>\n"}};
   for (const auto& [name, text] : expected) {
-    EXPECT_EQ(ChatTemplate(builtin_template(name)->text, name, *t).render(input).bytes, text) << name;
+    EXPECT_EQ(ChatTemplate(builtin_template(name)->text, name, *t).render(input).bytes, text)
+        << name;
     EXPECT_NE(builtin_template_names().find(name), std::string::npos);
   }
 }

@@ -113,8 +113,7 @@ class SyntaxDialect : public ToolDialect {
 }  // namespace
 
 std::shared_ptr<const ToolDialect> find_tool_dialect(const ChatTemplate& chat_template) {
-  return std::make_shared<SyntaxDialect>(
-      find_dialect_facts(chat_template, chat_template.source()));
+  return std::make_shared<SyntaxDialect>(find_dialect_facts(chat_template, chat_template.source()));
 }
 
 }  // namespace ingot
