@@ -2,6 +2,7 @@
 #include "cli/input.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,11 +24,25 @@ constexpr std::size_t kInputBytesMax = std::size_t{1} << 28;
 constexpr std::size_t kLinesMax = 65536;
 constexpr std::string_view kStdin = "stdin";
 
+/// Milliseconds between looks for a signal, because one that arrives just before a wait does not
+/// end the wait.
+constexpr int kWaitMs = 200;
+
+void wait_for_data(int fd) {
+  pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
+  for (;;) {
+    const int ready = poll(&waited, 1, kWaitMs);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return;
+    waiting_point();
+  }
+}
+
 /// Waits for data and appends it to `text`. Returns the number of bytes; 0 at the end; -1 and sets
 /// errno on failure.
 ssize_t read_more(int fd, std::string& text) {
   char buffer[1 << 16];
   for (;;) {
+    wait_for_data(fd);
     const ssize_t n = read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) {
       waiting_point();

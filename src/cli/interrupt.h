@@ -28,7 +28,7 @@ bool interrupted();
 /// Marks a safe point: throws Interrupted if a signal that ends the command has arrived.
 void interruption_point();
 
-/// Marks a point where a system call that waits was interrupted. Works as `interruption_point`, and
+/// Marks a point in a wait for input. Works as `interruption_point`, and
 /// throws Error{kInvalid} if Ctrl-C arrived while a CtrlC object exists.
 void waiting_point();
 
