@@ -1,6 +1,10 @@
 // Declares the options that give a prompt, and reads the prompt.
 #include "cli/options/prompt_options.h"
 
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
