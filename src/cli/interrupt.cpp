@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "base/error.h"
 #include "base/forced_exit.h"
 
 namespace ingot {
@@ -63,6 +64,11 @@ bool interrupted() { return received.load() != 0; }
 
 void interruption_point() {
   if (interrupted()) throw Interrupted(received.load());
+}
+
+void waiting_point() {
+  interruption_point();
+  if (stop_asked.exchange(false)) throw Error(ErrorCode::kInvalid, "stopped by Ctrl-C");
 }
 
 CtrlC::CtrlC() { handle_ctrl_c(remember_stop); }

@@ -1,4 +1,4 @@
-// Compiles the constraints of `ingot run`.
+// Compiles the constraints of `ingot run` and `ingot chat -p`.
 #include "cli/run_constraints.h"
 
 #include <span>
@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/log.h"
-#include "cli/options/chat_input.h"
 #include "cli/options/model_options.h"
 #include "text/chat/constraint_tokens.h"
 #include "text/chat/marker_tokens.h"
@@ -52,7 +51,7 @@ void RunConstraints::constrain_text(const ConstraintSpec& spec, Request& request
 const RunConstraints::Replies& RunConstraints::replies(const ChatTemplate& chat) {
   Replies& replies = replies_[&chat];
   if (!replies.dialect) {
-    auto dialect = find_tool_dialect(chat, chat.source());
+    auto dialect = find_tool_dialect(chat);
     replies.cache = make_cache(instance_, dialect->markers());
     replies.markers = marker_tokens(*instance_.tokenizer(), dialect->markers(),
                                     instance_.sampled_ids(), kMarkersMax);

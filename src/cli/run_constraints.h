@@ -1,4 +1,5 @@
-// Constraints of `ingot run`: compiles them, also for replies that a chat template frames.
+// Constraints of `ingot run` and `ingot chat -p`: compiles them, also for replies that a chat
+// template frames.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
@@ -142,9 +143,10 @@ class Lines {
                       .now = local_time(),
                       .constraints = RunConstraints(instance_)};
     std::size_t number = 0;
-    for (const std::string_view text : split_lines(input)) {
+    for (const std::string_view text : split_lines(without_byte_order_mark(input))) {
       interruption_point();
-      read_line(lines_.emplace_back(), text, ++number, reader, defaults);
+      ++number;
+      if (!is_blank(text)) read_line(lines_.emplace_back(), text, number, reader, defaults);
     }
   }
 

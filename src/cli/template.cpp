@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/options/chat_input.h"
 #include "cli/options/model_options.h"
 #include "cli/options/model_path.h"
@@ -78,6 +78,7 @@ int render_template(const TemplateValues& v) {
   if (v.jsonl == v.context.has_value()) {
     throw Error(ErrorCode::kInvalid, "expected exactly one of --jsonl and --context");
   }
+  if (v.jsonl) claim_stdin("--jsonl");
   const std::tm now = v.now ? parse_date(*v.now) : local_time();
   const Templates chat = read_templates(v);
   if (v.jsonl) {
@@ -87,9 +88,9 @@ int render_template(const TemplateValues& v) {
       return result;
     });
   } else {
-    const std::string text = File(*v.context).read_all(kContextLimits.bytes_max);
-    const Json context = parse_json(text, *v.context, "context", kContextLimits);
-    write_stdout(render(chat, context, text.size(), now));
+    const TextInput input = read_input(*v.context, kContextLimits.bytes_max);
+    const Json context = parse_json_file(input.text, input.name, "context", kContextLimits);
+    write_stdout(render(chat, context, input.text.size(), now));
   }
   return kDone;
 }
@@ -107,6 +108,7 @@ Command add_template_command(CLI::App& app) {
              "print {\"text\"} or {\"error\"} for each");
   add_text(sub, values->context, "--context", "A JSON file with the variables; prints the text");
   add_texts(sub, values->accept_unknown, "--accept-unknown", std::string(kAcceptUnknownHelp));
+  mark_inputs(sub, {"--template", "--context"});
   add_text(sub, values->now, "--now", "The date that the template sees: YYYY-MM-DD");
   return {&sub, [values] { return render_template(*values); },
           "ingot template model.gguf --context chat.json"};

@@ -331,5 +331,27 @@ class Keys(TerminalTest):
             self.assertTrue(lines[0].startswith(f"error: {path}: chat @"), lines)
 
 
+class Pipes(TerminalTest):
+    """/load reads pipes, and a wait for one ends with Ctrl-C."""
+
+    def test_load(self):
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
+        saved = "\ufeff" + json.dumps({"format": "ingot-chat", "version": 1, "model": "",
+                                       "messages": messages})
+        talk = self.talk()
+        talk.send(f"/load {fifo}\r")
+        with open(fifo, "w", encoding="utf-8") as writer:  # waits for the chat
+            writer.write(saved)
+        self.assertIn("Loaded 2 messages.", talk.wait(PROMPT))
+        talk.send(f"/load {fifo}\r")
+        with open(fifo, "w", encoding="utf-8"):  # nothing comes
+            talk.send(CTRL_C)
+            self.assertIn("error: stopped by Ctrl-C", talk.wait(PROMPT))
+        self.assertIn("the chat and /load both read standard input", talk.answer("/load -"))
+        self.assertEqual(talk.leave(), 0)
+
+
 if __name__ == "__main__":
     ingot.main()

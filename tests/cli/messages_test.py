@@ -22,6 +22,13 @@ class MessagesTest(CliTest):
         text = run("run", self.model, "-p", CHATML, "--max-tokens", "2", "--json")
         self.assertEqual(json.loads(result.out)["prompt_ids"], json.loads(text.out)["prompt_ids"])
 
+    def test_messages_alone_are_a_chat(self):
+        flags = ("--template", "chatml", "--json")
+        whole = self.one_json(self.assert_done(self.messages({"messages": CHAT}, *flags)))
+        alone = self.one_json(self.assert_done(self.messages(CHAT, *flags)))
+        self.assertEqual(alone["digest"], whole["digest"])
+        self.assertEqual(alone["prompt_ids"], whole["prompt_ids"])
+
     def test_lines_may_be_chats(self):
         lines = [{"messages": CHAT, "max_tokens": 2}, {"prompt": CHATML, "max_tokens": 2},
                  {"messages": CHAT, "prompt": "a"}, {"messages": 1}]
@@ -52,7 +59,8 @@ class MessagesTest(CliTest):
         self.assertIn("--template takes a file or a built-in one (chatml", line)
 
     def test_chats_are_checked(self):
-        for chat, expected in (([], "expected an object"), ({}, "messages: missing"),
+        for chat, expected in ((1, "expected an object or an array"),
+                               ([1], "messages[0]: expected"), ({}, "messages: missing"),
                                ({"messages": CHAT, "x": 1}, "unknown member x"),
                                ({"messages": [{"content": "a"}]}, "no role"),
                                ({"messages": CHAT, "tools": {}}, "tools: expected an array"),
@@ -64,13 +72,13 @@ class MessagesTest(CliTest):
 
     def test_a_template_renders_lines(self):
         path = self.file("t.jinja", b"{{ x }}{{ raise_exception('no') if y }}")
-        lines = self.file("contexts", b'{"x": 1.0}\n{"y": 1}\n[]\n{\n')
+        lines = self.file("contexts", b'\xef\xbb\xbf{"x": 1.0}\r\n{"y": 1}\n\n[]\n \t\r\n{\n')
         with open(lines, "rb") as stdin:
             result = run("template", "--template", path, "--jsonl", stdin=stdin)
         self.assertEqual(result.code, DONE, result)
         found = [json.loads(line) for line in result.out.splitlines()]
         self.assertEqual(found[0], {"text": "1.0"})
-        for line, expected in zip(found[1:], ("refused: no", "expected an object", "line 4")):
+        for line, expected in zip(found[1:], ("refused: no", "expected an object", "line 6 ")):
             self.assertIn(expected, line["error"])
 
     def test_a_template_renders_a_file(self):

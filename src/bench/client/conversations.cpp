@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "cli/input.h"
 #include "load/json.h"
 
 namespace ingot {
@@ -46,7 +46,7 @@ std::optional<Conversation> read_turns(const Json::Array& turns) {
 }  // namespace
 
 std::vector<Conversation> parse_conversations(std::string_view text, const std::string& file) {
-  const Json json = parse_json(text, file, "conversations", kConversationLimits);
+  const Json json = parse_json_file(text, file, "conversations", kConversationLimits);
   if (json.as_array() == nullptr) {
     throw model_error(file, "conversations", cat("expected an array, got ", json.kind()));
   }
@@ -66,7 +66,8 @@ std::vector<Conversation> parse_conversations(std::string_view text, const std::
 }
 
 std::vector<Conversation> read_conversations(const std::string& path) {
-  return parse_conversations(File(path).read_all(kConversationsBytesMax), path);
+  const TextInput input = read_input(path, kConversationsBytesMax);
+  return parse_conversations(input.text, input.name);
 }
 
 }  // namespace ingot

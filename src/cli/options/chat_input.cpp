@@ -5,10 +5,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
+#include "cli/input.h"
 #include "cli/log.h"
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
 #include "text/chat/system_messages.h"
+#include "text/jinja/lexer.h"
 
 namespace ingot {
 
@@ -34,14 +37,22 @@ std::tm parse_date(const std::string& text) {
   return normal;
 }
 
-void expect_chat_members(const Json& object) {
-  if (object.as_object() == nullptr) {
-    throw Error(ErrorCode::kInvalid, cat("messages: expected an object, got ", object.kind()));
+Json read_chat_json(const std::string& path) {
+  Json chat = read_json(path, "messages", kContextLimits);
+  if (chat.as_array() != nullptr) {
+    Json object = Json::object();
+    object.set("messages", std::move(chat));
+    return object;
   }
-  for (const auto& [name, value] : *object.as_object()) {
+  if (chat.as_object() == nullptr) {
+    throw Error(ErrorCode::kInvalid,
+                cat("messages: expected an object or an array, got ", chat.kind()));
+  }
+  for (const auto& [name, value] : *chat.as_object()) {
     if (is_chat_member(name)) continue;
     throw Error(ErrorCode::kInvalid, cat("messages: unknown member ", printable(name)));
   }
+  return chat;
 }
 
 std::string template_help() {
@@ -51,6 +62,17 @@ std::string template_help() {
 std::string template_name_help() {
   return "One of the model's own chat templates (default: tool_use for chats with tools if the "
          "model has it, otherwise default)";
+}
+
+NamedTemplate find_template(const std::string& name_or_file) {
+  if (auto known = builtin_template(name_or_file)) return *std::move(known);
+  try {
+    const TextInput file = read_input(name_or_file, jinja::kTemplateBytesMax);
+    return {file.name, std::string(without_byte_order_mark(file.text))};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kModel) throw;
+    throw error.with_end(cat(" (templates that are built in: ", builtin_template_names(), ")"));
+  }
 }
 
 void add_template_options(CLI::App& app, TemplateChoice& choice) {

@@ -23,8 +23,11 @@ inline constexpr JsonLimits kContextLimits{.bytes_max = std::uint64_t{1} << 24};
 std::tm local_time();
 std::tm parse_date(const std::string& text);
 
-/// Checks that `object` is an object with only the members of a chat. Errors: Error{kInvalid}.
-void expect_chat_members(const Json& object);
+/// Reads a chat that a user named: an object with only the members of a chat, or its messages
+/// alone, as an array.
+///
+/// Errors: those of read_json; Error{kInvalid} for other JSON.
+Json read_chat_json(const std::string& path);
 
 /// Returns the help texts of --template, with the names of built-in templates, and --template-name.
 std::string template_help();
@@ -33,7 +36,14 @@ std::string template_name_help();
 /// Adds the options --template and --template-name.
 void add_template_options(CLI::App& app, TemplateChoice& choice);
 
-/// Returns the templates that `choice` names; by default the model's, if the model has one.
+/// Returns the built-in template named `name_or_file`. If none exists, reads the file, without a
+/// byte order mark.
+///
+/// Errors: those of read_input, with the built-in names added to the message.
+NamedTemplate find_template(const std::string& name_or_file);
+
+/// Returns the templates that `choice` names; by default the model's, if the model has one. Reads a
+/// file, which may be a pipe: call it once.
 ///
 /// Errors: those of find_template and choose_templates; Error{kInvalid} if both members are set.
 std::optional<ChosenTemplates> choose_templates(const Instance& instance,

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "cli/input.h"
 #include "runtime/sampling/random_seed.h"
 
 namespace ingot {
@@ -182,6 +183,14 @@ void exclude(CLI::App& app, const std::string& name, std::initializer_list<const
 
 void need(CLI::App& app, const std::string& name, const std::string& other) {
   app.get_option(name)->needs(other);
+}
+
+void mark_inputs(CLI::App& app, std::initializer_list<const char*> names) {
+  for (const std::string name : names) {
+    app.get_option(name)->each([name](const std::string& path) {
+      if (names_stdin(path)) claim_stdin(name);
+    });
+  }
 }
 
 bool is_given(const CLI::App& app, const std::string& name) { return app.count(name) > 0; }

@@ -128,6 +128,12 @@ void exclude(CLI::App& app, const std::string& name, std::initializer_list<const
 /// Makes it an error to give option `name` without `other`. Declare both options first.
 void need(CLI::App& app, const std::string& name, const std::string& other);
 
+/// Makes the values of these options texts to read with read_input. A value may name stdin, which
+/// only one option reads. Declare the options first.
+///
+/// Errors: while parsing, those of claim_stdin.
+void mark_inputs(CLI::App& app, std::initializer_list<const char*> names);
+
 /// Returns whether the command line has the option or argument `name`.
 bool is_given(const CLI::App& app, const std::string& name);
 /// Returns whether the command line has the option `name` with the value `text`.

@@ -85,13 +85,13 @@ class HfCheckpoint final : public Checkpoint {
     const File file = open_model_file(folder, kConfigFile);
     files_.push_back(file.name());
     const std::string text = file.read_all(kHfConfigLimits.bytes_max);
-    const Json root = parse_json(text, file.name(), "config", kHfConfigLimits);
+    const Json root = parse_json_file(text, file.name(), "config", kHfConfigLimits);
     config_ = read_hf_config(root, file.name(), notes_);
     if (holds(names, kGenerationFile)) {
       const File generation = open_model_file(folder, kGenerationFile);
       files_.push_back(generation.name());
       const std::string more = generation.read_all(kHfConfigLimits.bytes_max);
-      read_generation_config(parse_json(more, generation.name(), "config", kHfConfigLimits),
+      read_generation_config(parse_json_file(more, generation.name(), "config", kHfConfigLimits),
                              generation.name(), config_, notes_);
     }
     validate_config(config_, file.name());

@@ -54,7 +54,7 @@ bool is_shard_name(std::string_view name) {
 }
 
 SafetensorsIndex parse_safetensors_index(std::string_view text, const std::string& file) {
-  const Json root = parse_json(text, file, "index", kIndexLimits);
+  const Json root = parse_json_file(text, file, "index", kIndexLimits);
   const Json* map = root.find("weight_map");
   if (map == nullptr || map->as_object() == nullptr) {
     fail(file,

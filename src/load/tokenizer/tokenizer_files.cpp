@@ -34,6 +34,7 @@ constexpr std::uint64_t kFileBytesMax = 200'000'000;
 enum class Content { kTokenizerJson, kVocabJson, kSettings, kSentencePiece, kMerges, kVocabTxt };
 
 bool is_json(std::string_view text) {
+  text = without_byte_order_mark(text);
   const std::size_t at = text.find_first_not_of(" \t\r\n");
   return at != std::string_view::npos && text[at] == '{';
 }
@@ -68,7 +69,8 @@ class FileSet {
  public:
   void add(const File& file) { add(file.name(), file.read_all(kFileBytesMax)); }
   void add_template(std::string_view name, const File& file) {
-    settings_.templates.add(name, file.read_all(kFileBytesMax));
+    settings_.templates.add(name,
+                            std::string(without_byte_order_mark(file.read_all(kFileBytesMax))));
   }
   void add_template_json(const File& file) {
     read_chat_template(parse(file.name(), file.read_all(kFileBytesMax)), file.name(), settings_);
@@ -118,7 +120,7 @@ class FileSet {
   };
 
   static Json parse(const std::string& name, const std::string& text) {
-    return parse_json(text, name, "tokenizer", kTokenizerJsonLimits);
+    return parse_json_file(text, name, "tokenizer", kTokenizerJsonLimits);
   }
 
   void add(const std::string& name, std::string text) {

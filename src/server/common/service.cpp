@@ -32,7 +32,7 @@ ApiError model_lacks(std::string_view what) {
 
 ServedChat::ServedChat(const ChatTemplate& chat, const Tokenizer& tokenizer, std::int64_t ids)
     : chat(chat),
-      dialect(find_tool_dialect(chat, chat.source())),
+      dialect(find_tool_dialect(chat)),
       markers(marker_tokens(tokenizer, dialect->markers(), ids, kMarkersMax)) {}
 
 Service::Service(ServiceOptions options, const Instance& instance, Engine& engine,

@@ -85,10 +85,8 @@ class ChatTemplate {
   SystemRule system_rule_;
 };
 
-/// Returns the built-in template named `name_or_file`. If none exists, reads the file at this path.
-///
-/// Errors:  those of File, with the built-in names added to the message.
-NamedTemplate find_template(const std::string& name_or_file);
+/// Returns the built-in template with this name; nothing if there is none.
+std::optional<NamedTemplate> builtin_template(std::string_view name);
 /// Returns the built-in templates' names for error and help texts: "chatml, gemma, ...".
 std::string builtin_template_names();
 /// Returns the error for a model without a template. The message tells the user what to do.

@@ -58,7 +58,7 @@ inline const std::vector<Model>& models() {
       const std::string source = text_of(path);
       Model model{.name = path.stem().string(), .tokenizer = tokenizer()};
       model.chat_template = std::make_unique<ChatTemplate>(source, model.name, *model.tokenizer);
-      model.dialect = find_tool_dialect(*model.chat_template, source);
+      model.dialect = find_tool_dialect(*model.chat_template);
       found.push_back(std::move(model));
     }
     return found;
