@@ -66,7 +66,7 @@ Fd open_pipe(const std::string& path) {
   for (;;) {
     Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (fd) return fd;
-    if (errno != EINTR) throw model_error(path, "file", 0, errno_text(errno));
+    if (errno != EINTR) throw model_error(path, "file", errno_text(errno));
     waiting_point();
   }
 }
@@ -79,10 +79,10 @@ std::string read_pipe(int fd, const std::string& name, std::uint64_t bytes_max) 
     if (n < 0) {
       const std::string reason = cat("cannot read: ", errno_text(errno));
       if (name == kStdin) throw Error(ErrorCode::kIo, cat(name, ": ", reason));
-      throw model_error(name, "file", 0, reason);
+      throw model_error(name, "file", reason);
     }
     if (text.size() > bytes_max) {
-      throw model_error(name, "file", 0,
+      throw model_error(name, "file",
                         cat("it has more than the ", bytes_max, " bytes that are allowed"));
     }
   }

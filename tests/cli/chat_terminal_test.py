@@ -328,7 +328,7 @@ class Keys(TerminalTest):
             path = self.file(name + ".json", content)
             lines = talk.answer(f"/load {path}").split("\n")
             self.assertEqual(len(lines), 2, lines)
-            self.assertTrue(lines[0].startswith(f"error: {path}: chat @"), lines)
+            self.assertTrue(lines[0].startswith(f"error: {path}: chat"), lines)
 
 
 class Pipes(TerminalTest):

@@ -7,6 +7,7 @@
 #include "cli/chat/chat_terminal.h"
 #include "cli/output.h"
 #include "cli/reply.h"
+#include "cli/terminal/terminal_mode.h"
 #include "load/json.h"
 #include "runtime/request_fields.h"
 
@@ -96,7 +97,10 @@ void TerminalChat::save(std::string_view argument) {
 
 void TerminalChat::load(std::string_view argument) {
   expect_argument(argument, "/load FILE");
-  session_.load(load_chat(std::string(argument)));
+  {
+    const SignalKeys keys;  // a pipe may be silent
+    session_.load(load_chat(std::string(argument)));
+  }
   write_stdout(cat("Loaded ", session_.messages().size(), " messages.\n"));
 }
 

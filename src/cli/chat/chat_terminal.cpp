@@ -32,7 +32,7 @@ void TerminalChat::load_history() {
     for (std::string& message : history_->load()) editor_.remember(std::move(message));
   } catch (const Error& error) {
     history_.reset();
-    log_warning(cat("no history: ", error.message()));
+    log_warning(cat("no history: ", error.plain_message()));
   }
 }
 
@@ -45,7 +45,7 @@ void TerminalChat::remember(const InputMessage& message) {
     history_->add(line);
   } catch (const Error& error) {
     history_.reset();
-    log_warning(cat("no history: ", error.message()));
+    log_warning(cat("no history: ", error.plain_message()));
   }
 }
 
@@ -59,7 +59,7 @@ void TerminalChat::run() {
       handle(*message);
     } catch (const Error& error) {
       session_.require_alive();
-      log_error(error.message());
+      log_error(error.plain_message());
     }
   }
 }
@@ -176,7 +176,7 @@ std::string TerminalChat::result_of(const ChatCall& call) {
   try {
     return run_call(call);
   } catch (const Error& error) {
-    log_error(error.message());
+    log_error(error.plain_message());
     is_stopped_ = true;
     return cat("[failed: ", error.message(), "]");
   }

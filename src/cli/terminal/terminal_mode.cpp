@@ -142,6 +142,17 @@ TerminalMode::~TerminalMode() {
   is_held.store(false);
 }
 
+// NOFLSH keeps the keys that wait when a signal comes.
+SignalKeys::SignalKeys() {
+  held.during.c_lflag |= static_cast<tcflag_t>(ISIG | NOFLSH);
+  take_over();
+}
+
+SignalKeys::~SignalKeys() {
+  held.during.c_lflag &= ~static_cast<tcflag_t>(ISIG | NOFLSH);
+  take_over();
+}
+
 void TerminalMode::suspend() { raise(SIGTSTP); }
 
 int TerminalMode::times_continued() { return continued.load(); }

@@ -29,4 +29,14 @@ class TerminalMode {
   bool is_active_ = false;
 };
 
+/// While it exists, Ctrl-C and its kin send signals, although keys are raw. For work that may wait
+/// and reads no keys. Other keys stay for the next reader.
+class SignalKeys {
+ public:
+  SignalKeys();
+  ~SignalKeys();
+  SignalKeys(const SignalKeys&) = delete;
+  SignalKeys& operator=(const SignalKeys&) = delete;
+};
+
 }  // namespace ingot
