@@ -101,5 +101,3 @@ class TerminalTest(ingot.CliTest):
         result = self.assert_done(ingot.run("run", self.chat, "-p", chat_model.render(messages),
                                             "--json", "--max-tokens", "12", *flags))
         return self.one_json(result)["text"]
-
-
