@@ -192,11 +192,12 @@ TEST_F(PackCache, RefusesWhatIsNoFile) {
 
 /// Only a damaged or foreign file may be deleted, so callers tell it from other failures.
 TEST_F(PackCache, FailuresOfTheSystemAreNoDamage) {
-  const auto is_damage = [this] {
+  std::uint64_t seen = 0;
+  const auto is_damage = [&] {
     try {
       open();
     } catch (const BadPackedFile& error) {
-      EXPECT_EQ(error.file().inode, File(path_).identity().inode);
+      seen = error.file().inode;
       return true;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kIo);
@@ -209,11 +210,13 @@ TEST_F(PackCache, FailuresOfTheSystemAreNoDamage) {
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  EXPECT_FALSE(is_damage());
+  const bool without_descriptors = is_damage();
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(without_descriptors);
   EXPECT_TRUE(open());
   write_file(path_, "damaged");
   EXPECT_TRUE(is_damage());
+  EXPECT_EQ(seen, File(path_).identity().inode);
   std::filesystem::remove(path_);
   EXPECT_FALSE(open()) << "a file that is gone is no error";
   std::filesystem::create_directory(path_);

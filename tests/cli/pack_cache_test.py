@@ -154,7 +154,7 @@ class PackCache(ingot.CliTest):
         self.assertFalse(os.path.exists(self.cache))
 
     def test_a_limit_needs_a_folder_and_its_unit_may_be_small(self):
-        nowhere = {"XDG_CACHE_HOME": None, "HOME": "/nonexistent"}
+        nowhere = {"XDG_CACHE_HOME": None, "HOME": self.path("no-home")}
         command = ("run", self.model, "--tokens", "1", "--max-tokens", "1", "--json")
         self.assert_error(run(*command, "--pack-cache-limit", "1g", env=nowhere), USAGE,
                           "--pack-cache-limit needs a folder")
@@ -263,7 +263,7 @@ class DefaultFolder(ingot.CliTest):
         self.assertEqual(self.outcome()[1], "")
 
     def test_without_a_home_there_is_none(self):
-        for home in (None, "", "relative", "/nonexistent", "/dev/null"):
+        for home in (None, "", "relative", self.path("no-home"), "/dev/null"):
             self.env = {"XDG_CACHE_HOME": None, "HOME": home}
             self.assertEqual(self.outcome()[1], "")
         self.env = {"XDG_CACHE_HOME": "/dev/null/cache"}
