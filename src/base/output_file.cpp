@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,12 +83,21 @@ void OutputFile::open_temporary() {
     fd_ = Fd(retry([&] {
       return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options_.mode);
     }));
-    if (fd_) return remember_temporary();
-    if (errno != EEXIST) break;
+    if (fd_ && is_kept()) return remember_temporary();
+    if (!fd_ && errno != EEXIST) break;
   }
   const int error = errno;
   temporary_.clear();
   fail(error);
+}
+
+/// Locks the temporary file if it has to be locked. Returns whether the file still has its name:
+/// before it was locked, a process that deletes unlocked files may have deleted it.
+bool OutputFile::is_kept() const {
+  if (!options_.locked) return true;
+  retry([&] { return ::flock(fd_.get(), LOCK_EX); });
+  struct stat st {};
+  return ::fstat(fd_.get(), &st) != 0 || st.st_nlink > 0;
 }
 
 void OutputFile::remember_temporary() {
@@ -139,6 +149,8 @@ void OutputFile::commit() {
     return;
   }
   if (options_.synced && retry([&] { return ::fsync(fd_.get()); }) != 0) fail(errno);
+  const Fd lock(options_.locked ? ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0) : -1);
+  if (options_.locked && !lock) fail(errno);
   if (!fd_.reset()) fail(errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   forget_temporary();

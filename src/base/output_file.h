@@ -19,6 +19,10 @@ struct OutputFileOptions {
   /// Whether `commit` waits until storage has the file. Without, a power failure can leave a file
   /// with wrong bytes, so readers need a checksum.
   bool synced = true;
+  /// Whether the temporary file is locked (flock) until it is renamed or removed. A temporary file
+  /// without a lock then belongs to a process that was killed. Without effect where the file system
+  /// has no locks.
+  bool locked = false;
 };
 
 /// Writes a temporary file beside its target, and renames it to the target at the end. If the
@@ -41,6 +45,7 @@ class OutputFile {
 
  private:
   void open_temporary();
+  bool is_kept() const;
   void remember_temporary();
   void forget_temporary();
   void flush();

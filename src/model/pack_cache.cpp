@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -118,6 +119,39 @@ void compare_checksums(const MappedFile& file, std::span<const Entry> table, Thr
   if (damaged != file.bytes().size()) refuse(file, damaged, "a weight is damaged");
 }
 
+/// Opens the file; nothing if there is none, also because another process just deleted it.
+std::optional<File> open_if_there(const std::string& path) {
+  try {
+    return File(path);
+  } catch (const Error& error) {
+    std::error_code code;
+    if (std::filesystem::status(path, code).type() == std::filesystem::file_type::not_found) {
+      return std::nullopt;
+    }
+    throw Error(ErrorCode::kIo, error.plain_message());
+  }
+}
+
+MappedFile map(File file) {
+  try {
+    return MappedFile(std::move(file));
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kIo, error.plain_message());
+  }
+}
+
+/// Checks the file, and returns its weights as views.
+std::vector<std::span<const std::byte>> read_weights(const MappedFile& file, std::string_view key,
+                                                     std::span<const std::int64_t> sizes,
+                                                     ThreadPool& pool) {
+  const std::vector<Entry> table = read_table(file, key, sizes);
+  compare_checksums(file, table, pool);
+  file.expect_not_overwritten();  // the time of use may change at any time
+  std::vector<std::span<const std::byte>> weights;
+  for (const Entry& entry : table) weights.push_back(slice(file, entry));
+  return weights;
+}
+
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
@@ -136,20 +170,22 @@ std::string packed_path(std::string_view folder, std::string_view key) {
 std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
                                       std::span<const std::int64_t> sizes, ThreadPool& pool,
                                       bool private_only) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
-  File file(path);
-  if (private_only && !file.is_private()) {
-    throw model_error(path, "packed weights",
-                      "the file belongs to another user or others can write to it");
+  std::optional<File> there = open_if_there(path);
+  if (!there) return std::nullopt;
+  const FileIdentity identity = there->identity();
+  if (private_only && !there->is_private()) {
+    throw BadPackedFile(model_error(path, "packed weights",
+                                    "the file belongs to another user or others can write to it"),
+                        identity);
   }
-  PackedFile packed{.file = MappedFile(std::move(file)), .weights = {}};
-  packed.file.prefer_large_pages();
-  const std::vector<Entry> table = read_table(packed.file, key, sizes);
-  compare_checksums(packed.file, table, pool);
-  packed.file.expect_not_overwritten();  // the time of use may change at any time
-  for (const Entry& entry : table) packed.weights.push_back(slice(packed.file, entry));
-  return packed;
+  MappedFile file = map(std::move(*there));
+  file.prefer_large_pages();
+  try {
+    auto weights = read_weights(file, key, sizes, pool);
+    return PackedFile{.file = std::move(file), .weights = std::move(weights)};
+  } catch (const Error& error) {
+    throw BadPackedFile(error, identity);
+  }
 }
 
 void write_packed(const std::string& path, unsigned mode, std::string_view key,
@@ -158,7 +194,7 @@ void write_packed(const std::string& path, unsigned mode, std::string_view key,
   std::vector<Entry> table = lay_out(key.size(), sizes).table;
   const std::vector<std::byte> zeros(kPage);
   const Head head{.key_bytes = key.size(), .weights = sizes.size()};
-  OutputFile out(path, {.piece_bytes = kPieceBytes, .mode = mode, .synced = false});
+  OutputFile out(path, {.piece_bytes = kPieceBytes, .mode = mode, .synced = false, .locked = true});
   out.write(bytes_of(head));
   out.write(key);
   std::uint64_t at = sizeof head + key.size();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/function_ref.h"
 #include "base/mapped_file.h"
 #include "base/thread_pool.h"
@@ -26,6 +27,17 @@ struct PackedFile {
   std::vector<std::span<const std::byte>> weights;  ///< each weight's bytes, as views of the file
 };
 
+/// The error of a file that is damaged or not this model's: it has to be packed anew.
+class BadPackedFile : public Error {
+ public:
+  BadPackedFile(const Error& error, const FileIdentity& file) : Error(error), file_(file) {}
+  /// Returns which file was opened.
+  const FileIdentity& file() const { return file_; }
+
+ private:
+  FileIdentity file_;
+};
+
 /// The end of a packed file's name.
 inline constexpr std::string_view kPackedSuffix = ".ingot-pack";
 
@@ -36,8 +48,8 @@ std::string packed_path(std::string_view folder, std::string_view key);
 /// file once, on the threads of `pool`, to verify its checksums. Other processes may delete or
 /// replace the file meanwhile, and set its access time.
 ///
-/// Errors: Error{kModel} if the file is damaged, has another key, has weights of other sizes than
-/// `sizes`, or is not private although `private_only`; errors of MappedFile.
+/// Errors: BadPackedFile if the file is damaged, has another key, has weights of other sizes than
+/// `sizes`, or is not private although `private_only`. Error{kIo} if it cannot be opened or mapped.
 std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
                                       std::span<const std::int64_t> sizes, ThreadPool& pool,
                                       bool private_only = false);

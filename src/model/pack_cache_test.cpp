@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -187,6 +188,39 @@ TEST_F(PackCache, RefusesWhatIsNoFile) {
   std::filesystem::remove(path_);
   std::filesystem::create_directory(path_);
   EXPECT_THROW(open(), Error);
+}
+
+/// Only a damaged or foreign file may be deleted, so callers tell it from other failures.
+TEST_F(PackCache, FailuresOfTheSystemAreNoDamage) {
+  std::uint64_t seen = 0;
+  const auto is_damage = [&] {
+    try {
+      open();
+    } catch (const BadPackedFile& error) {
+      seen = error.file().inode;
+      return true;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kIo);
+      return false;
+    }
+    ADD_FAILURE() << "no error";
+    return false;
+  };
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool without_descriptors = is_damage();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(without_descriptors);
+  EXPECT_TRUE(open());
+  write_file(path_, "damaged");
+  EXPECT_TRUE(is_damage());
+  EXPECT_EQ(seen, File(path_).identity().inode);
+  std::filesystem::remove(path_);
+  EXPECT_FALSE(open()) << "a file that is gone is no error";
+  std::filesystem::create_directory(path_);
+  EXPECT_FALSE(is_damage());
 }
 
 TEST_F(PackCache, SaysWhereItCannotWrite) {

@@ -2,6 +2,7 @@
 #include "model/pack_folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -28,9 +29,6 @@ namespace fs = std::filesystem;
 
 /// In the name of an unfinished file (see OutputFile): "<digits>.ingot-pack.tmp-<process>-<n>".
 constexpr std::string_view kUnfinished = ".ingot-pack.tmp-";
-/// Seconds without a write after which an unfinished file belongs to a process that has ended. A
-/// living writer writes all the time. If a stopped writer loses its file, it keeps no weights.
-constexpr std::int64_t kUnfinishedSeconds = 3600;
 /// The end of the name of an empty file: this model was too large for the limit.
 constexpr std::string_view kTooLarge = ".too-large";
 /// Seconds after which a `kTooLarge` file is deleted, so that these files do not add up: 30 days.
@@ -75,25 +73,43 @@ std::vector<Kept> packed_files(const std::string& folder) {
   return files_in(folder, [](std::string_view name) { return name.ends_with(kPackedSuffix); });
 }
 
+std::vector<Kept> unfinished_files(const std::string& folder) {
+  return files_in(folder,
+                  [](std::string_view name) { return name.find(kUnfinished) != name.npos; });
+}
+
 std::int64_t bytes_of(const std::vector<Kept>& files) {
   std::int64_t bytes = 0;
   for (const Kept& file : files) bytes += file.bytes;
   return bytes;
 }
 
+/// Whether `path` is the name of this file.
+bool is_at(const std::string& path, std::uint64_t device, std::uint64_t inode) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+/// Deletes an unfinished file, unless its writer lives: a writer holds a lock on its file, and the
+/// system ends the lock with the process.
+void delete_if_unlocked(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
+  // Meanwhile the name may have gone to a file of a new writer.
+  struct stat st {};
+  if (::fstat(file.get(), &st) == 0 && is_at(path, st.st_dev, st.st_ino)) ::unlink(path.c_str());
+}
+
 void delete_abandoned(const std::string& folder) {
+  for (const Kept& file : unfinished_files(folder)) delete_if_unlocked(file.path);
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  const auto drop = [&](std::int64_t seconds, auto matches) {
-    for (const Kept& file : files_in(folder, matches)) {
-      if (nanoseconds(now) - file.written_ns > seconds * 1'000'000'000) {
-        ::unlink(file.path.c_str());
-      }
+  const auto is_mark = [](std::string_view name) { return name.ends_with(kTooLarge); };
+  for (const Kept& file : files_in(folder, is_mark)) {
+    if (nanoseconds(now) - file.written_ns > kTooLargeSeconds * 1'000'000'000) {
+      ::unlink(file.path.c_str());
     }
-  };
-  drop(kUnfinishedSeconds,
-       [](const std::string& name) { return name.find(kUnfinished) != name.npos; });
-  drop(kTooLargeSeconds, [](std::string_view name) { return name.ends_with(kTooLarge); });
+  }
 }
 
 /// The nearest folder at or above `path` that exists.
@@ -128,7 +144,8 @@ void PackFolder::expect_private() const {
 std::optional<std::int64_t> PackFolder::limit() const {
   if (options_.bytes_max || !options_.is_default) return options_.bytes_max;
   // Counts the folder's own files as free, because they make room for each other.
-  const std::int64_t space = free_bytes(options_.folder) + bytes_of(packed_files(options_.folder));
+  const std::int64_t space = free_bytes(options_.folder) + bytes_of(packed_files(options_.folder)) +
+                             bytes_of(unfinished_files(options_.folder));
   return std::min(kPackBytesMax, space / kFreeShare);
 }
 
@@ -141,8 +158,12 @@ void PackFolder::record_use(const std::string& path) const {
 
 void PackFolder::make_room(const std::string& path, std::int64_t bytes) const {
   make();
-  delete_abandoned(options_.folder);
-  evict(path, bytes);
+  if (evict(path, bytes)) return;
+  fail(options_.folder, "other processes are writing files there that fill its limit");
+}
+
+void PackFolder::remove(const std::string& path, const FileIdentity& file) const {
+  if (is_at(path, file.device, file.inode)) ::unlink(path.c_str());
 }
 
 bool PackFolder::record_too_large(const std::string& path) const {
@@ -175,21 +196,31 @@ void PackFolder::make() const {
   expect_private();
 }
 
-/// Deletes the least recently used files until `bytes` more are within the limit. The file `keep`
-/// counts as deleted, because a new file is about to replace it.
-void PackFolder::evict(const std::string& keep, std::int64_t bytes) const {
+/// Deletes abandoned files, then the least recently used ones until `bytes` more are within the
+/// limit. Returns whether they are. The file `keep` counts as deleted, because a new file is about
+/// to replace it.
+bool PackFolder::evict(const std::string& keep, std::int64_t bytes) const {
+  delete_abandoned(options_.folder);
   const std::optional<std::int64_t> most = limit();
-  if (!most) return;
+  if (!most) return true;
   std::vector<Kept> files = packed_files(options_.folder);
   std::erase_if(files, [&](const Kept& file) { return file.path == keep; });
   std::sort(files.begin(), files.end(), [](const Kept& a, const Kept& b) {
     return std::tie(a.used_ns, a.path) < std::tie(b.used_ns, b.path);
   });
-  std::int64_t all = bytes_of(files) + bytes;
+  std::int64_t all = bytes_of(files) + bytes_of(unfinished_files(options_.folder)) + bytes;
   for (const Kept& file : files) {
-    if (all <= *most) return;
+    if (all <= *most) return true;
     if (::unlink(file.path.c_str()) == 0 || errno == ENOENT) all -= file.bytes;
   }
+  return all <= *most;
+}
+
+bool may_have_folder(const std::string& path) {
+  const fs::path above = existing(path);
+  struct stat st {};
+  if (::stat(above.c_str(), &st) != 0 || !S_ISDIR(st.st_mode)) return false;
+  return above == path || st.st_uid == ::geteuid();
 }
 
 }  // namespace ingot

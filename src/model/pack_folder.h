@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
+
 namespace ingot {
 
 /// Where packed weights are kept between starts, and how many bytes of them.
@@ -48,10 +50,13 @@ class PackFolder {
   /// the limit holds.
   void record_use(const std::string& path) const;
   /// Makes the folder and room for a file of `bytes`, which must be within the limit: deletes the
-  /// least recently used files, and temporary files of processes that ended before they were done.
+  /// least recently used files, and temporary files that no living process has locked. Files that
+  /// are being written count.
   ///
-  /// Errors: Error{kIo} if the folder cannot be made or is not private.
+  /// Errors: Error{kIo} if the folder cannot be made or is not private, or has no room.
   void make_room(const std::string& path, std::int64_t bytes) const;
+  /// Deletes the file at `path` if it still is the one that was opened as `file`.
+  void remove(const std::string& path, const FileIdentity& file) const;
   /// Records that the model of the file at `path` is too large for the folder. Returns whether this
   /// is new: false at the model's next starts.
   bool record_too_large(const std::string& path) const;
@@ -60,9 +65,12 @@ class PackFolder {
 
  private:
   void make() const;
-  void evict(const std::string& keep, std::int64_t bytes) const;
+  bool evict(const std::string& keep, std::int64_t bytes) const;
 
   PackCacheOptions options_;
 };
+
+/// Returns whether the folder exists, or this user may make it below a folder of their own.
+bool may_have_folder(const std::string& path);
 
 }  // namespace ingot

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/temp_folder_test_util.h"
 #include "base/text.h"
 
@@ -111,12 +112,60 @@ TEST_F(PackFolderTest, TheDefaultLimitIsATenthOfTheFreeDiskAtMost) {
 TEST_F(PackFolderTest, DeletesWhatCrashedWritersLeft) {
   const time_t now = ::time(nullptr);
   put("a.ingot-pack.tmp-12-0", 40, now, now - 4000);
-  put("b.ingot-pack.tmp-13-0", 40, now, now);
+  put("b.ingot-pack.tmp-13-0", 40, now, now);  // killed a moment ago
   put("c.ingot-pack.too-large", 0, now, now - 40 * 24 * 3600);
   put("d.ingot-pack.too-large", 0, now, now);
   put("e.tmp-12-0", 0, now, now - 4000);
   folder({}).make_room(path("f.ingot-pack"), 1);
-  EXPECT_EQ(names(), (Names{"b.ingot-pack.tmp-13-0", "d.ingot-pack.too-large", "e.tmp-12-0"}));
+  EXPECT_EQ(names(), (Names{"d.ingot-pack.too-large", "e.tmp-12-0"}));
+}
+
+TEST_F(PackFolderTest, FilesOfLivingWritersStayAndCount) {
+  put("a.ingot-pack", 40, 1);
+  put("b.ingot-pack.tmp-13-0", 40, 2);
+  OutputFile writer(path("w.ingot-pack"), {.piece_bytes = 50, .locked = true});
+  writer.write(std::string(50, 'x'));
+  folder(130).make_room(path("c.ingot-pack"), 40);  // the unlocked file makes room
+  ASSERT_EQ(names().size(), 2u);
+  folder(120).make_room(path("c.ingot-pack"), 40);
+  EXPECT_EQ(names().size(), 1u) << "the locked file counts";
+  EXPECT_THROW(folder(80).make_room(path("c.ingot-pack"), 40), Error);
+  folder(80).record_use(path("c.ingot-pack"));
+  writer.commit();
+  EXPECT_EQ(names(), (Names{"w.ingot-pack"}));
+}
+
+TEST_F(PackFolderTest, AUseAlsoDeletesWhatCrashedWritersLeft) {
+  put("a.ingot-pack", 40, 1);
+  put("b.ingot-pack", 40, 2);
+  put("c.ingot-pack.tmp-13-0", 40, 2);
+  folder(80).record_use(path("a.ingot-pack"));
+  EXPECT_EQ(names(), (Names{"a.ingot-pack", "b.ingot-pack"}));
+}
+
+TEST_F(PackFolderTest, RemovesOnlyTheFileThatWasOpened) {
+  put("a.ingot-pack", 40, 1);
+  put("b.ingot-pack", 40, 1);
+  const std::string one = path("a.ingot-pack");
+  const File opened(one);
+  fs::rename(path("b.ingot-pack"), one);  // another process packed the model anew
+  folder({}).remove(one, opened.identity());
+  EXPECT_TRUE(fs::exists(one));
+  const File replaced(one);
+  folder({}).remove(one, replaced.identity());
+  EXPECT_FALSE(fs::exists(one));
+}
+
+TEST_F(PackFolderTest, SaysWhichFoldersMayExist) {
+  EXPECT_TRUE(may_have_folder(temp_.path()));
+  EXPECT_TRUE(may_have_folder(temp_.path("new/below")));
+  temp_.write("file", "x");
+  EXPECT_FALSE(may_have_folder(temp_.path("file")));
+  EXPECT_FALSE(may_have_folder(temp_.path("file/below")));
+  if (::geteuid() != 0) return;  // only root can give a folder away
+  fs::create_directories(place_);
+  ASSERT_EQ(::chown(place_.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(may_have_folder(path("below")));
 }
 
 TEST_F(PackFolderTest, SaysOnceThatAModelIsTooLarge) {

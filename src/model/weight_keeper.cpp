@@ -2,9 +2,7 @@
 #include "model/weight_keeper.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -45,10 +43,13 @@ std::optional<PackedFile> WeightKeeper::find(ThreadPool& pool) {
       folder_.record_use(path);
       return packed;
     }
-  } catch (const Error& error) {
+  } catch (const BadPackedFile& error) {
     warnings_.push_back(cat(error.plain_message(), "; it is packed anew"));
-    std::error_code ignored;  // a new file would keep the permissions of this one
-    if (is_default) std::filesystem::remove(path, ignored);
+    // A new file would keep the permissions of this one.
+    if (is_default) folder_.remove(path, error.file());
+  } catch (const Error& error) {
+    report_failure(cat("the pack cache cannot be used: ", error.plain_message()));
+    return {};
   }
   keeps_ = fits();
   return {};

@@ -39,7 +39,10 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(*backend_);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
-  drop_wrong_defaults(config_, options.path, warnings_);
+  Request unused;
+  for (std::string& line : set_model_defaults(unused, config_, options.path)) {
+    warnings_.push_back(std::move(line));
+  }
   if (options.weights) {
     if (const auto note = rounding_note(*bound_, *options.weights); !note.empty()) {
       warnings_.push_back(note);

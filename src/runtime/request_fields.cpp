@@ -489,57 +489,23 @@ void set_named_field(Request& request, const RequestField& field, Places where,
   }
 }
 
-namespace {
-
-/// Calls `use` with each field that the model's files may set, its key there, and the key's name
-/// for messages.
-template <class Use>
-void each_model_default(const Config& config, Use use) {
+std::vector<std::string> set_model_defaults(Request& request, const Config& config,
+                                            const std::string& file) {
   const bool is_gguf = config.naming == Naming::kGguf;
   const std::string_view object = is_gguf ? "general.sampling." : "generation_config.";
+  std::vector<std::string> wrong;
   for (const RequestField& field : kFields) {
     if ((field.places & kModel) == 0) continue;
     const std::string_view key = is_gguf ? field.gguf : field.name;
-    use(field, key, cat(object, key));
+    const Json* stated = config.sampling.find(key);
+    if (stated == nullptr || stated->is_null()) continue;
+    try {
+      with_value(field, JsonReader{cat(object, key), *stated, field.range}, request);
+    } catch (const Error& error) {
+      wrong.push_back(cat(printable(file, 4096), ": ", error.message(), "; it is ignored"));
+    }
   }
-}
-
-}  // namespace
-
-void set_model_defaults(Request& request, const Config& config, const std::string& file) {
-  each_model_default(config,
-                     [&](const RequestField& field, std::string_view key, const std::string& name) {
-                       const Json* stated = config.sampling.find(key);
-                       if (stated == nullptr || stated->is_null()) return;
-                       try {
-                         with_value(field, JsonReader{name, *stated, field.range}, request);
-                       } catch (const Error& error) {
-                         throw model_error(file, "config", error.message());
-                       }
-                     });
-}
-
-void drop_wrong_defaults(Config& config, const std::string& file,
-                         std::vector<std::string>& warnings) {
-  std::vector<std::string_view> wrong;
-  each_model_default(
-      config, [&](const RequestField& field, std::string_view key, const std::string& name) {
-        const Json* stated = config.sampling.find(key);
-        if (stated == nullptr || stated->is_null()) return;
-        Request request;
-        try {
-          with_value(field, JsonReader{name, *stated, field.range}, request);
-        } catch (const Error& error) {
-          warnings.push_back(cat(printable(file, 4096), ": ", error.message(), "; it is ignored"));
-          wrong.push_back(key);
-        }
-      });
-  if (wrong.empty()) return;
-  Json rest = Json::object();
-  for (const auto& [key, value] : *config.sampling.as_object()) {
-    if (std::find(wrong.begin(), wrong.end(), key) == wrong.end()) rest.set(key, value);
-  }
-  config.sampling = std::move(rest);
+  return wrong;
 }
 
 void copy_field(const RequestField& field, Request& to, const Request& from) {

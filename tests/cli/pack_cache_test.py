@@ -146,11 +146,31 @@ class PackCache(ingot.CliTest):
 
     def test_wrong_options_are_refused(self):
         for options in (["--pack-cache", ""], ["--pack-cache-limit", "1T"],
-                        ["--pack-cache-limit", "-1"], ["--pack-cache-limit", ""],
+                        ["--pack-cache-limit", "-1"], ["--pack-cache-limit", "1t"],
+                        ["--pack-cache-limit", ""],
                         ["--no-pack-cache", "--pack-cache", self.cache],
                         ["--no-pack-cache", "--pack-cache-limit", "1G"]):
             self.assert_error(run("run", self.model, "-p", "a", *options), USAGE, options[0])
         self.assertFalse(os.path.exists(self.cache))
+
+    def test_a_limit_needs_a_folder_and_its_unit_may_be_small(self):
+        nowhere = {"XDG_CACHE_HOME": None, "HOME": self.path("no-home")}
+        command = ("run", self.model, "--tokens", "1", "--max-tokens", "1", "--json")
+        self.assert_error(run(*command, "--pack-cache-limit", "1g", env=nowhere), USAGE,
+                          "--pack-cache-limit needs a folder")
+        self.assert_done(run(*command, "--pack-cache-limit", "1g", "--pack-cache", self.cache,
+                             env=nowhere))
+
+    def test_a_folder_in_a_files_place_is_never_packed_anew(self):
+        self.cached()
+        path, = self.files()
+        os.unlink(path)
+        os.mkdir(path)
+        for _ in range(2):
+            digest, err = self.cached()
+            self.assertEqual(digest, self.plain)
+            self.assertRegex(err, r"^warning: the pack cache cannot be used: .*is a directory\n$")
+        self.assertTrue(os.path.isdir(path))
 
     def test_the_least_recently_used_goes_first(self):
         models = [self.path(f"{seed}.gguf") for seed in "123"]
@@ -235,6 +255,7 @@ class DefaultFolder(ingot.CliTest):
 
     def test_it_is_below_home_without_xdg(self):
         self.env = {"XDG_CACHE_HOME": None, "HOME": self.home}
+        os.mkdir(self.home)
         self.outcome()
         self.folder_path = os.path.join(self.home, ".cache", "ingot", "packed")
         self.assertEqual(len(self.files()), 1)
@@ -242,9 +263,11 @@ class DefaultFolder(ingot.CliTest):
         self.assertEqual(self.outcome()[1], "")
 
     def test_without_a_home_there_is_none(self):
-        for home in (None, "", "relative"):
+        for home in (None, "", "relative", self.path("no-home"), "/dev/null"):
             self.env = {"XDG_CACHE_HOME": None, "HOME": home}
             self.assertEqual(self.outcome()[1], "")
+        self.env = {"XDG_CACHE_HOME": "/dev/null/cache"}
+        self.assertEqual(self.outcome()[1], "")
 
     def test_small_models_and_the_built_in_one_are_not_kept(self):
         for model in ([self.model], []):
@@ -269,7 +292,9 @@ class DefaultFolder(ingot.CliTest):
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
 
     def test_a_home_that_cannot_be_written_is_one_line(self):
-        self.env = {"XDG_CACHE_HOME": self.file(f"{self.id()}-file", b"")}
+        os.mkdir(self.home)
+        with open(os.path.join(self.home, "ingot"), "wb"):
+            pass
         _, err = self.outcome()
         self.assertRegex(err, r"^info: packed weights are not kept: .*not a directory.*"
                               r"--no-pack-cache.*\n$")
@@ -294,7 +319,6 @@ class DefaultFolder(ingot.CliTest):
         left = os.path.join(self.folder_path, "0123456789abcdef.ingot-pack.tmp-1-0")
         with open(left, "wb") as f:
             f.write(b"x")
-        os.utime(left, (0, 0))
         self.outcome()
         path, = self.files()
         self.assertTrue(path.endswith(".ingot-pack"))

@@ -236,6 +236,13 @@ class Probes(ProcessTest):
             path, = glob.glob(os.path.join(home, "ingot", "packed", "*"))
             kept = [line for line in served.lines if "are kept in" in line]
             self.assertEqual(len(kept), 0 if is_kept else 1, served.lines)
+            said = next(json.loads(line[line.index("{"):]) for line in served.lines
+                        if "serving " in line)
+            self.assertIs(said["packed_weights_kept"], True)
+            self.assertEqual(said["pack_cache"], os.path.dirname(path))
+            props = served.get("/props").json()["settings"]
+            self.assertIs(props["packed_weights_kept"], True)
+            self.assertNotIn("pack_cache", props, "paths are the operator's")
             if is_kept:
                 os.unlink(path)
             reply = served.post(TEXT, {"prompt": [5, 6], "max_tokens": 4, "temperature": 0})

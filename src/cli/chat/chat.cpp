@@ -133,6 +133,7 @@ int chat(const CLI::App& app, ChatValues& v) {
   const ChatTemplates templates = chat_templates(instance, v.chat_template);
   const ChatTemplate& chosen = templates.get(!list.empty());
   Request request = v.request;
+  // Opening the model has warned of wrong ones.
   set_model_defaults(request, instance.config(), instance.name());
   if (!is_given(app, "--seed")) request.sampling.seed = random_seed();
   copy_given(request, v.request, app, place::kTalk);

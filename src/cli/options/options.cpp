@@ -62,9 +62,9 @@ std::int64_t parse_bytes(std::string_view text, std::string_view option) {
   std::string_view digits = text;
   std::int64_t unit = 1;
   if (!digits.empty()) {
-    const std::size_t power = std::string_view("KMG").find(digits.back());
+    const std::size_t power = std::string_view("KkMmGg").find(digits.back());
     if (power != std::string_view::npos) {
-      unit = std::int64_t{1024} << (10 * power);
+      unit = std::int64_t{1024} << (10 * (power / 2));
       digits.remove_suffix(1);
     }
   }

@@ -2,6 +2,8 @@
 #include "cli/options/pack_cache_options.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -11,8 +13,10 @@ namespace ingot {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 /// The default folder, below the folder that the XDG Base Directory Specification names; empty if
-/// there is no home folder.
+/// that one cannot exist. A home folder exists: services without one have HOME=/nonexistent.
 std::string default_folder() {
   const auto absolute = [](const char* name) -> std::string {
     const char* value = std::getenv(name);  // the specification ignores relative paths
@@ -20,10 +24,11 @@ std::string default_folder() {
   };
   constexpr std::string_view kBelow = "/ingot/packed";
   if (const std::string cache = absolute("XDG_CACHE_HOME"); !cache.empty()) {
-    return cat(cache, kBelow);
+    return may_have_folder(cache) ? cat(cache, kBelow) : std::string();
   }
   const std::string home = absolute("HOME");
-  return home.empty() ? home : cat(home, "/.cache", kBelow);
+  std::error_code error;
+  return fs::is_directory(home, error) ? cat(home, "/.cache", kBelow) : std::string();
 }
 
 }  // namespace
@@ -37,7 +42,10 @@ std::vector<OptionRow> pack_cache_rows(PackCacheValues& v) {
            .value = &v.limit,
            .help = "Bytes of packed weights to keep, with K, M or G; least recently used files go "
                    "(default: 10G or a tenth of the free disk; no limit with --pack-cache)"},
-          {.flag = "--no-pack-cache", .value = &v.is_on, .help = "Keep no packed weights"}};
+          {.flag = "--no-pack-cache",
+           .value = &v.is_on,
+           .help = "Keep no packed weights",
+           .report = "packed_weights_kept"}};
 }
 
 PackCacheOptions pack_cache_options(const PackCacheValues& v) {
@@ -52,6 +60,11 @@ PackCacheOptions pack_cache_options(const PackCacheValues& v) {
     return {};
   }
   options.folder = v.folder ? *v.folder : default_folder();
+  if (v.limit && options.folder.empty()) {
+    throw Error(ErrorCode::kInvalid,
+                "--pack-cache-limit needs a folder: this user has no cache folder, --pack-cache "
+                "names one");
+  }
   return options;
 }
 

@@ -22,7 +22,8 @@ std::vector<OptionRow> pack_cache_rows(PackCacheValues& values);
 
 /// Converts the values. Without a home folder there is no pack cache.
 ///
-/// Errors: Error{kInvalid} for wrong values, or if --no-pack-cache contradicts another option.
+/// Errors: Error{kInvalid} for wrong values, for a limit without a folder, or if --no-pack-cache
+/// contradicts another option.
 PackCacheOptions pack_cache_options(const PackCacheValues& values);
 
 }  // namespace ingot

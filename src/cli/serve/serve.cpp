@@ -73,6 +73,15 @@ std::optional<ChatTemplates> served_templates(const ServerConfig& config,
   return ChatTemplates(*chosen, *instance.tokenizer());
 }
 
+/// Adds the pack cache's folder, and the limit in bytes if the user set one. A path is for the
+/// operator alone.
+void add_pack_cache(const PackCacheOptions& options, bool texts, Json& j) {
+  const bool is_on = !options.folder.empty();
+  j.set("packed_weights_kept", is_on);
+  if (texts) j.set("pack_cache", is_on ? Json(options.folder) : Json());
+  j.set("pack_cache_limit", options.bytes_max ? Json(*options.bytes_max) : Json());
+}
+
 /// The effective settings. With `texts` they are for the operator's log; without, for GET /props,
 /// which must not reveal paths of this machine.
 Json settings(ServerValues values, const Instance& instance, const StartOptions& start, int threads,
@@ -90,8 +99,11 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   j.set("step_rows", start.rows);
   j.set("kv_tokens", start.context * start.pool_sequences);
   j.set("io_threads", values.server.listen.io_threads);
-  report_options(model_option_rows(values.model), texts, j);
-  report_options(server_option_rows(values.server), texts, j);
+  add_pack_cache(pack_cache_options(values.model.pack_cache), texts, j);
+  std::vector<OptionRow> rows = model_option_rows(values.model);
+  const std::vector<OptionRow> server_rows = server_option_rows(values.server);
+  rows.insert(rows.end(), server_rows.begin(), server_rows.end());
+  report_options(rows, texts, j);
   return j;
 }
 

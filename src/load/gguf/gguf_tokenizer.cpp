@@ -132,9 +132,9 @@ class Reader {
 
   void read_settings() {
     out_->bos = read_id("tokenizer.ggml.bos_token_id");
-    out_->eos = read_end("tokenizer.ggml.eos_token_id");
-    out_->eot = read_end("tokenizer.ggml.eot_token_id");
-    out_->eom = read_end("tokenizer.ggml.eom_token_id");
+    out_->eos = read_needed("tokenizer.ggml.eos_token_id");
+    out_->eot = read_needed("tokenizer.ggml.eot_token_id");
+    out_->eom = read_needed("tokenizer.ggml.eom_token_id");
     out_->unknown = read_id("tokenizer.ggml.unknown_token_id");
     out_->padding = read_id("tokenizer.ggml.padding_token_id");
     read_fim();
@@ -165,8 +165,8 @@ class Reader {
   /// Reads the tokens of fill-in-the-middle. Older files have keys without "fim_".
   void read_fim() {
     const auto read = [&](std::string_view key, std::string_view older = {}) {
-      const auto id = read_id(cat("tokenizer.ggml.", key));
-      return id || older.empty() ? id : read_id(cat("tokenizer.ggml.", older));
+      const auto id = read_needed(cat("tokenizer.ggml.", key));
+      return id || older.empty() ? id : read_needed(cat("tokenizer.ggml.", older));
     };
     out_->fim = {.prefix = read("fim_pre_token_id", "prefix_token_id"),
                  .suffix = read("fim_suf_token_id", "suffix_token_id"),
@@ -198,8 +198,9 @@ class Reader {
     return std::nullopt;
   }
 
-  /// Reads the id of a token that ends texts. Without it, texts would not end.
-  std::optional<std::int32_t> read_end(std::string_view key) const {
+  /// Reads the id of a token that texts need: without it, texts would not end, or the middle of a
+  /// text would follow another token. An id beyond the vocabulary is refused.
+  std::optional<std::int32_t> read_needed(std::string_view key) const {
     const std::optional<std::int64_t> id = stated_id(key);
     if (!id) return std::nullopt;
     if (!is_token(*id)) keys_.refuse(key, beyond());

@@ -174,7 +174,7 @@ Window read_window_rule(const JsonKeys& keys, const Family& family, LoadNotes& n
     case WindowRule::kEverywhere:
       if (!keys.mentions("sliding_window")) {
         window.tokens = kMistralWindow;
-        notes.detail(cat("sliding_window is missing: taken as ", kMistralWindow));
+        notes.warn(cat("sliding_window is missing: taken as ", kMistralWindow));
       }
       break;
     case WindowRule::kFromMaxWindowLayers:

@@ -363,7 +363,7 @@ TEST(HfConfig, MistralsWindowIsOnAllLayers) {
   EXPECT_TRUE(config(ConfigText("mistral")).window.empty());
   const Read silent = read(ConfigText("mistral").remove("sliding_window").text());
   EXPECT_EQ(silent.config.window, (std::vector<std::int64_t>{4096, 4096, 4096, 4096}));
-  EXPECT_EQ(silent.notes.details(),
+  EXPECT_EQ(silent.notes.warnings(),
             std::vector<std::string>{"sliding_window is missing: taken as 4096"});
   expect_config_refused(with("sliding_window", "8"), "not supported for llama");
   expect_config_refused(with("sliding_window", "0", "mistral"), "sliding_window is 0");

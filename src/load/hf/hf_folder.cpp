@@ -113,8 +113,8 @@ class HfCheckpoint final : public Checkpoint {
       std::uint64_t sum = 0;
       for (const TensorInfo& tensor : tensors_) sum += tensor.bytes;
       if (sum != *index.total_size) {
-        notes_.detail(cat(kIndexFile, " says that the tensors have ", *index.total_size,
-                          " bytes, they have ", sum));
+        notes_.warn(cat(kIndexFile, " says that the tensors have ", *index.total_size,
+                        " bytes, they have ", sum));
       }
     }
     warn_of_bystanders(folder.list(), index.files);
