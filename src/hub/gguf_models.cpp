@@ -165,8 +165,8 @@ std::string_view family_name(std::string_view name) {
   return name;
 }
 
-/// What the quantisations of one model have in common: the names of folders and file, without those
-/// that only repeat the name before them, as in "m-Q8_0/m-Q8_0.gguf".
+/// What the quantisations of one model have in common: the names of folders and file. Leaves out a
+/// name that only repeats the one before, as in "m-Q8_0/m-Q8_0.gguf".
 std::string family_of(const GgufModel& model) {
   std::string_view rest = stem_of(model.files[0]);
   std::string family;
