@@ -55,8 +55,10 @@ void check_input(const RunValues& v) {
 void read_chat(const RunValues& v, const Instance& instance, Request& request) {
   const Json chat = read_chat_json(*v.messages);
   const ChatTemplates templates = chat_templates(instance, v.chat_template);
-  const ChatTemplate& chosen = templates.get(has_tools(chat.find("tools")));
-  RenderedChat prompt = render_messages(chosen, parse_chat(chat, local_time()));
+  ChatInput input = parse_chat(chat, local_time());
+  const ChatTemplate& chosen = template_for(templates, input);
+  warn_of_tools_error(templates);
+  RenderedChat prompt = render_messages(chosen, std::move(input));
   request.prompt = std::move(prompt.ids);
   if (v.constraint) {
     RunConstraints(instance).constrain_reply(*v.constraint, chosen, prompt.text, request);

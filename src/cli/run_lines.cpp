@@ -60,8 +60,11 @@ struct LineReader {
 
   void read_chat(const Json& line, const std::optional<ConstraintSpec>& spec, Request& request) {
     ChatInput input = parse_chat(line, now);
-    if (!templates) templates.emplace(chat_templates(instance, values.chat_template));
-    const ChatTemplate& chat = templates->get(has_tools(line.find("tools")));
+    if (!templates) {
+      templates.emplace(chat_templates(instance, values.chat_template));
+      warn_of_tools_error(*templates);
+    }
+    const ChatTemplate& chat = template_for(*templates, input);
     RenderedChat prompt = render_messages(chat, std::move(input));
     request.prompt = std::move(prompt.ids);
     if (spec) constraints.constrain_reply(*spec, chat, prompt.text, request);

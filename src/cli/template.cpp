@@ -28,16 +28,13 @@ struct TemplateValues {
   bool jsonl = false;
 };
 
-/// The templates for variables with and without tools.
-struct Templates {
-  JinjaTemplate standard;
-  std::optional<JinjaTemplate> with_tools;
+using Templates = ParsedTemplates<JinjaTemplate>;
 
-  explicit Templates(const ChosenTemplates& chosen)
-      : standard(chosen.standard.text, chosen.standard.name) {
-    if (chosen.with_tools) with_tools.emplace(chosen.with_tools->text, chosen.with_tools->name);
-  }
-};
+Templates parsed(const ChosenTemplates& chosen) {
+  return {chosen, [](const std::string& text, const std::string& name) {
+            return JinjaTemplate(text, name);
+          }};
+}
 
 Templates read_templates(const TemplateValues& v) {
   const TemplateChoice& choice = v.choice;
@@ -47,7 +44,7 @@ Templates read_templates(const TemplateValues& v) {
   if (choice.source && choice.name) {
     throw Error(ErrorCode::kInvalid, "--template excludes --template-name");
   }
-  if (choice.source) return Templates(ChosenTemplates{find_template(*choice.source)});
+  if (choice.source) return parsed({find_template(*choice.source)});
   const ModelPlace place = find_model(v.model);
   const std::string model = v.model.value_or(place.path);
   const auto checkpoint =
@@ -56,7 +53,7 @@ Templates read_templates(const TemplateValues& v) {
   const auto chosen = choose_templates(tokenizer == nullptr ? TemplateSet() : tokenizer->templates,
                                        model, choice.name);
   if (!chosen) throw no_template(model);
-  return Templates(*chosen);
+  return parsed(*chosen);
 }
 
 /// Renders a chat. `bytes` is the size of the context's JSON.
@@ -69,8 +66,8 @@ std::string render(const Templates& templates, const Json& context, std::size_t 
   for (const auto& [name, value] : *context.as_object()) {
     variables.push_back({.name = name, .value = &value});
   }
-  const bool takes_tools = templates.with_tools && has_tools(context.find("tools"));
-  const JinjaTemplate& chat = takes_tools ? *templates.with_tools : templates.standard;
+  const JinjaTemplate& chat =
+      templates.get(takes_tools(context.find("tools"), context.find("messages")));
   return chat.render(variables, {.limits = chat_limits(bytes), .now = now}).bytes;
 }
 

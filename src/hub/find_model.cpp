@@ -83,7 +83,7 @@ std::optional<FoundModel> find_cached_model(const std::string& root, const Model
   const auto commit = repo ? repo->commit_of(name.revision) : std::nullopt;
   if (!commit) return std::nullopt;
   const std::vector<std::string> paths = paths_of(repo->files(*commit));
-  const auto files = choose_model_files(paths, repo->repo(), name.file);
+  const auto files = choose_model_files(paths, {repo->repo(), name.revision, name.file});
   if (!files) return std::nullopt;
   return FoundModel{cat(repo->snapshot(*commit), files->opened.empty() ? "" : "/", files->opened),
                     files->note};

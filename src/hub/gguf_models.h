@@ -15,7 +15,8 @@ struct GgufModel {
   /// A name that no other model of the list has: the quantisation ("Q4_K_M"), or the first file's
   /// path if the quantisation is unknown or several models have it.
   std::string label;
-  std::string quantization{};  ///< as the file's name spells it; empty if it names none
+  /// As the file's name spells it, or else its folder's ("Q4_K_M/m.gguf"); empty if neither does.
+  std::string quantization{};
 };
 
 /// Finds the GGUF models in `paths`, which must be sorted. Skips parts of vision models (a word of
@@ -24,8 +25,9 @@ struct GgufModel {
 std::vector<GgufModel> find_gguf_models(std::span<const std::string> paths);
 
 /// Returns the models that `wanted` names. Compares `wanted` with file paths (".gguf" is optional),
-/// then with labels, then with the words of each first path, separated by '-', '.' and '/'. Stops
-/// at the first comparison that matches a model. Labels and words match ignoring case.
+/// then with labels, then with quantisations and with the words of each first path, separated by
+/// '-', '.' and '/'. Stops at the first comparison that matches a model. Labels and words match
+/// ignoring case.
 std::vector<GgufModel> match_gguf_models(std::span<const GgufModel> models,
                                          std::string_view wanted);
 
@@ -34,8 +36,9 @@ std::vector<GgufModel> match_gguf_models(std::span<const GgufModel> models,
 /// Among equal bits, prefers K_M, K_S, K_L, K_XL, K, 0, 1, NL, XS. Takes a quantisation without a
 /// kernel last.
 ///
-/// Returns nothing if the names differ in more than the quantisation: the models are different
-/// ones. Source: the first choice, Q4_K_M, is that of llama.cpp and of the hub's own pages.
+/// Returns nothing if the names of files or folders differ in more than the quantisation, or if two
+/// have none: the models are different ones. Source: the first choice, Q4_K_M, is that of llama.cpp
+/// and of the hub's own pages.
 std::optional<GgufModel> default_gguf_model(std::span<const GgufModel> models);
 
 /// Lists up to 24 labels and counts the rest, for a message: "Q4_K_M, Q8_0 and 3 more".

@@ -151,7 +151,7 @@ class Pull {
   /// The model's files. Downloads an index if there is one, because it names more files.
   ModelFiles choose() {
     const std::vector<std::string> paths = listing_.paths();
-    auto chosen = choose_model_files(paths, name_.repo, name_.file);
+    auto chosen = choose_model_files(paths, name_);
     if (!chosen) throw no_model_error(paths, name_.repo, name_.file);
     if (!chosen->note.empty()) watch_.choice(chosen->note);
     if (chosen->index.empty()) return std::move(*chosen);

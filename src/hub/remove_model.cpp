@@ -87,7 +87,7 @@ Removal plan_removal(const std::string& root, const ModelName& name) {
     if (repo->commit_of(revision) == commit) removal.revisions.push_back(revision);
   }
   if (!name.file.empty()) {
-    auto files = choose_model_files(removal.paths, repo->repo(), name.file);
+    auto files = choose_model_files(removal.paths, {repo->repo(), name.revision, name.file});
     if (!files) throw no_model_error(removal.paths, repo->repo(), name.file);
     removal.paths = std::move(files->paths);
     std::sort(removal.paths.begin(), removal.paths.end());

@@ -50,16 +50,22 @@ ModelFiles safetensors_files(Paths paths) {
   return files;
 }
 
+/// The name by which a user gets one of a repository's models.
+std::string name_with(ModelName name, const GgufModel& model) {
+  name.file = model.label;
+  return printable(to_string(name));
+}
+
 /// The default of several quantisations.
 ModelFiles with_note(const GgufModel& chosen, std::span<const GgufModel> all,
-                     const std::string& name) {
+                     const ModelName& name) {
   std::vector<GgufModel> others(all.begin(), all.end());
   std::erase_if(others, [&](const GgufModel& model) { return model.label == chosen.label; });
   return {.paths = chosen.files,
           .opened = chosen.files[0],
           .index = {},
-          .note = cat(name, " has ", all.size(), " quantisations, taking ", printable(chosen.label),
-                      "; ", name, ":", printable(others[0].label),
+          .note = cat(name.repo, " has ", all.size(), " quantisations, taking ",
+                      printable(chosen.label), "; ", name_with(name, others[0]),
                       " names another: ", list_labels(others))};
 }
 
@@ -69,8 +75,8 @@ bool holds_safetensors_model(Paths paths) {
   return holds(paths, kConfigFile) && (holds(paths, kSingleFile) || holds(paths, kIndexFile));
 }
 
-std::optional<ModelFiles> choose_model_files(Paths paths, const std::string& name,
-                                             std::string_view wanted) {
+std::optional<ModelFiles> choose_model_files(Paths paths, const ModelName& name) {
+  const std::string& wanted = name.file;
   if (wanted.empty() && holds_safetensors_model(paths)) return safetensors_files(paths);
   std::vector<GgufModel> found = find_gguf_models(paths);
   if (!wanted.empty()) found = match_gguf_models(found, wanted);
@@ -78,15 +84,14 @@ std::optional<ModelFiles> choose_model_files(Paths paths, const std::string& nam
     if (const auto model = default_gguf_model(found)) return with_note(*model, found, name);
   }
   if (found.size() > 1) {
-    throw Error(
-        ErrorCode::kInvalid,
-        cat(name, " has ", found.size(), " GGUF models",
-            wanted.empty() ? "" : cat(" that '", printable(wanted), "' could mean"),
-            ", name one as in ", name, ":", printable(found[0].label), ": ", list_labels(found)));
+    throw Error(ErrorCode::kInvalid,
+                cat(name.repo, " has ", found.size(), " GGUF models",
+                    wanted.empty() ? "" : cat(" that '", printable(wanted), "' could mean"),
+                    ", name one as in ", name_with(name, found[0]), ": ", list_labels(found)));
   }
   if (found.size() == 1) return ModelFiles{found[0].files, found[0].files[0], {}};
   if (wanted.empty() || !holds(paths, wanted)) return std::nullopt;
-  return ModelFiles{{std::string(wanted)}, std::string(wanted), {}};
+  return ModelFiles{{wanted}, wanted, {}};
 }
 
 Error no_model_error(Paths paths, const std::string& name, std::string_view wanted) {

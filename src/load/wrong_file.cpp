@@ -37,13 +37,14 @@ std::string stated_size(std::string_view pointer) {
 void refuse_lfs_pointer(const File& file) {
   constexpr std::uint64_t kPointerBytesMax = 1023;
   // The tool's first releases wrote the second version.
-  constexpr std::array<std::string_view, 2> kVersions{
-      "version https://git-lfs.github.com/spec/v1\n",
-      "version https://hawser.github.com/spec/v1\n"};
+  constexpr std::array<std::string_view, 2> kVersions{"version https://git-lfs.github.com/spec/v1",
+                                                      "version https://hawser.github.com/spec/v1"};
   if (file.size() > kPointerBytesMax) return;
   const std::string text = first_bytes(file, kPointerBytesMax);
-  const bool is_pointer = std::any_of(kVersions.begin(), kVersions.end(),
-                                      [&](std::string_view v) { return text.starts_with(v); });
+  // A checkout on Windows may end lines with CR LF.
+  const std::string_view line = std::string_view(text).substr(0, text.find_first_of("\r\n"));
+  const bool is_pointer = line.size() < text.size() &&
+                          std::find(kVersions.begin(), kVersions.end(), line) != kVersions.end();
   if (!is_pointer) return;
   throw model_error(file.name(), "file",
                     cat("is a Git LFS pointer to a file", stated_size(text),

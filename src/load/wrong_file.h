@@ -10,7 +10,7 @@ namespace ingot {
 
 /// Refuses a Git LFS pointer: the small text that stands for a file which git did not download.
 ///
-/// Errors: model_error(file, "file", 0, reason). The reason says how to get the file.
+/// Errors: model_error(file, "file", reason). The reason says how to get the file.
 /// Source: Git LFS, docs/spec.md: a pointer has less than 1,024 bytes and begins with its version.
 void refuse_lfs_pointer(const File& file);
 
@@ -20,7 +20,7 @@ File open_model_file(const Directory& folder, std::string_view name);
 /// Refuses an importance matrix in the older binary layout: a count, and entries that begin with a
 /// tensor's name.
 ///
-/// Errors: model_error(file, "file", 0, kImportanceReason).
+/// Errors: model_error(file, "file", kImportanceReason).
 /// Source: llama.cpp, tools/imatrix.
 void refuse_old_importance(const File& file);
 

@@ -84,6 +84,9 @@ TEST(WrongFile, WhatIsAPointer) {
                  "is a Git LFS pointer to a file, which");
   expect_refused([&] { check("version https://git-lfs.github.com/spec/v1\nsize x\n"); },
                  "is a Git LFS pointer to a file, which");
+  expect_refused([&] { check("version https://git-lfs.github.com/spec/v1\r\nsize 12\r\n"); },
+                 "is a Git LFS pointer to a file of 12 bytes, which");
+  EXPECT_NO_THROW(check("version https://git-lfs.github.com/spec/v12\n"));
   for (std::size_t cut = 0; cut < 43; ++cut) EXPECT_NO_THROW(check(kPointer.substr(0, cut)));
   EXPECT_NO_THROW(check("Version https://git-lfs.github.com/spec/v1\n"));
   EXPECT_NO_THROW(check(std::string(kPointer) + std::string(1024, 'x')));

@@ -65,7 +65,7 @@ void check_numerics(Service& service) {
 
 void self_check(Service& service) {
   if (service.has_tokenizer()) check_tokenizer(service);
-  if (service.has_chat()) check_chat(service);
+  if (service.find_chat(false) != nullptr) check_chat(service);
   check_numerics(service);
 }
 

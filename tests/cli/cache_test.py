@@ -52,7 +52,7 @@ class CacheTest(ingot.CliTest):
 
     def fill(self):
         self.add("user/safe", {"config.json": self.config, "model.safetensors": self.tensors})
-        self.add("user/Pair-GGUF", {"m-Q4_0.gguf": self.gguf, "sub/m-Q8_0.gguf": self.gguf})
+        self.add("user/Pair-GGUF", {"m-Q4_0.gguf": self.gguf, "m-Q8_0/m-Q8_0.gguf": self.gguf})
 
     def ingot(self, *args, **how):
         return ingot.run(*args, env=self.env, **how)
@@ -160,7 +160,7 @@ class Models(CacheTest):
             {"name": "user/Pair-GGUF:Q4_0", "size": len(self.gguf), "path": f"{top}/m-Q4_0.gguf",
              "formats": ["gguf"]},
             {"name": "user/Pair-GGUF:Q8_0", "size": len(self.gguf),
-             "path": f"{top}/sub/m-Q8_0.gguf", "formats": ["gguf"]},
+             "path": f"{top}/m-Q8_0/m-Q8_0.gguf", "formats": ["gguf"]},
             {"name": "user/safe", "size": len(self.config) + len(self.tensors),
              "path": f"{safe}/{COMMIT}", "formats": ["safetensors"]},
             {"name": f"user/safe@{OTHER}", "size": 2, "path": f"{safe}/{OTHER}", "formats": []},

@@ -199,6 +199,30 @@ class NamedTemplates(CliTest):
         self.assertEqual(self.prompt(WITHOUT, "--template-name", "rag", model=self.several),
                          self.ids("R1"))
 
+    def test_tools_need_no_default(self):
+        self.assertEqual(self.prompt(WITH_TOOLS, model=self.several), self.ids("Tf"))
+
+    def test_a_history_with_calls_takes_the_tools_template(self):
+        call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": {}}}
+        history = [*CHAT, {"role": "assistant", "content": "", "tool_calls": [call]}]
+        self.assertEqual(self.prompt({"messages": history}), self.ids("T"))
+
+    def test_a_broken_template_refuses_its_chats_alone(self):
+        model = model_files.tiny_gguf()
+        model.set("tokenizer.chat_template", STRING, PLAIN)
+        model.set("tokenizer.chat_template.tool_use", STRING, "{% if %}")
+        model.set("tokenizer.chat_templates", (ARRAY, STRING), ["tool_use"])
+        broken = self.file("broken.gguf", model.build())
+        plain = self.file("plain.json", json.dumps(WITHOUT).encode())
+        tools = self.file("tools.json", json.dumps(WITH_TOOLS).encode())
+        result = self.assert_done(run("run", broken, "--messages", plain, "--max-tokens", "1"))
+        self.assertEqual(result.err.count("chats with tools are refused"), 1, result)
+        self.assertEqual(self.assert_done(run("template", broken, "--context", plain)).out,
+                         b"Phello <|im_end|>")
+        for command, option in (("run", "--messages"), ("template", "--context")):
+            self.assert_error(run(command, broken, option, tools), MODEL,
+                              "broken.gguf (tool_use): chat template")
+
     def test_they_are_listed_and_kept(self):
         out = self.path("kept.gguf")
         self.assert_done(run("quantize", self.named, out, "--type", "F16"))

@@ -537,6 +537,18 @@ class Settings(HubTest):
                     {"HF_HUB_DOWNLOAD_TIMEOUT": "soon"}):
             self.assert_error(self.pull("user/name", **env), USAGE, *env)
 
+    def test_a_wrong_endpoint_hinders_only_what_needs_it(self):
+        self.add_gguf()
+        self.assert_done(self.pull("user/gguf"))
+        wrong = {"HF_ENDPOINT": "mirror.example"}
+        for model in (self.snapshot("user/gguf") + "/m-Q4_0.gguf", "user/gguf"):
+            self.assert_done(self.ingot("inspect", model, env=wrong))
+        for name in ("https://hf.co/user/gguf", "mirror.example/user/gguf"):
+            self.assert_error(self.ingot("inspect", name, env=wrong), USAGE, "HF_ENDPOINT")
+        self.assert_error(self.ingot("inspect", "user/none", env=wrong), MODEL, "no such file")
+        self.assert_error(self.pull("user/none", **wrong), USAGE, "HF_ENDPOINT")
+        self.assert_done(self.ingot("rm", "user/gguf", "--yes", env=wrong))
+
     def test_an_endpoint_with_a_slash_at_its_end(self):
         self.add()
         self.assert_done(self.pull("user/name", HF_ENDPOINT=self.hub.endpoint + "//"))

@@ -47,7 +47,7 @@ void check_listing(std::string_view text) {
     INGOT_CHECK(found.size() == 1 && found[0].files == model.files, model.files[0]);
   }
   try {
-    choose_model_files(paths, "fuzz", "");
+    choose_model_files(paths, {.repo = "fuzz", .file = {}});
   } catch (const Error& error) {
     INGOT_CHECK(error.code() == ErrorCode::kInvalid, error.message());
   }

@@ -131,6 +131,7 @@ int chat(const CLI::App& app, ChatValues& v) {
   OpenModel model(v.model, v.trace.profile);
   Instance& instance = model.instance;
   const ChatTemplates templates = chat_templates(instance, v.chat_template);
+  if (list.empty()) warn_of_tools_error(templates);
   const ChatTemplate& chosen = templates.get(!list.empty());
   Request request = v.request;
   // Opening the model has warned of wrong ones.

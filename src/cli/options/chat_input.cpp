@@ -95,7 +95,18 @@ ChatTemplates chat_templates(const Instance& instance, const TemplateChoice& cho
   const Tokenizer& tokenizer = require_tokenizer(instance, kUseTokens);
   const auto chosen = choose_templates(instance, choice);
   if (!chosen) throw no_template(instance.name());
-  return {*chosen, tokenizer};
+  return parse_templates(*chosen, tokenizer);
+}
+
+const ChatTemplate& template_for(const ChatTemplates& templates, ChatInput& input) {
+  const bool has_tools = takes_tools(&input.tools, &input.messages);
+  if (has_tools && templates.differ() && input.tools.is_null()) input.tools = Json::array();
+  return templates.get(has_tools);
+}
+
+void warn_of_tools_error(const ChatTemplates& templates) {
+  if (!templates.tools_error()) return;
+  log_warning(cat(stderr_message(*templates.tools_error()), "; chats with tools are refused"));
 }
 
 RenderedChat render_messages(const ChatTemplate& chat_template, ChatInput input) {

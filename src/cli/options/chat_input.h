@@ -55,6 +55,15 @@ std::optional<ChosenTemplates> choose_templates(const Instance& instance,
 /// Errors: Error{kModel} if there is no tokenizer or no template.
 ChatTemplates chat_templates(const Instance& instance, const TemplateChoice& choice);
 
+/// Returns the template for this chat. If the template for tools renders a history with calls, and
+/// there are no tools, sets `input.tools` to an empty list, over which templates can iterate.
+///
+/// Errors: those of ChatTemplates::get.
+const ChatTemplate& template_for(const ChatTemplates& templates, ChatInput& input);
+
+/// Logs a warning if the template for chats with tools cannot be used. Others work.
+void warn_of_tools_error(const ChatTemplates& templates);
+
 /// A chat's prompt.
 struct RenderedChat {
   std::vector<std::int32_t> ids;

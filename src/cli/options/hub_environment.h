@@ -29,7 +29,8 @@ std::string hub_cache_folder();
 
 /// Reads a model's name or address, as `read_model_name` does with the endpoint in the environment.
 ///
-/// Errors: those of read_model_name; Error{kInvalid} naming HF_ENDPOINT.
+/// Errors: those of read_model_name; for an address, Error{kInvalid} naming HF_ENDPOINT if that is
+///         wrong. Names need no endpoint.
 std::optional<ModelName> hub_model_name(const std::string& text);
 
 /// Reads the settings for access to the hub from the environment.

@@ -70,7 +70,13 @@ std::optional<ChatTemplates> served_templates(const ServerConfig& config,
   if (instance.tokenizer() == nullptr) return std::nullopt;
   const auto chosen = choose_templates(instance, config.chat_template);
   if (!chosen) return std::nullopt;
-  return ChatTemplates(*chosen, *instance.tokenizer());
+  ChatTemplates templates = parse_templates(*chosen, *instance.tokenizer());
+  warn_of_tools_error(templates);
+  if (!templates.find(false)) {
+    log_warning(cat(templates.no_standard(), "; chats ",
+                    templates.find(true) ? "without tools are refused" : "are refused"));
+  }
+  return templates;
 }
 
 /// Adds the pack cache's folder, and the limit in bytes if the user set one. A path is for the

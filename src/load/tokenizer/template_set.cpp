@@ -17,9 +17,4 @@ void TemplateSet::add(std::string_view name, std::string text) {
   }
 }
 
-void TemplateSet::complete(TemplateSet more) {
-  if (!standard) standard = std::move(more.standard);
-  for (NamedTemplate& one : more.named) add(one.name, std::move(one.text));
-}
-
 }  // namespace ingot

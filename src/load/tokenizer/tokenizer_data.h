@@ -169,8 +169,6 @@ struct TemplateSet {
 
   /// Adds a template. The first text of each name stays.
   void add(std::string_view name, std::string text);
-  /// Adds the templates of `more` whose names are not there yet.
-  void complete(TemplateSet more);
 };
 
 /// Limit on the number of named templates. Real models have up to 3.

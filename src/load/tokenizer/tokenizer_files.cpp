@@ -201,8 +201,8 @@ bool add_vocabulary(FileSet& files, const Directory& folder) {
 }
 
 /// Adds the templates of a folder: "default" in chat_template.jinja or chat_template.json, and
-/// others as NAME.jinja in a folder of their own. All have priority over those in
-/// tokenizer_config.json.
+/// others as NAME.jinja in a folder of their own. If there are any, those in tokenizer_config.json
+/// do not count.
 ///
 /// Source: Hugging Face's transformers, CHAT_TEMPLATE_DIR and save_chat_templates.
 void add_templates(FileSet& files, const Directory& folder) {

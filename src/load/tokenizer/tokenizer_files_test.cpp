@@ -253,17 +253,22 @@ TEST(FolderTokenizer, TemplatesInFilesOfTheirOwn) {
   folder.write("additional_chat_templates/plain.jinja", "plain");
   folder.write("additional_chat_templates/README.md", "x");
   folder.write("additional_chat_templates/.jinja", "x");
-  EXPECT_EQ(listed(read_beside(folder)->templates), "default=own plain=plain tool_use=tools rag=c");
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=own plain=plain tool_use=tools");
   // A folder that is a link could show files of others.
   const TempFolder outside;
   outside.write("secret.jinja", "secret");
   std::filesystem::remove_all(named);
   std::filesystem::create_directory_symlink(outside.path(), named);
-  EXPECT_EQ(listed(read_beside(folder)->templates), "default=own tool_use=b rag=c");
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=own");
   std::filesystem::remove(named);
   std::filesystem::create_directory(named);
   std::filesystem::create_symlink(outside.path() / "secret.jinja", named / "x.jinja");
-  EXPECT_EQ(listed(read_beside(folder)->templates), "default=own tool_use=b rag=c");
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=own");
+  // A file of any name replaces the configuration's list.
+  std::filesystem::remove(folder.path() / "chat_template.jinja");
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=a tool_use=b rag=c");
+  folder.write("additional_chat_templates/y.jinja", "y");
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=none y=y");
   for (int i = 0; i < 65; ++i) folder.write(cat("additional_chat_templates/", i, ".jinja"), "x");
   expect_refused([&] { read_beside(folder); }, "has more than 64 templates");
 }

@@ -266,7 +266,10 @@ void complete_settings(TokenizerSettings& settings, TokenizerSettings more) {
   for (const auto& [key, flag] : kFlags) complete(settings.*flag, more.*flag);
   complete(settings.added, more.added);
   complete(settings.special, more.special);
-  settings.templates.complete(std::move(more.templates));
+  // The templates of one file are a set: those of another file do not add to it.
+  if (!settings.templates.standard && settings.templates.named.empty()) {
+    settings.templates = std::move(more.templates);
+  }
 }
 
 std::optional<TokenizerSettings> class_defaults(std::string_view tokenizer_class) {

@@ -28,7 +28,8 @@ struct TokenizerSettings {
 /// Errors: model_error(file, "tokenizer config", reason) that names the member.
 TokenizerSettings read_tokenizer_settings(const Json& root, const std::string& file);
 
-/// Sets each setting that is absent in `settings` to its value in `more`.
+/// Sets each setting that is absent in `settings` to its value in `more`. All templates together
+/// are one setting.
 void complete_settings(TokenizerSettings& settings, TokenizerSettings more);
 
 /// Returns the default tokens of a tokenizer class ("GPT2Tokenizer"); nothing for an unknown class.

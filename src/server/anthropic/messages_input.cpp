@@ -224,17 +224,18 @@ void check_begun(const ChatTurn& turn, const std::string& place) {
 MessagesInput read_messages(Params& params, const Service& service, PromptRoom room) {
   const std::vector<ChatTurn> turns = read_turns(params);
   MessagesInput input{.tools = read_message_tools(params)};
-  ChatArguments arguments(params, service.chat(!input.tools.empty()));
-  const ReasoningDemand reasoning = read_thinking(params, arguments);
-  input.format = read_output(params, arguments);
   Json messages = Json::array();
   for (const ChatTurn& turn : turns) messages.push(turn.json());
+  messages = normalised_messages(messages);
+  ChatArguments arguments(params, chat_for(service, messages, input.tools));
+  const ReasoningDemand reasoning = read_thinking(params, arguments);
+  input.format = read_output(params, arguments);
   const bool is_begun = turns.back().role == "assistant";
   if (is_begun) {
     const std::size_t count = params.array("messages")->as_array()->size();
     check_begun(turns.back(), entry_place("messages", count - 1));
   }
-  const Json chat = json_object({{"messages", normalised_messages(messages)},
+  const Json chat = json_object({{"messages", messages},
                                  {"continue_final_message", is_begun},
                                  {"chat_template_kwargs", arguments.values()}});
   const auto name_of = [&](std::size_t number) { return turns[number].place; };

@@ -195,6 +195,8 @@ MarkedText rendered(Params& params, const Json& chat, const ServedChat& served,
                   cat(lost.reason, more));
     }
   }
+  // Without tools, only their calls are in the history. Templates can iterate over an empty list.
+  if (served.is_for_tools && input.tools.is_null()) input.tools = Json::array();
   systems.set_after(input.messages);
   const auto name_of = [&](std::size_t number) { return systems.name_of(number, names.name_of); };
   FittedPrompt prompt = render_fitted(served.chat, std::move(input), name_of);
@@ -204,11 +206,16 @@ MarkedText rendered(Params& params, const Json& chat, const ServedChat& served,
 
 }  // namespace
 
+const ServedChat& chat_for(const Service& service, const Json& messages,
+                           const RequestTools& tools) {
+  return service.chat(!tools.empty() || takes_tools(nullptr, &messages));
+}
+
 ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
                        const ChatNames& names, PromptRoom room, const RequestTools& tools) {
   const std::string_view param = names.param;
   return about_chat(param, [&] {
-    const ServedChat& served = service.chat(!tools.empty());
+    const ServedChat& served = chat_for(service, *chat.find("messages"), tools);
     const MarkedText text = rendered(params, chat, served, names, tools);
     const bool is_bounded = room == PromptRoom::kContext;
     if (is_bounded) service.check_text_room(text.bytes.size(), param);
@@ -270,9 +277,10 @@ namespace {
 constexpr auto kMessagesEntry = [](std::size_t number) { return cat("messages[", number, "]"); };
 
 /// A chat and its template's arguments, read from the request.
-Json whole_chat(Params& params, const ServedChat& served, ReasoningDemand& reasoning) {
+Json whole_chat(Params& params, const Service& service, const RequestTools& tools,
+                ReasoningDemand& reasoning) {
   Json chat = chat_members(params);
-  ChatArguments arguments(params, served);
+  ChatArguments arguments(params, chat_for(service, *chat.find("messages"), tools));
   reasoning = read_chat_reasoning(params, arguments);
   chat.set("chat_template_kwargs", arguments.values());
   return chat;
@@ -280,19 +288,20 @@ Json whole_chat(Params& params, const ServedChat& served, ReasoningDemand& reaso
 
 }  // namespace
 
-MarkedText render_chat(Params& params, const Service& service) {
-  service.chat(false);  // checks that there is a template
+ChatText render_chat(Params& params, const Service& service) {
   const RequestTools tools = read_chat_tools(params);
-  const ServedChat& served = service.chat(!tools.empty());
   ReasoningDemand reasoning;
-  const Json chat = whole_chat(params, served, reasoning);
+  const Json chat = whole_chat(params, service, tools, reasoning);
+  const ServedChat& served = chat_for(service, *chat.find("messages"), tools);
   const ChatNames names{.param = "messages", .name_of = kMessagesEntry};
-  return about_chat("messages", [&] { return rendered(params, chat, served, names, tools); });
+  return about_chat("messages", [&] {
+    return ChatText{rendered(params, chat, served, names, tools), served};
+  });
 }
 
 ChatPrompt read_chat(Params& params, const Service& service, const RequestTools& tools) {
   ReasoningDemand reasoning;
-  const Json chat = whole_chat(params, service.chat(!tools.empty()), reasoning);
+  const Json chat = whole_chat(params, service, tools, reasoning);
   const ChatNames names{.param = "messages", .name_of = kMessagesEntry};
   ChatPrompt prompt = encode_chat(params, chat, service, names, PromptRoom::kContext, tools);
   prompt.reasoning = reasoning;

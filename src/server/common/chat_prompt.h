@@ -76,11 +76,21 @@ ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
 /// Errors: ApiError naming the JSON member; context_length_exceeded.
 ChatPrompt read_chat(Params& params, const Service& service, const RequestTools& tools);
 
+/// The text of a chat's prompt, and the template that rendered it.
+struct ChatText {
+  MarkedText text;
+  const ServedChat& chat;
+};
+
 /// Reads a chat and its tools like `read_chat`, but returns text instead of tokens. Allows any
 /// length.
 ///
 /// Errors: ApiError naming the JSON member.
-MarkedText render_chat(Params& params, const Service& service);
+ChatText render_chat(Params& params, const Service& service);
+
+/// Returns the template for a chat with these normalised messages and these tools. A history with
+/// calls takes the template for tools, which can write them. Errors: those of Service::chat.
+const ServedChat& chat_for(const Service& service, const Json& messages, const RequestTools& tools);
 
 /// Converts messages to the form that templates expect: joins text parts, and stores reasoning
 /// under both names in use. Calls have the members "id", "type" ("function") and "function", with

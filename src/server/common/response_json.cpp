@@ -36,7 +36,8 @@ Json ids_json(std::span<const std::int32_t> ids) {
 }
 
 Json chat_source_json(const Service& service) {
-  return service.has_chat() ? Json(service.chat(false).chat.source()) : Json();
+  const ServedChat* chat = service.find_chat(false);
+  return chat == nullptr ? Json() : Json(chat->chat.source());
 }
 
 namespace {

@@ -28,6 +28,16 @@ ApiError model_lacks(std::string_view what) {
   return {400, "not_supported", cat("the model has no ", what)};
 }
 
+/// Says why chats with tools are refused. Clients do not learn the file's folder.
+std::string tools_refusal(const Error& error) {
+  const std::string text = error.plain_message();
+  const std::size_t file_end = text.find(" (tool_use)");
+  const std::size_t folder_end = text.rfind('/', file_end);
+  const bool has_folder = file_end != text.npos && folder_end != text.npos;
+  return cat("the chat template for tools cannot be used: ",
+             has_folder ? text.substr(folder_end + 1) : text);
+}
+
 }  // namespace
 
 ServedChat::ServedChat(const ChatTemplate& chat, const Tokenizer& tokenizer, std::int64_t ids)
@@ -50,9 +60,12 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
   Request defaults = default_request(place::kChat);
   set_model_defaults(defaults, instance.config(), instance.name());
   sampling_defaults_ = defaults.sampling;
-  if (templates_) chat_.emplace(templates_->get(false), *tokenizer_, limits_.ids);
-  if (templates_ && templates_->differ()) {
-    tools_chat_.emplace(templates_->get(true), *tokenizer_, limits_.ids);
+  const ChatTemplate* standard = templates_ ? templates_->find(false) : nullptr;
+  const ChatTemplate* tools = templates_ ? templates_->find(true) : nullptr;
+  if (standard != nullptr) chat_.emplace(*standard, *tokenizer_, limits_.ids);
+  if (tools != nullptr && tools != standard) {
+    tools_chat_.emplace(*tools, *tokenizer_, limits_.ids);
+    tools_chat_->is_for_tools = true;
   }
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
     throw Error(ErrorCode::kInternal, "the system gives no random numbers");
@@ -75,8 +88,18 @@ const Tokenizer& Service::tokenizer() const {
 }
 
 const ServedChat& Service::chat(bool has_tools) const {
-  if (!chat_) throw model_lacks("chat template: use /v1/completions");
-  return has_tools && tools_chat_ ? *tools_chat_ : *chat_;
+  if (const ServedChat* found = find_chat(has_tools)) return *found;
+  if (has_tools && templates_ && templates_->tools_error()) {
+    throw ApiError(400, "not_supported", tools_refusal(*templates_->tools_error()));
+  }
+  throw model_lacks(tools_chat_ ? "chat template without tools: use /v1/completions"
+                                : "chat template: use /v1/completions");
+}
+
+const ServedChat* Service::find_chat(bool has_tools) const {
+  if (has_tools && templates_ && templates_->tools_error()) return nullptr;
+  if (has_tools && tools_chat_) return &*tools_chat_;
+  return chat_ ? &*chat_ : nullptr;
 }
 
 ConstraintCache& Service::constraints(const ServedChat* chat) const {

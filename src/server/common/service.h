@@ -92,6 +92,7 @@ struct ServedChat {
   std::shared_ptr<const ToolDialect> dialect;
   /// The control tokens whose names the dialect reads in replies: see Request::markers.
   std::vector<std::int32_t> markers;
+  bool is_for_tools = false;  ///< whether chats without tools have another template
 };
 
 /// Gives endpoints access to the model and the engine. Thread-safe.
@@ -121,9 +122,11 @@ class Service {
 
   /// Returns the model's tokenizer. Errors: ApiError if the model has none.
   const Tokenizer& tokenizer() const;
-  /// Returns the template for chats with or without tools. Errors: ApiError if the model has none.
+  /// Returns the template for chats with or without tools. Errors: ApiError if the model has none,
+  /// or none that can be used.
   const ServedChat& chat(bool has_tools) const;
-  bool has_chat() const { return chat_.has_value(); }
+  /// Works as `chat`; returns null in place of an error.
+  const ServedChat* find_chat(bool has_tools) const;
   /// Returns whether chats with tools have a template of their own.
   bool has_tools_chat() const { return tools_chat_.has_value(); }
   /// Returns the compiled constraints of replies to `chat`, or of texts without a chat. The first

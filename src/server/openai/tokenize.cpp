@@ -22,12 +22,12 @@ std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
     if (params.has("prompt")) {
       throw invalid_request("prompt", "prompt: there are messages too");
     }
-    const MarkedText text = render_chat(params, service);
+    const ChatText prompt = render_chat(params, service);
     if (params.flag("add_special_tokens").value_or(false)) {
       throw invalid_request("add_special_tokens",
                             "add_special_tokens: the chat template adds what it needs");
     }
-    return as_api([&] { return service.chat(false).chat.encode(text); });
+    return as_api([&] { return prompt.chat.chat.encode(prompt.text); });
   }
   const Json* prompt = params.take("prompt");
   if (prompt == nullptr) throw invalid_request("prompt", "prompt is missing");
@@ -129,9 +129,9 @@ Reply apply_template(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   call.service.read_model(params);
-  const MarkedText text = render_chat(params, call.service);
+  const ChatText prompt = render_chat(params, call.service);
   params.finish();
-  return prompt_response(text.bytes, params);
+  return prompt_response(prompt.text.bytes, params);
 }
 
 }  // namespace ingot

@@ -10,36 +10,38 @@ namespace ingot {
 
 namespace {
 
-/// How the model writes calls of tools and reasoning; null without a chat template.
+/// How the model writes calls of tools and reasoning; null if it has no template for chats with
+/// tools.
 Json tool_calls_json(const Service& service) {
-  if (!service.has_chat()) return {};
-  const ToolDialect& dialect = *service.chat(true).dialect;
+  const ServedChat* chat = service.find_chat(true);
+  if (chat == nullptr) return {};
+  const ToolDialect& dialect = *chat->dialect;
   return json_object({{"dialect", dialect.name()}, {"native", dialect.is_native()}});
 }
 
 Json reasoning_json(const Service& service) {
-  if (!service.has_chat()) return {};
-  const ServedChat& chat = service.chat(false);
-  const std::string_view end = chat.dialect->reasoning_end();
+  const ServedChat* chat = service.find_chat(false);
+  if (chat == nullptr) return {};
+  const std::string_view end = chat->dialect->reasoning_end();
   return json_object({{"end", end.empty() ? Json() : Json(end)},
-                      {"effort", chat.knows("reasoning_effort")},
-                      {"switch", chat.knows("enable_thinking")}});
+                      {"effort", chat->knows("reasoning_effort")},
+                      {"switch", chat->knows("enable_thinking")}});
 }
 
 /// What requests can ask for.
 Json capabilities_json(const Service& service) {
   const bool has_text = service.has_tokenizer();
-  const bool has_chat = service.has_chat();
-  return json_object(
-      {{"completions", true},
-       {"chat", has_chat},
-       {"tool_calls", has_chat},
-       {"parallel_tool_calls", has_chat},
-       {"reasoning", has_chat && !service.chat(false).dialect->reasoning_end().empty()},
-       {"json_schema", has_text},
-       {"regex", has_text},
-       {"grammar", has_text},
-       {"structural_tag", has_text}});
+  const ServedChat* chat = service.find_chat(false);
+  const bool has_tools = service.find_chat(true) != nullptr;
+  return json_object({{"completions", true},
+                      {"chat", chat != nullptr},
+                      {"tool_calls", has_tools},
+                      {"parallel_tool_calls", has_tools},
+                      {"reasoning", chat != nullptr && !chat->dialect->reasoning_end().empty()},
+                      {"json_schema", has_text},
+                      {"regex", has_text},
+                      {"grammar", has_text},
+                      {"structural_tag", has_text}});
 }
 
 }  // namespace

@@ -59,30 +59,40 @@ std::optional<ChosenTemplates> choose_templates(const TemplateSet& templates,
     return ChosenTemplates{named_template(model, *name, *text)};
   }
   if (!templates.standard && templates.named.empty()) return std::nullopt;
+  ChosenTemplates chosen;
   const std::string* standard = standard_template(templates);
-  if (standard == nullptr) {
-    throw Error(ErrorCode::kInvalid, cat(printable(model, 256),
-                                         " has no default chat template; name one with "
-                                         "--template-name: ",
-                                         template_names(templates)));
+  if (standard != nullptr) {
+    chosen.standard = named_template(model, kDefaultName, *standard);
+  } else {
+    chosen.no_standard =
+        cat(printable(model, 256), " has no default chat template; name one with --template-name: ",
+            template_names(templates));
   }
-  ChosenTemplates chosen{named_template(model, kDefaultName, *standard)};
   const std::string* tools = tools_template(templates);
-  if (tools != nullptr && *tools != *standard) {
+  if (tools != nullptr && (standard == nullptr || *tools != *standard)) {
     chosen.with_tools = named_template(model, kToolsName, *tools);
   }
   return chosen;
 }
 
-ChatTemplates::ChatTemplates(const ChosenTemplates& chosen, const Tokenizer& tokenizer)
-    : standard_(chosen.standard.text, chosen.standard.name, tokenizer) {
-  if (chosen.with_tools) {
-    with_tools_.emplace(chosen.with_tools->text, chosen.with_tools->name, tokenizer);
-  }
+ChatTemplates parse_templates(const ChosenTemplates& chosen, const Tokenizer& tokenizer) {
+  return {chosen, [&](const std::string& text, const std::string& name) {
+            return ChatTemplate(text, name, tokenizer);
+          }};
 }
 
-bool has_tools(const Json* tools) {
-  return tools != nullptr && tools->as_array() != nullptr && !tools->as_array()->empty();
+bool takes_tools(const Json* tools, const Json* messages) {
+  const auto is_filled = [](const Json* list) {
+    return list != nullptr && list->as_array() != nullptr && !list->as_array()->empty();
+  };
+  if (is_filled(tools)) return true;
+  if (!is_filled(messages)) return false;
+  const Json::Array& all = *messages->as_array();
+  return std::any_of(all.begin(), all.end(), [&](const Json& message) {
+    if (message.as_object() == nullptr) return false;
+    const std::string* role = message.find_string("role");
+    return is_filled(message.find("tool_calls")) || (role != nullptr && *role == "tool");
+  });
 }
 
 }  // namespace ingot
