@@ -184,7 +184,11 @@ SignalKeys::~SignalKeys() {
   take_over();
 }
 
-void TerminalMode::suspend() { kill(0, SIGTSTP); }
+void TerminalMode::suspend() {
+  // Before another process of the job stops: then the shell may take the terminal at once.
+  give_back();
+  kill(0, SIGTSTP);
+}
 
 int TerminalMode::times_continued() { return continued.load(); }
 
