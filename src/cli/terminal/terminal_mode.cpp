@@ -111,16 +111,26 @@ void restore_signal(int signal, void (*handler)(int), const struct sigaction& be
   if (now.sa_handler == handler) sigaction(signal, &before, nullptr);
 }
 
-extern "C" void stop_now(int signal) {
-  const int error = errno;
+extern "C" void stop_now(int signal);
+
+/// Calls `send_stop`, which sends SIGTSTP, with the usual handling: no SIGCONT can come in between.
+/// The terminal goes back first: once one process of the job has stopped, the shell takes it.
+void stop_with(void (*send_stop)()) {
   give_back();
   struct sigaction usual {};
   struct sigaction handling {};
   usual.sa_handler = SIG_DFL;
-  sigaction(signal, &usual, &handling);
-  raise(signal);  // returns when the process continues
-  sigaction(signal, &handling, nullptr);
+  sigaction(SIGTSTP, nullptr, &handling);
+  const bool is_handled = handling.sa_handler == stop_now;
+  if (is_handled) sigaction(SIGTSTP, &usual, nullptr);
+  send_stop();  // returns when the process continues
+  if (is_handled) sigaction(SIGTSTP, &handling, nullptr);
   take_over();  // no SIGCONT comes if the system did not stop the process
+}
+
+extern "C" void stop_now(int) {
+  const int error = errno;
+  stop_with([] { raise(SIGTSTP); });
   errno = error;
 }
 
@@ -185,9 +195,7 @@ SignalKeys::~SignalKeys() {
 }
 
 void TerminalMode::suspend() {
-  // Before another process of the job stops: then the shell may take the terminal at once.
-  give_back();
-  kill(0, SIGTSTP);
+  stop_with([] { kill(0, SIGTSTP); });
 }
 
 int TerminalMode::times_continued() { return continued.load(); }
