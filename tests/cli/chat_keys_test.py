@@ -357,6 +357,7 @@ class Modes(TerminalTest):
         talk.send(CTRL_C)
         talk.wait("next")
         talk.send("\x15/set max_tokens 1\r")
+        talk.wait(r"max_tokens 1\r\n")  # the chat may show a line again when it continues
         talk.wait(PROMPT)
         self.assertEqual(talk.messages(self.path("suspended.json")), ["half a message"])
 
