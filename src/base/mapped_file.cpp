@@ -74,6 +74,7 @@ void on_sigbus(int signal, siginfo_t* info, void*) {
     }
   }
   // Not in the table. The instruction runs again and faults again, now with the previous handler.
+  if (previous_action.sa_handler == SIG_DFL) run_forced_exit_actions();
   ::sigaction(SIGBUS, &previous_action, nullptr);
   if (!is_fault) ::raise(signal);
 }

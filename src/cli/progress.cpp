@@ -24,6 +24,9 @@ constexpr std::int64_t kCellsMin = 6;
 /// The fewest columns of a label that tell something.
 constexpr std::int64_t kLabelMin = 8;
 
+/// Clears the line and what is below. A terminal that has become narrower breaks the line.
+constexpr std::string_view kClear = "\r\x1b[J";
+
 /// Whether the screen shows a bar. The cursor is then at the start of its line.
 std::atomic<bool> is_drawn{false};
 
@@ -67,13 +70,14 @@ std::string progress_line(std::string_view label, int percent, std::string_view 
 
 void hide_progress() {
   const int error = errno;
-  if (is_drawn.exchange(false)) draw("\r\x1b[K");
+  if (is_drawn.exchange(false)) draw(kClear);
   errno = error;
 }
 
 ProgressBar::ProgressBar(std::string label)
     : label_(std::move(label)),
-      enabled_(isatty(STDERR_FILENO) == 1 && log_level() <= LogLevel::kInfo) {}
+      enabled_(isatty(STDERR_FILENO) == 1 && !is_dumb_terminal() &&
+               log_level() <= LogLevel::kInfo) {}
 
 ProgressBar::~ProgressBar() { hide_progress(); }
 
@@ -88,13 +92,10 @@ void ProgressBar::show(std::uint64_t done, std::uint64_t total, const std::strin
     mode_.emplace(STDERR_FILENO, KeyMode::kSilent);
     add_forced_exit_action(hide_progress);
   }
-  // A terminal that has become narrower breaks the old line. Its rows are below the cursor.
-  const bool is_resized = is_drawn.load() && columns != columns_;
   percent_ = percent;
   note_ = note;
   columns_ = columns;
-  draw(cat(is_resized ? "\r\x1b[J" : "\r\x1b[K", progress_line(label_, percent, note, columns),
-           "\r"));
+  draw(cat(kClear, progress_line(label_, percent, note, columns), "\r"));
   is_drawn.store(true);
 }
 

@@ -10,7 +10,7 @@ import signal
 import termios
 
 import ingot
-from chat_talk import CTRL_C, CTRL_D, MORE, PROMPT, UP, Talk, TerminalTest, pexpect
+from chat_talk import CTRL_C, CTRL_D, DOWN, MORE, PROMPT, UP, Talk, TerminalTest, pexpect
 
 WIDTHS = (40, 72, 200)
 QUESTION = r"\[c\]ancel\? "
@@ -76,6 +76,14 @@ class Received(TerminalTest):
         return Talk(self, self.chat, "--ctx", "60000", "--max-tokens", "1", "--log-level", "error",
                     **how)
 
+    def spawn_chat(self):
+        """A chat that has just been started."""
+        child = pexpect.spawn(ingot.BINARY, ["chat", self.chat], timeout=60, encoding="utf-8",
+                              env=ingot.environment({"TERM": "vt100", "HOME": self.home}),
+                              preexec_fn=ingot.limited({}, (), ()))
+        self.addCleanup(child.close, force=True)
+        return child
+
     def test_what_is_typed(self):
         for columns in WIDTHS:
             talk = self.long_talk(columns=columns)
@@ -106,6 +114,26 @@ class Received(TerminalTest):
         self.assertEqual(talk.messages(self.path("marks.json")),
                          ['"""\none\n"""\n\ntwo', "three\nfour\nfive", "/six\n"])
 
+    def test_ctrl_v_does_not_quote_a_paste(self):
+        talk = self.long_talk()
+        talk.say("\x16" + pasted("one\ntwo") + "!")
+        self.assertEqual(talk.messages(self.path("quoted.json")), ["one\ntwo!"])
+
+    def test_a_paste_that_is_too_long_is_refused_aloud(self):
+        talk = self.long_talk()
+        talk.send_long("ab" + pasted("x" * ((16 << 20) + 1)))
+        talk.wait("at most 16 MiB")
+        talk.wait(PROMPT + "ab")
+        talk.say("c")
+        self.assertEqual(talk.messages(self.path("refused.json")), ["abc"])
+
+    def test_what_is_typed_while_the_model_loads(self):
+        child = self.spawn_chat()
+        child.expect(r"\x1b\[\?2004h")
+        self.assertNotIn("loading", child.before)
+        child.expect("loading")
+        child.expect(PROMPT)
+
     def test_keys_cut_in_the_middle(self):
         talk = self.long_talk()
         for part in (b"\xe6", b"\xbc", b"\xa2\x1b", b"[20", b"0~a\rb\x1b[2", b"01", b"~\x1b[1;",
@@ -113,6 +141,17 @@ class Received(TerminalTest):
             talk.send(part)
         talk.say("")
         self.assertEqual(talk.messages(self.path("cut.json")), ["\u6f22a\nbc"])
+
+    def test_an_escape_during_a_reply_keeps_the_next_key(self):
+        talk = self.talk("--ctx", "60000", "--log-level", "error")
+        talk.say("/set max_tokens 50000")
+        talk.send("go on\r")
+        talk.wait("go on\r\n.")
+        talk.send("\x1b")
+        talk.let_it_read()
+        talk.send("escaped" + CTRL_C)
+        talk.wait(r"\(stopped\)\r\n")
+        talk.wait(PROMPT + "escaped")
 
     def test_a_resize_in_the_middle_of_a_line(self):
         talk = self.long_talk(columns=72)
@@ -203,6 +242,14 @@ class History(TerminalTest):
         talk.say("\x12dgo\x7f\x7fog\x07new")
         self.assertEqual(talk.messages(self.path("found.json"))[3:], ["the cat sat!", "new"])
 
+    def test_drafts_and_edited_messages_stay_until_enter(self):
+        talk = self.talk()
+        for message in ("the cat sat", "a dog"):
+            talk.say(message)
+        talk.say("draft\x12cat" + "\x1b[C" + DOWN + DOWN + "!")
+        talk.say("draft" + UP + UP + "\x05?" + DOWN + DOWN + UP + UP + "\x12cat\x07")
+        self.assertEqual(talk.messages(self.path("drafts.json"))[2:], ["draft!", "a dog?"])
+
 
 class Modes(TerminalTest):
     """What the terminal is set to during a chat, and after its end."""
@@ -239,8 +286,48 @@ class Modes(TerminalTest):
         for number in (None, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT):
             for is_replying in (False, True):
                 self.end(number, is_replying)
+        for number in (signal.SIGBUS, signal.SIGTRAP, signal.SIGSYS, signal.SIGXCPU):
+            self.end(number, False)
+
+    def test_two_programs_on_one_terminal_restore_it(self):
+        master, slave = os.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        os.set_blocking(master, False)
+        shown = bytearray()
+
+        def show():
+            try:
+                shown.extend(os.read(master, 1 << 16))
+            except BlockingIOError:
+                pass
+            return bytes(shown)
+
+        def echoes():
+            return bool(termios.tcgetattr(slave)[3] & termios.ECHO)
+        self.assertTrue(echoes())
+        for is_first_over_first in (True, False):
+            running = []
+            for prompt in ("one hand", "two clocks"):
+                shown.clear()
+                running.append(ingot.start("run", self.chat, "-p", prompt, "--ctx", "60000",
+                                           "--max-tokens", "50000", stdout=slave))
+                self.addCleanup(running[-1].kill)
+                ingot.eventually("a reply", lambda: prompt.encode() in show())
+                self.assertFalse(echoes())
+            for process in running if is_first_over_first else running[::-1]:
+                process.send_signal(signal.SIGINT)
+                ingot.eventually("the end", lambda: show() and process.poll() is not None)
+                process.communicate()
+            self.assertTrue(echoes(), is_first_over_first)
 
     def test_a_suspended_chat_gives_the_terminal_to_the_shell(self):
+        wrapper = self.file("wrap.sh", b'"$@"\necho over\n')
+        for command in ingot.BINARY, f"/bin/sh {wrapper} {ingot.BINARY}":
+            self.suspend(command)
+
+    def suspend(self, command):
+        """A job that runs ingot alone, or in a program that waits for it."""
         if not os.path.exists("/bin/bash"):
             self.skipTest("there is no bash")
         talk = Talk.__new__(Talk)
@@ -251,7 +338,7 @@ class Modes(TerminalTest):
             dimensions=(24, 200), preexec_fn=ingot.limited({}, (), ()))
         self.addCleanup(talk.child.close, force=True)
         talk.wait("shell> ")
-        talk.send(f"{ingot.BINARY} chat {self.chat} --max-tokens 50000 --ctx 60000 "
+        talk.send(f"{command} chat {self.chat} --max-tokens 50000 --ctx 60000 "
                   "--log-level error\r")
         talk.wait(PROMPT)
         talk.send("half" + "\x1a")
@@ -270,6 +357,7 @@ class Modes(TerminalTest):
         talk.send(CTRL_C)
         talk.wait("next")
         talk.send("\x15/set max_tokens 1\r")
+        talk.wait(r"max_tokens 1\r\n")  # the chat may show a line again when it continues
         talk.wait(PROMPT)
         self.assertEqual(talk.messages(self.path("suspended.json")), ["half a message"])
 

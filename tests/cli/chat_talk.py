@@ -1,7 +1,10 @@
 """Chats on a pseudo terminal, for tests of ingot chat."""
+import array
+import fcntl
 import json
 import os
 import sys
+import termios
 import threading
 
 import chat_model
@@ -19,7 +22,7 @@ except ImportError:
 
 PROMPT = r"\[\d+/\d+\] > "
 MORE = r"\.\.\. "
-CTRL_C, CTRL_D, UP = "\x03", "\x04", "\x1b[A"
+CTRL_C, CTRL_D, UP, DOWN = "\x03", "\x04", "\x1b[A", "\x1b[B"
 
 
 class Talk:
@@ -61,6 +64,17 @@ class Talk:
     def send_long(self, keys):
         """Sends text from a thread: the program shows a part of it before it reads the rest."""
         threading.Thread(target=self.send, args=(keys,), daemon=True).start()
+
+    def let_it_read(self):
+        """During a reply: returns when the program has taken the keys, and shown more text than
+        the terminal holds."""
+        tty = os.open(os.readlink(f"/proc/{self.child.pid}/fd/0"), os.O_RDONLY | os.O_NOCTTY)
+        waiting = array.array("i", [1])
+        while waiting[0] > 0:
+            self.raw += self.child.read(1000)
+            fcntl.ioctl(tty, termios.FIONREAD, waiting)
+        os.close(tty)
+        self.raw += self.child.read(16384)
 
     def saved(self, path):
         """The messages of the chat, from a file that /save writes."""

@@ -273,6 +273,23 @@ class FullContext(TerminalTest):
 
 
 class Keys(TerminalTest):
+    def test_ctrl_c_stops_a_reply_and_drops_a_line_at_every_width(self):
+        for columns in (40, 72, 200):
+            talk = self.talk("--ctx", "60000", "--log-level", "error", columns=columns)
+            talk.say("/set max_tokens 50000")
+            talk.send("go on\r")
+            talk.wait("go on\r\n.")
+            talk.send(CTRL_C)
+            talk.wait(r"\(stopped\)\r\n")
+            talk.wait(PROMPT)
+            talk.say("/set max_tokens 1")
+            line = "a line of more columns than a terminal has " * 6
+            talk.send(line + CTRL_C)
+            rows = talk.wait(PROMPT).split("\n")
+            self.assertEqual("".join(rows).replace(" ", ""), line.replace(" ", ""), columns)
+            talk.say("kept")
+            self.assertEqual(talk.messages(self.path("widths.json")), ["go on", "kept"], columns)
+
     def test_ctrl_c_drops_a_line_and_twice_leaves(self):
         talk = self.talk()
         talk.send("half a line" + CTRL_C)

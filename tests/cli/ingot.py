@@ -55,6 +55,7 @@ def environment(extra=None):
     """The environment of a run: this one's, with `extra`, where None removes."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("INGOT_")}
     env["XDG_CACHE_HOME"] = CACHE
+    env["TERM"] = "vt100"  # some terminals of tests have none
     for key, value in (extra or {}).items():
         if value is None:
             env.pop(key, None)

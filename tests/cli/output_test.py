@@ -409,10 +409,10 @@ class Embeddings(ingot.CliTest):
 class Terminal(ingot.CliTest):
     """On a terminal: progress goes, and a model cannot command the terminal."""
 
-    def on_terminal(self, *args, columns=80):
+    def on_terminal(self, *args, columns=80, term="vt100"):
         master, slave = os.openpty()
         termios.tcsetwinsize(slave, (24, columns))
-        process = ingot.start(*args, stdout=slave, stderr=slave)
+        process = ingot.start(*args, stdout=slave, stderr=slave, env={"TERM": term})
         os.close(slave)
         shown = b""
         while True:
@@ -442,6 +442,23 @@ class Terminal(ingot.CliTest):
                 self.assertNotEqual(rows[0], "", (command, rows))
                 for row in rows:
                     self.assertNotRegex(row, r"\[#|# *\]|100 %", command)
+
+    def test_a_terminal_without_sequences_gets_none(self):
+        for term in ("dumb", "", None):
+            shown = self.on_terminal("run", self.model, "-p", "the hand", "--max-tokens", "4",
+                                     term=term)
+            self.assertNotIn(b"\x1b", shown)
+            self.assertNotIn(b" %", shown)
+
+    def test_a_bar_on_a_terminal_that_became_narrower_leaves_nothing(self):
+        shown = self.on_terminal("run", self.model, "-p", "the hand", "--max-tokens", "4")
+        bars = [m.end() for m in re.finditer(rb"\x1b\[J[^\r\n]* %[^\r\n]*\r", shown)]
+        last = bars[-1]
+        screen = Screen(10).write(shown[:last].decode())
+        screen.row = 0  # the terminal breaks the line anew, and keeps the cursor at its start
+        rows = screen.write(shown[last:].decode()).lines()
+        self.assertNotIn("%", "".join(rows))
+        self.assertNotIn("#", "".join(rows))
 
     def test_replies_wrap_at_words(self):
         path = self.file("chat.gguf", chat_model.chat_model().build())
@@ -474,7 +491,7 @@ class Terminal(ingot.CliTest):
         self.assertIn(b"\x1b]52", raw.out)
         shown = self.on_terminal(*args)
         # The progress bar clears its line with the one sequence that is there.
-        shown = shown.replace(b"\r\x1b[K", b"")
+        shown = shown.replace(b"\r\x1b[J", b"")
         self.assertNotIn(b"\x1b", shown)
         self.assertNotIn(b"\x07", shown)
         self.assertIn(b"\\x1b]52", shown)

@@ -254,7 +254,7 @@ class Pulling(HubTest):
         self.addCleanup(os.close, master)
         self.ingot("pull", "user/name", stdout=slave, stderr=slave)
         os.close(slave)
-        last = os.read(master, 1 << 16).decode().rpartition("\r\x1b[K")
+        last = os.read(master, 1 << 16).decode().rpartition("\r\x1b[J")
         self.assertIn("100 %", last[0])
         self.assertEqual(last[2], self.snapshot() + "\r\n")
 

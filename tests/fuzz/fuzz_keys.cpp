@@ -14,16 +14,17 @@ namespace {
 /// The events of the bytes, cut into parts of `step` bytes.
 std::vector<ingot::KeyEvent> read_keys(std::string_view bytes, std::size_t step) {
   ingot::KeyReader reader;
+  const ingot::KeyReader::Time now{};
   std::vector<ingot::KeyEvent> events;
   const auto read = [&] {
     while (auto event = reader.next()) events.push_back(std::move(*event));
   };
   for (std::size_t i = 0; i < bytes.size(); i += step) {
-    reader.add(bytes.substr(i, step));
+    reader.add(bytes.substr(i, step), now);
     read();
   }
   while (reader.is_waiting()) {
-    reader.end_key();
+    reader.end_key(now + ingot::KeyReader::kKeyTime);
     read();
   }
   return events;

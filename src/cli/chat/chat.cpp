@@ -22,6 +22,8 @@
 #include "cli/options/request_options.h"
 #include "cli/options/trace_file.h"
 #include "cli/run_constraints.h"
+#include "cli/terminal/line_editor.h"
+#include "cli/terminal/terminal_mode.h"
 #include "runtime/sampling/random_seed.h"
 
 namespace ingot {
@@ -112,15 +114,24 @@ int reply_once(const ChatValues& v, const Instance& instance, const ChatTemplate
   return write_reply(session, "");
 }
 
-/// Returns the exit code.
+/// The terminal of a chat, from before the model loads: keys that come meanwhile wait for the chat.
+/// Ctrl-C ends the program until `signal_keys` is reset.
+struct ChatKeys {
+  LineEditor editor;
+  std::optional<SignalKeys> signal_keys{std::in_place};
+};
+
+/// Returns the exit code. `keys` is null without a terminal.
 int talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTemplate& chosen,
-         ChatTools* tools, Request&& request) {
+         ChatTools* tools, Request&& request, ChatKeys* keys) {
   ChatSession session(engine, chosen, std::move(request), instance.executor().limits().context,
                       local_time(), tools);
   session.set_system(v.system);
   if (v.prompt) return reply_once(v, instance, chosen, session);
-  if (!is_on_terminal()) return chat_in_pipe(session);
-  TerminalChat terminal(session, {.model = instance.name(), .history = !v.no_history});
+  if (keys == nullptr) return chat_in_pipe(session);
+  keys->signal_keys.reset();
+  TerminalChat terminal(session, keys->editor,
+                        {.model = instance.name(), .history = !v.no_history});
   terminal.run();
   return kDone;
 }
@@ -128,6 +139,8 @@ int talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTemp
 int chat(const CLI::App& app, ChatValues& v) {
   read_inputs(v);
   std::vector<ChatTool> list = read_tools(v);
+  std::optional<ChatKeys> keys;
+  if (!v.prompt && is_on_terminal()) keys.emplace();
   OpenModel model(v.model, v.trace.profile);
   Instance& instance = model.instance;
   const ChatTemplates templates = chat_templates(instance, v.chat_template);
@@ -143,7 +156,7 @@ int chat(const CLI::App& app, ChatValues& v) {
   const std::unique_ptr<ChatTools> tools = bind_tools(v, instance, chosen, std::move(list));
   start(v, instance);
   const int code = talk(v, instance, *instance.make_engine({.observer = trace.observer()}), chosen,
-                        tools.get(), std::move(request));
+                        tools.get(), std::move(request), keys ? &*keys : nullptr);
   trace.finish();
   return code;
 }

@@ -18,8 +18,8 @@ constexpr int kRoundsMax = 16;
 
 }  // namespace
 
-TerminalChat::TerminalChat(ChatSession& session, TerminalChatOptions options)
-    : session_(session), options_(std::move(options)) {
+TerminalChat::TerminalChat(ChatSession& session, LineEditor& editor, TerminalChatOptions options)
+    : session_(session), editor_(editor), options_(std::move(options)) {
   if (options_.history) load_history();
 }
 

@@ -26,7 +26,7 @@ struct TerminalChatOptions {
 /// an error as one line, and continues the chat.
 class TerminalChat {
  public:
-  TerminalChat(ChatSession& session, TerminalChatOptions options);
+  TerminalChat(ChatSession& session, LineEditor& editor, TerminalChatOptions options);
 
   /// Runs the chat until the user quits. Errors: Interrupted; Error{kIo} if the terminal is gone.
   void run();
@@ -69,8 +69,8 @@ class TerminalChat {
   void quit(std::string_view argument);
 
   ChatSession& session_;
+  LineEditor& editor_;
   TerminalChatOptions options_;
-  LineEditor editor_;
   CtrlC ctrl_c_;
   std::optional<LineHistory> history_;
   bool left_ = false;

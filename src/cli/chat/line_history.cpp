@@ -50,7 +50,8 @@ std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> messages;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    if (end > 0) messages.push_back(unescape(text.substr(0, end)));
+    std::string message = unescape(text.substr(0, end));
+    if (!message.empty()) messages.push_back(std::move(message));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return messages;

@@ -51,6 +51,14 @@ TEST(LineHistory, ReadsOldFiles) {
   EXPECT_EQ(history.load(), (std::vector<std::string>{"\"\"\"", "one\\", "\\n", "/quit"}));
 }
 
+TEST(LineHistory, LinesWithoutTextAreNoMessages) {
+  const TempFolder folder;
+  std::string text;
+  for (std::size_t i = 0; i < 2 * LineHistory::kMessagesMax; ++i) text += "\x1f\n\nx\n";
+  const LineHistory history(folder.write("history", text));
+  EXPECT_EQ(history.load(), std::vector<std::string>(LineHistory::kMessagesMax, "x"));
+}
+
 TEST(LineHistory, LongMessagesKeepTheFileSmall) {
   const TempFolder folder;
   const LineHistory history(folder.path("history"));

@@ -39,6 +39,16 @@ std::string encode(std::u32string_view elements) {
   return out;
 }
 
+/// The size of the elements as UTF-8.
+std::size_t bytes_of(std::u32string_view elements) {
+  std::size_t bytes = 0;
+  for (const char32_t element : elements) {
+    const char32_t code = code_of(element);
+    bytes += std::size_t{1} + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
+  }
+  return bytes;
+}
+
 bool is_pasted(char32_t element) { return (element & kPastedBit) != 0; }
 bool is_break(char32_t element) { return code_of(element) == U'\n'; }
 bool is_blank(char32_t element) {
@@ -67,16 +77,27 @@ std::size_t EditBuffer::typed_back() const {
 }
 
 bool EditBuffer::insert(std::string_view text, InputSource source) {
-  const std::u32string added = decode(text, source);
-  if (added.size() > kSizeMax - text_.size()) return false;
-  text_.insert(cursor_, added);
-  cursor_ += added.size();
+  return insert(decode(text, source));
+}
+
+bool EditBuffer::insert(const std::u32string& elements) {
+  const std::size_t bytes = bytes_of(elements);
+  if (bytes > kBytesMax - bytes_) return false;
+  text_.insert(cursor_, elements);
+  cursor_ += elements.size();
+  bytes_ += bytes;
   return true;
 }
 
 void EditBuffer::clear() {
   text_.clear();
-  cursor_ = 0;
+  cursor_ = bytes_ = 0;
+}
+
+void EditBuffer::copy_text(const EditBuffer& other) {
+  text_ = other.text_;
+  cursor_ = other.cursor_;
+  bytes_ = other.bytes_;
 }
 
 std::size_t EditBuffer::before(std::size_t index) const {
@@ -125,6 +146,7 @@ bool EditBuffer::line_down() {
 }
 
 void EditBuffer::erase(std::size_t begin, std::size_t end) {
+  bytes_ -= bytes_of(std::u32string_view(text_).substr(begin, end - begin));
   text_.erase(begin, end - begin);
   cursor_ = begin;
 }
@@ -147,12 +169,7 @@ void EditBuffer::kill_word() {
   kill(begin, cursor_);
 }
 
-bool EditBuffer::yank() {
-  if (killed_.size() > kSizeMax - text_.size()) return false;
-  text_.insert(cursor_, killed_);
-  cursor_ += killed_.size();
-  return true;
-}
+bool EditBuffer::yank() { return insert(killed_); }
 
 void EditBuffer::transpose() {
   const std::size_t middle = cursor_ == text_.size() ? before(cursor_) : cursor_;

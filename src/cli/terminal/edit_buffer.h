@@ -14,7 +14,7 @@ enum class InputSource { kTyped, kPasted };
 /// cursor never stands between a character and its combining marks.
 class EditBuffer {
  public:
-  static constexpr std::size_t kSizeMax = std::size_t{16} << 20;
+  static constexpr std::size_t kBytesMax = std::size_t{16} << 20;
 
   bool is_empty() const { return text_.empty(); }
   /// Returns the code points.
@@ -28,9 +28,11 @@ class EditBuffer {
   std::size_t typed_back() const;
 
   /// Inserts valid UTF-8 before the cursor. Returns false, and changes nothing, if the text would
-  /// have more than kSizeMax code points.
+  /// have more than kBytesMax bytes.
   [[nodiscard]] bool insert(std::string_view text, InputSource source);
   void clear();
+  /// Takes the text and the cursor of another buffer, not its cut text.
+  void copy_text(const EditBuffer& other);
 
   void left();
   void right();
@@ -56,12 +58,14 @@ class EditBuffer {
   std::size_t behind(std::size_t index) const;
   std::size_t start_of_line(std::size_t index) const;
   std::size_t end_of_line(std::size_t index) const;
+  bool insert(const std::u32string& elements);
   void erase(std::size_t begin, std::size_t end);
   void kill(std::size_t begin, std::size_t end);
 
   std::u32string text_;  ///< a pasted code point has kPastedBit
   std::u32string killed_;
   std::size_t cursor_ = 0;
+  std::size_t bytes_ = 0;  ///< the size of `text`
 };
 
 }  // namespace ingot

@@ -95,11 +95,18 @@ TEST(EditBuffer, KnowsWhatIsTyped) {
 }
 
 TEST(EditBuffer, HasALimit) {
-  EditBuffer buffer = typed(std::string(EditBuffer::kSizeMax, 'x'));
+  EditBuffer buffer = typed(std::string(EditBuffer::kBytesMax - 3, 'x') + "\u6f22");
   EXPECT_FALSE(buffer.insert("y", InputSource::kTyped));
-  EXPECT_EQ(buffer.cursor(), EditBuffer::kSizeMax);
+  EXPECT_EQ(buffer.cursor(), EditBuffer::kBytesMax - 2);
   buffer.erase_left();
+  EXPECT_FALSE(buffer.insert("\U0001F600", InputSource::kTyped));
+  EXPECT_TRUE(buffer.insert("\u00e9", InputSource::kTyped));
+  EXPECT_FALSE(buffer.insert("\u00e9", InputSource::kTyped));
   EXPECT_TRUE(buffer.insert("y", InputSource::kTyped));
+  EXPECT_EQ(buffer.text().size(), EditBuffer::kBytesMax);
+  buffer.kill_to_start();
+  EXPECT_TRUE(buffer.yank());
+  EXPECT_FALSE(buffer.yank());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace ingot {
 namespace {
 
 constexpr char kEsc = '\x1b';
+constexpr std::string_view kPasteBegin = "\x1b[200~";
 constexpr std::string_view kPasteEnd = "\x1b[201~";
 /// Longer sequences are no keys: keys have at most some ten bytes, replies of terminals some 100.
 constexpr std::size_t kCsiBytesMax = 64;
@@ -114,10 +115,10 @@ std::string with_line_feeds(std::string_view text) {
 
 }  // namespace
 
-void KeyReader::add(std::string_view bytes) {
+void KeyReader::add(std::string_view bytes, Time now) {
   bytes_.erase(0, std::exchange(at_, 0));
-  if (std::exchange(has_paused_, false) && in_paste_ && bytes == "\x03")
-    paste_size_ = bytes_.size();
+  const bool has_paused = now - std::exchange(last_byte_, now) >= kPasteStall;
+  if (has_paused && in_paste_ && bytes == "\x03") paste_size_ = bytes_.size();
   bytes_ += bytes;
 }
 
@@ -136,9 +137,9 @@ std::optional<KeyEvent> KeyReader::next() {
   }
 }
 
-void KeyReader::end_key() {
-  if (!is_waiting()) return;
-  if (rest().front() == kEsc) {
+void KeyReader::end_key(Time now) {
+  if (!is_waiting() || now - last_byte_ < kKeyTime) return;
+  if (rest().front() == kEsc && !is_quoted_) {
     drop(rest().size());
   } else {
     is_cut_ = true;
@@ -178,11 +179,13 @@ KeyEvent KeyReader::take_paste(std::size_t bytes) {
 
 KeyReader::Piece KeyReader::parse(std::string_view rest) {
   const char first = rest.front();
-  if (std::exchange(is_quoted_, false)) {
+  if (is_quoted_ && !rest.starts_with(kPasteBegin)) {
+    if (!is_cut_ && kPasteBegin.starts_with(rest)) return {};
     Piece piece = parse_character(rest);
     is_quoted_ = piece.size == 0;
     return piece;
   }
+  is_quoted_ = false;  // a paste is text without quotes
   if (first == kEsc) return parse_escape(rest);
   if (first == '\x16') {  // Ctrl-V
     is_quoted_ = true;

@@ -1,6 +1,7 @@
 // KeyReader: the bytes of a terminal as keys, typed text and pastes.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -48,20 +49,24 @@ struct KeyEvent {
 class KeyReader {
  public:
   static constexpr std::size_t kPasteBytesMax = std::size_t{16} << 20;
+  /// How long the rest of a key's bytes may take: longer than a slow line needs, shorter than
+  /// people notice after ESC.
+  static constexpr std::chrono::milliseconds kKeyTime{50};
+  /// A paste whose bytes stop for this long can be ended with Ctrl-C, if its end was lost.
+  static constexpr std::chrono::milliseconds kPasteStall{1000};
+  using Time = std::chrono::steady_clock::time_point;
 
-  void add(std::string_view bytes);
+  /// Adds bytes that came at `now`. A single Ctrl-C after kPasteStall ends a begun paste before it.
+  void add(std::string_view bytes, Time now);
   /// Returns the next event; nothing if more bytes are needed.
   std::optional<KeyEvent> next();
   /// Returns whether the bytes left after `next` begin a key. An ESC may be the whole key or the
   /// beginning of one: only the time that passes tells.
   bool is_waiting() const { return !in_paste_ && at_ < bytes_.size(); }
-  /// Ends a begun key, because its other bytes did not come.
-  void end_key();
+  /// Ends a begun key if its other bytes have not come within kKeyTime. Then `next` continues.
+  void end_key(Time now);
   /// Returns whether a paste has begun and not ended.
   bool in_paste() const { return in_paste_; }
-  /// Tells that no byte has come for a long time. If the next byte is a single Ctrl-C, then a begun
-  /// paste ends before it, because its end was lost.
-  void mark_pause() { has_paused_ = true; }
 
  private:
   struct Piece {
@@ -83,12 +88,12 @@ class KeyReader {
   std::string bytes_;
   std::size_t at_ = 0;  ///< bytes before this index are read
   bool in_paste_ = false;
-  bool has_paused_ = false;
+  Time last_byte_{};
   std::optional<std::size_t> paste_size_{};  ///< size of a paste whose end was lost
   bool is_too_long_ = false;                 ///< the paste's bytes are dropped
   std::size_t searched_ = 0;                 ///< bytes of `rest` that have no end of the paste
   bool is_quoted_ = false;                   ///< Ctrl-V came: the next character is text
-  bool is_cut_ = false;                      ///< end_key was called on an incomplete character
+  bool is_cut_ = false;                      ///< end_key ended an incomplete character
 };
 
 }  // namespace ingot

@@ -10,6 +10,9 @@ namespace {
 
 using Events = std::vector<KeyEvent>;
 
+constexpr KeyReader::Time kStart{};
+constexpr KeyReader::Time kLater = kStart + KeyReader::kKeyTime;
+
 void read_all(KeyReader& reader, Events& events) {
   while (auto event = reader.next()) events.push_back(std::move(*event));
 }
@@ -19,11 +22,11 @@ Events events_of(const std::vector<std::string_view>& pieces) {
   KeyReader reader;
   Events events;
   for (const std::string_view piece : pieces) {
-    reader.add(piece);
+    reader.add(piece, kStart);
     read_all(reader, events);
   }
   while (reader.is_waiting()) {
-    reader.end_key();
+    reader.end_key(kLater);
     read_all(reader, events);
   }
   return events;
@@ -144,11 +147,15 @@ TEST(KeyReader, OtherKeysDoNothing) {
 
 TEST(KeyReader, AnEscapeAloneDoesNothing) {
   KeyReader reader;
-  reader.add("\x1b");
+  reader.add("\x1b", kStart);
   EXPECT_EQ(reader.next(), std::nullopt);
   EXPECT_TRUE(reader.is_waiting());
-  reader.end_key();
-  reader.add("[A");
+  reader.end_key(kLater - std::chrono::milliseconds(1));
+  EXPECT_EQ(reader.next(), std::nullopt);
+  EXPECT_TRUE(reader.is_waiting());
+  reader.end_key(kLater);
+  EXPECT_FALSE(reader.is_waiting());
+  reader.add("[A", kLater);
   EXPECT_EQ(reader.next(), (KeyEvent{Key::kText, "["}));
   EXPECT_EQ(reader.next(), (KeyEvent{Key::kText, "A"}));
 }
@@ -169,6 +176,15 @@ TEST(KeyReader, CtrlVQuotesACharacter) {
   EXPECT_EQ(events_of("\x16\x03\x16\t\x16\r\x16\u00e9"), text({"\x03", "\t", "\r", "\u00e9"}));
   EXPECT_EQ(events_of("\x16\x1b[A"), text({"\x1b", "[", "A"}));
   EXPECT_EQ(events_of("\x16\0b"sv), text({std::string(1, '\0'), "b"}));
+  EXPECT_EQ(events_of("\x16\x1b"), text({"\x1b"}));
+  EXPECT_EQ(events_of("\x16\x1b[20"), text({"\x1b", "[", "2", "0"}));
+}
+
+TEST(KeyReader, CtrlVDoesNotQuoteAPaste) {
+  EXPECT_EQ(events_of("\x16\x1b[200~one\rtwo\x1b[201~\x03"),
+            (Events{{Key::kPaste, "one\ntwo"}, {Key::kInterrupt}}));
+  EXPECT_EQ(events_of("\x16\x1b\x1b[200~x\x1b[201~"),
+            (Events{{Key::kText, "\x1b"}, {Key::kPaste, "x"}}));
 }
 
 TEST(KeyReader, APasteIsOneEvent) {
@@ -191,14 +207,13 @@ TEST(KeyReader, APasteKeepsAllBytes) {
 
 TEST(KeyReader, APasteWithoutAnEndCanBeEnded) {
   KeyReader reader;
-  reader.add("\x1b[200~half");
+  reader.add("\x1b[200~half", kStart);
   EXPECT_EQ(reader.next(), std::nullopt);
   EXPECT_TRUE(reader.in_paste());
   EXPECT_FALSE(reader.is_waiting());
-  reader.add("\x03");
+  reader.add("\x03", kStart);
   EXPECT_EQ(reader.next(), std::nullopt);
-  reader.mark_pause();
-  reader.add("\x03");
+  reader.add("\x03", kStart + KeyReader::kPasteStall);
   EXPECT_EQ(reader.next(), (KeyEvent{Key::kPaste, "half\x03"}));
   EXPECT_EQ(reader.next(), KeyEvent{Key::kInterrupt});
 }
@@ -208,12 +223,12 @@ TEST(KeyReader, APasteHasALimit) {
   for (const bool is_longer : {false, true}) {
     KeyReader reader;
     Events events;
-    reader.add("\x1b[200~");
+    reader.add("\x1b[200~", kStart);
     for (std::size_t at = 0; at < most.size(); at += 1 << 20) {
-      reader.add(std::string_view(most).substr(at, 1 << 20));
+      reader.add(std::string_view(most).substr(at, 1 << 20), kStart);
       read_all(reader, events);
     }
-    reader.add(is_longer ? "x\x1b[201~y" : "\x1b[201~y");
+    reader.add(is_longer ? "x\x1b[201~y" : "\x1b[201~y", kStart);
     read_all(reader, events);
     ASSERT_EQ(events.size(), 2u);
     EXPECT_EQ(events[0].key, is_longer ? Key::kPasteTooLong : Key::kPaste);

@@ -6,13 +6,13 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/interrupt.h"
-#include "cli/log.h"
 #include "cli/output.h"
 #include "cli/terminal/terminal_size.h"
 
@@ -20,13 +20,8 @@ namespace ingot {
 
 namespace {
 
-/// How long the rest of a key's bytes may take: longer than a slow line needs, shorter than people
-/// notice after ESC.
-constexpr int kKeyMs = 50;
 /// How often to look at signals that another thread handled, and at the terminal's size.
 constexpr int kTickMs = 250;
-/// A paste whose bytes stop for this long can be ended with Ctrl-C, if its end was lost.
-constexpr int kPasteStallsMs = 1000;
 /// Reads, of up to 4 KiB each on Linux, before the text is shown again.
 constexpr int kReadsMax = 256;
 
@@ -47,18 +42,28 @@ LineEditor::LineEditor() : mode_(STDIN_FILENO, KeyMode::kRaw), painter_(is_dumb_
 TypedLine LineEditor::read(const std::string& prompt) { return edit(prompt, true); }
 
 TypedLine LineEditor::ask(const std::string& prompt) {
-  take_interrupt();
+  bool is_interrupted = take_interrupt();
   // The rest of a paste that has begun belongs to the earlier keys.
-  while (reader_.in_paste() && !is_closed_) {
+  while (reader_.in_paste() && !is_closed_ && !is_interrupted) {
     wait_for_bytes();
-    take_interrupt();
+    is_interrupted = take_interrupt();
   }
+  if (is_interrupted) return {.end = LineEnd::kInterrupt};
   return edit(prompt, false);
 }
 
 bool LineEditor::take_interrupt() {
-  bool is_interrupted = false;
   read_waiting_bytes();
+  bool is_interrupted = take_complete_keys();
+  while (reader_.is_waiting() && !is_closed_) {
+    read_or_end_key();
+    is_interrupted |= take_complete_keys();
+  }
+  return is_interrupted;
+}
+
+bool LineEditor::take_complete_keys() {
+  bool is_interrupted = false;
   while (auto event = reader_.next()) {
     if (event->key == Key::kInterrupt) {
       is_interrupted = true;
@@ -104,18 +109,23 @@ std::optional<KeyEvent> LineEditor::take_event(bool uses_earlier_keys) {
 
 /// Waits until bytes have come, or time ends a key. Errors: Interrupted.
 void LineEditor::wait_for_bytes() {
-  for (int waited_ms = 0;;) {
+  for (;;) {
     if (interrupted()) write_stdout(painter_.finish());
     interruption_point();
-    const int wait_ms = reader_.is_waiting() ? kKeyMs : kTickMs;
-    if (read_bytes(wait_ms)) break;
-    if (is_closed_) return;
-    if (reader_.is_waiting()) return reader_.end_key();
-    waited_ms += wait_ms;
-    if (waited_ms >= kPasteStallsMs && reader_.in_paste()) reader_.mark_pause();
+    const bool is_key = reader_.is_waiting();
+    if (read_or_end_key()) break;
+    if (is_key || is_closed_) return;
     if (!reader_.in_paste()) show();
   }
   read_waiting_bytes();
+}
+
+/// Waits for bytes. Ends a key that has begun if none come in time. Returns whether bytes came.
+bool LineEditor::read_or_end_key() {
+  const bool is_key = reader_.is_waiting();
+  if (read_bytes(is_key ? static_cast<int>(KeyReader::kKeyTime.count()) : kTickMs)) return true;
+  reader_.end_key(std::chrono::steady_clock::now());
+  return false;
 }
 
 void LineEditor::read_waiting_bytes() {
@@ -131,7 +141,7 @@ bool LineEditor::read_bytes(int wait_ms) {
   const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
   is_closed_ = n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN);
   if (n <= 0) return false;
-  reader_.add({bytes.data(), to_size(n)});
+  reader_.add({bytes.data(), to_size(n)}, std::chrono::steady_clock::now());
   return true;
 }
 
@@ -159,13 +169,14 @@ std::optional<LineEnd> LineEditor::apply(const KeyEvent& event) {
       suspend();
       break;
     case Key::kUp:
-      if (!buffer_.line_up()) recall(recall_.older(buffer_.text()));
+      if (!buffer_.line_up()) recall_.older(buffer_);
       break;
     case Key::kDown:
-      if (!buffer_.line_down()) recall(recall_.newer());
+      if (!buffer_.line_down()) recall_.newer(buffer_);
       break;
     case Key::kSearch:
-      search_ = Search{{}, buffer_};
+      recall_.keep(buffer_);
+      search_ = Search{{}, buffer_, recall_.place()};
       break;
     default:
       apply_editing(event);
@@ -208,27 +219,25 @@ void LineEditor::apply_editing(const KeyEvent& event) {
 /// Applies a key to the search. Returns false if the key ends the search and acts on the text.
 bool LineEditor::apply_search(const KeyEvent& event) {
   Search& search = *search_;
-  std::optional<std::string> found;
   if (event.key == Key::kText) {
     search.part += event.text;
-    found = recall_.search(search.part, true);
+    recall_.search(search.part, true, buffer_);
   } else if (event.key == Key::kSearch) {
-    found = recall_.search(search.part, false);
+    recall_.search(search.part, false, buffer_);
   } else if (event.key == Key::kBackspace) {
     while (!search.part.empty() && (search.part.back() & 0xc0) == 0x80) search.part.pop_back();
     if (!search.part.empty()) search.part.pop_back();
-    recall_.restart();
-    found = recall_.search(search.part, true);
+    recall_.move_to_newest();
+    recall_.search(search.part, true, buffer_);
   } else if (event.key == Key::kCancel || event.key == Key::kInterrupt) {
-    buffer_ = std::move(search.before);
-    recall_.restart();
+    buffer_.copy_text(search.before);
+    recall_.move_to(search.place);
     search_.reset();
     return true;
   } else {
     search_.reset();
     return false;
   }
-  recall(found);
   return true;
 }
 
@@ -236,18 +245,10 @@ void LineEditor::insert(const std::string& text, InputSource source) {
   if (!buffer_.insert(text, source)) refuse_length();
 }
 
-/// Shows an earlier message. One of several lines is text, as it was sent.
-void LineEditor::recall(const std::optional<std::string>& message) {
-  if (!message) return;
-  buffer_.clear();
-  const bool has_lines = message->find('\n') != std::string::npos;
-  insert(*message, has_lines ? InputSource::kPasted : InputSource::kTyped);
-}
-
 void LineEditor::refuse_length() {
   leave_text();
-  log_warning(cat("a message has at most ", EditBuffer::kSizeMax >> 20,
-                  " MiB: this text was not inserted"));
+  write_stdout(cat("A message has at most ", EditBuffer::kBytesMax >> 20,
+                   " MiB: this text was not inserted.\n"));
 }
 
 void LineEditor::suspend() {

@@ -40,10 +40,11 @@ class LineEditor {
   /// Reads a line, first from keys that came before. Ctrl-C ends the line and sends no signal.
   /// Errors: Interrupted for signals; Error{kIo} if stdout cannot be written.
   TypedLine read(const std::string& prompt);
-  /// Reads the answer to a question. Keys from before the question stay for `read`.
+  /// Reads the answer to a question. Keys from before the question stay for `read`, except Ctrl-C,
+  /// which answers it.
   TypedLine ask(const std::string& prompt);
-  /// Takes the keys that have come, without waiting; `read` gets them. Returns whether one of them
-  /// was Ctrl-C. Ctrl-Z suspends the process at once.
+  /// Takes the keys that have come; `read` gets them. Waits only for the rest of a key that has
+  /// begun. Returns whether one of them was Ctrl-C. Ctrl-Z suspends the job at once.
   bool take_interrupt();
   /// Adds an earlier message, which the arrow keys show.
   void remember(std::string message) { recall_.add(std::move(message)); }
@@ -53,11 +54,14 @@ class LineEditor {
   struct Search {
     std::string part;
     EditBuffer before;
+    std::size_t place = 0;  ///< in the earlier messages
   };
 
   TypedLine edit(const std::string& prompt, bool uses_earlier_keys);
   std::optional<KeyEvent> take_event(bool uses_earlier_keys);
+  bool take_complete_keys();
   void wait_for_bytes();
+  bool read_or_end_key();
   void read_waiting_bytes();
   bool read_bytes(int wait_ms);
 
@@ -65,7 +69,6 @@ class LineEditor {
   void apply_editing(const KeyEvent& event);
   bool apply_search(const KeyEvent& event);
   void insert(const std::string& text, InputSource source);
-  void recall(const std::optional<std::string>& message);
   void refuse_length();
   void suspend();
   void leave_text();

@@ -171,7 +171,7 @@ std::string LinePainter::paint(const Frame& frame) {
 /// `lay_out` does.
 std::string LinePainter::clear_resized(ScreenSize size) {
   const std::size_t row = lay_out(text_, cursor_index_, size.columns).cursor.row;
-  const std::string out = cat(repeat_move(std::min(row, size.rows - 1), 'A'), "\r\x1b[J");
+  std::string out = cat(repeat_move(std::min(row, size.rows - 1), 'A'), "\r\x1b[J");
   forget();
   return out;
 }

@@ -12,30 +12,57 @@ void LineRecall::add(std::string message) {
 }
 
 void LineRecall::restart() {
-  at_ = messages_.size();
-  new_text_.clear();
+  move_to_newest();
+  edited_.clear();
 }
 
-std::optional<std::string> LineRecall::older(const std::string& text) {
-  if (at_ == 0) return std::nullopt;
-  if (at_ == messages_.size()) new_text_ = text;
-  return messages_[--at_];
+std::string LineRecall::text_at(std::size_t place) const {
+  const auto edited = edited_.find(place);
+  if (edited != edited_.end()) return edited->second.text();
+  return place < messages_.size() ? messages_[place] : std::string();
 }
 
-std::optional<std::string> LineRecall::newer() {
-  if (at_ == messages_.size()) return std::nullopt;
-  return ++at_ == messages_.size() ? new_text_ : messages_[at_];
+void LineRecall::keep(const EditBuffer& text) {
+  if (text.text() != text_at(at_)) edited_[at_] = text;
 }
 
-std::optional<std::string> LineRecall::search(std::string_view part, bool here) {
+/// Changes `text` to that of this place.
+void LineRecall::show(EditBuffer& text) const {
+  const auto edited = edited_.find(at_);
+  if (edited != edited_.end()) return text.copy_text(edited->second);
+  text.clear();
+  const std::string message = text_at(at_);
+  const bool has_lines = message.find('\n') != std::string::npos;
+  // A message that was sent has a place.
+  (void)text.insert(message, has_lines ? InputSource::kPasted : InputSource::kTyped);
+}
+
+bool LineRecall::older(EditBuffer& text) {
+  if (at_ == 0) return false;
+  keep(text);
+  --at_;
+  show(text);
+  return true;
+}
+
+bool LineRecall::newer(EditBuffer& text) {
+  if (at_ == messages_.size()) return false;
+  keep(text);
+  ++at_;
+  show(text);
+  return true;
+}
+
+bool LineRecall::search(std::string_view part, bool here, EditBuffer& text) {
   std::size_t i = at_;
   if (here && i < messages_.size()) ++i;
   while (i > 0) {
-    if (messages_[--i].find(part) == std::string::npos) continue;
+    if (text_at(--i).find(part) == std::string::npos) continue;
     at_ = i;
-    return messages_[i];
+    show(text);
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 }  // namespace ingot

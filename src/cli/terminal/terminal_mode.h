@@ -20,7 +20,7 @@ class TerminalMode {
   TerminalMode(const TerminalMode&) = delete;
   TerminalMode& operator=(const TerminalMode&) = delete;
 
-  /// Stops the process, as Ctrl-Z does; returns when it continues.
+  /// Stops the job, all its processes, as Ctrl-Z does; returns when it continues.
   static void suspend();
   /// Returns how often the process was continued: text of other programs may be on the screen.
   static int times_continued();
