@@ -166,7 +166,7 @@ function(ingot_test name)
   ingot_precompiled(${name} test)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES
-    ENVIRONMENT "INGOT_DEFAULT_SHARED=${CMAKE_SOURCE_DIR}/../shared;INGOT_BINARY=${CMAKE_BINARY_DIR}/ingot"
+    ENVIRONMENT "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/test-cache;INGOT_DEFAULT_SHARED=${CMAKE_SOURCE_DIR}/../shared;INGOT_BINARY=${CMAKE_BINARY_DIR}/ingot"
     TIMEOUT ${INGOT_TEST_TIMEOUT_S})
 endfunction()
 

@@ -12,7 +12,7 @@ export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
 jobs=$(nproc)
 
 build_packages=(g++ cmake ninja-build ccache python3 libgtest-dev nlohmann-json3-dev libxxhash-dev
-  libcli11-dev libspdlog-dev libutf8proc-dev libpcre2-dev libedit-dev libcurl4-openssl-dev
+  libcli11-dev libspdlog-dev libutf8proc-dev libpcre2-dev libcurl4-openssl-dev
   libboost1.81-dev libssl-dev zlib1g-dev prometheus-cpp-dev)
 check_packages=(clang clang-format clang-tidy libclang-rt-14-dev libbenchmark-dev binutils
   locales python3-jinja2 python3-regex python3-pexpect python3-jsonschema)

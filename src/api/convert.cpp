@@ -120,7 +120,7 @@ InstanceOptions instance_options(const OpenOptions& options) {
           .isa = options.isa,
           .kv_type = kv_type(options.kv_type),
           .weights = weights_format(options.weights),
-          .pack_cache = options.pack_cache,
+          .pack_cache = {.folder = options.pack_cache},
           .memory_limit = options.memory_limit};
 }
 

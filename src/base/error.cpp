@@ -13,6 +13,9 @@ namespace ingot {
 
 namespace {
 
+/// Stands where the offset of an error without an offset would be.
+constexpr std::string_view kFiller = " @0";
+
 void append_escaped(std::string& out, unsigned char byte) {
   constexpr char kHex[] = "0123456789abcdef";
   out += "\\x";
@@ -53,6 +56,30 @@ std::string printable(std::string_view text, std::size_t bytes_max) {
 Error model_error(std::string_view file, std::string_view section, std::uint64_t offset,
                   std::string_view reason) {
   return {ErrorCode::kModel, cat(printable(file, 4096), ": ", section, " @", offset, ": ", reason)};
+}
+
+Error section_error(ErrorCode code, std::string_view file, std::string_view section,
+                    std::string_view reason) {
+  const std::string where = cat(printable(file, 4096), ": ", section);
+  Error error(code, cat(where, kFiller, ": ", reason));
+  error.filler_at_ = where.size();
+  return error;
+}
+
+Error model_error(std::string_view file, std::string_view section, std::string_view reason) {
+  return section_error(ErrorCode::kModel, file, section, reason);
+}
+
+std::string Error::plain_message() const {
+  std::string text = message_;
+  if (filler_at_ != std::string::npos) text.erase(filler_at_, kFiller.size());
+  return text;
+}
+
+Error Error::with_end(std::string_view end) const {
+  Error error = *this;
+  error.message_ += end;
+  return error;
 }
 
 void set_check_handler(CheckHandler handler) { check_handler.store(handler); }

@@ -26,18 +26,33 @@ class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
   ErrorCode code() const { return code_; }
+  /// Returns the message for scripts. An error about a section as a whole has " @0" in it.
   const std::string& message() const { return message_; }
+  /// Returns the message for people: `message` without the " @0" of an error without an offset.
+  std::string plain_message() const;
+  /// Returns this error with `end` behind its message.
+  Error with_end(std::string_view end) const;
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:
+  friend Error section_error(ErrorCode code, std::string_view file, std::string_view section,
+                             std::string_view reason);
+
   ErrorCode code_;
   std::string message_;
+  std::size_t filler_at_ = std::string::npos;  ///< byte of the message at which " @0" begins
 };
 
 /// Makes a parser's error: "<file>: <section> @<offset>: <reason>", code kModel. It makes `file`
 /// printable. Callers must pass other text from the file through `printable` first.
 Error model_error(std::string_view file, std::string_view section, std::uint64_t offset,
                   std::string_view reason);
+/// Makes an error about a section as a whole, which has no offset. Its message has the same form,
+/// with "@0", because scripts parse that form (docs/decisions/0017).
+Error section_error(ErrorCode code, std::string_view file, std::string_view section,
+                    std::string_view reason);
+/// Works as `section_error`, with code kModel.
+Error model_error(std::string_view file, std::string_view section, std::string_view reason);
 
 /// Returns whether a terminal shows this code point with no effect on the rest of the line.
 bool is_harmless(char32_t c);

@@ -51,6 +51,19 @@ TEST(Printable, IsBounded) {
   EXPECT_LE(printable(std::string(1 << 20, '\x01')).size(), 128u + 4 + 3);
 }
 
+TEST(ModelError, WithoutAnOffsetHasOneForScriptsOnly) {
+  const Error whole = model_error("m @0: x.gguf", "config", "no layers @0: none");
+  EXPECT_EQ(whole.code(), ErrorCode::kModel);
+  EXPECT_EQ(whole.message(), "m @0: x.gguf: config @0: no layers @0: none");
+  EXPECT_EQ(whole.plain_message(), "m @0: x.gguf: config: no layers @0: none");
+  const Error at_begin = model_error("m.gguf", "header", 0, "bad magic");
+  EXPECT_EQ(at_begin.plain_message(), "m.gguf: header @0: bad magic");
+  EXPECT_EQ(section_error(ErrorCode::kIo, "m", "file", "it changed").plain_message(),
+            "m: file: it changed");
+  EXPECT_EQ(whole.with_end(" (2)").plain_message(), "m @0: x.gguf: config: no layers @0: none (2)");
+  EXPECT_EQ(Error(ErrorCode::kIo, "a @0: b").plain_message(), "a @0: b");
+}
+
 TEST(ModelError, SaysWhereAndWhy) {
   const Error error = model_error("m\n.gguf", "header", 12, "bad magic");
   EXPECT_EQ(error.code(), ErrorCode::kModel);

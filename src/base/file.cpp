@@ -30,7 +30,7 @@ constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
 constexpr std::size_t kReadBytesMax = std::size_t{1} << 30;
 
 [[noreturn]] void fail(std::string_view name, std::string_view reason) {
-  throw model_error(name.empty() ? "(empty path)" : name, "file", 0, reason);
+  throw model_error(name.empty() ? "(empty path)" : name, "file", reason);
 }
 
 /// Why a file of this kind is refused, or null for a regular file.
@@ -164,6 +164,12 @@ std::string File::read_all(std::uint64_t bytes_max) const {
   read_at(0, std::as_writable_bytes(std::span(text)));
   if (!is_unchanged()) fail(name_, "it changed while it was being read");
   return text;
+}
+
+bool File::is_private() const {
+  struct stat st {};
+  return retry([&] { return ::fstat(fd(), &st); }) == 0 && st.st_uid == ::geteuid() &&
+         (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 bool File::is_overwritten() const {

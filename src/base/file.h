@@ -72,6 +72,8 @@ class File {
   std::string read_all(std::uint64_t bytes_max) const;
   /// Returns whether the file is in the state in which it was opened (is_same_state is true).
   bool is_unchanged() const;
+  /// Returns whether the file belongs to this user, and no other user may write to it.
+  bool is_private() const;
   /// Returns whether a program wrote to the file after it was opened (has_same_bytes is false).
   bool is_overwritten() const;
 

@@ -17,8 +17,8 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/forced_exit.h"
 #include "base/index.h"
-#include "base/output_file.h"
 #include "base/signal_stack.h"
 #include "base/text.h"
 
@@ -47,6 +47,7 @@ void write_truncated_and_exit(const Slot& slot, std::uintptr_t offset) {
   // Several threads may fault at once. The first prints the message, and its exit ends the others.
   static constinit std::atomic_flag said = ATOMIC_FLAG_INIT;
   while (said.test_and_set()) ::pause();
+  run_forced_exit_actions();
   char digits[24];
   std::size_t first = sizeof digits;
   do {
@@ -60,7 +61,6 @@ void write_truncated_and_exit(const Slot& slot, std::uintptr_t offset) {
                          {tail, sizeof tail - 1}};
   while (::writev(STDERR_FILENO, parts, 3) < 0 && errno == EINTR) {
   }
-  remove_unfinished_outputs();
   ::_exit(kExitIo);
 }
 
@@ -74,6 +74,7 @@ void on_sigbus(int signal, siginfo_t* info, void*) {
     }
   }
   // Not in the table. The instruction runs again and faults again, now with the previous handler.
+  if (previous_action.sa_handler == SIG_DFL) run_forced_exit_actions();
   ::sigaction(SIGBUS, &previous_action, nullptr);
   if (!is_fault) ::raise(signal);
 }
@@ -142,20 +143,20 @@ SignalStack::~SignalStack() {
 MappedFile::MappedFile(File file) : file_(std::move(file)) {
   if (file_.size() == 0) return;
   if (file_.size() > std::numeric_limits<std::size_t>::max() / 2) {
-    throw model_error(name(), "file", 0, cat("cannot be mapped: it has ", file_.size(), " bytes"));
+    throw model_error(name(), "file", cat("cannot be mapped: it has ", file_.size(), " bytes"));
   }
   install_handler();
   const auto size = static_cast<std::size_t>(file_.size());
   void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_.fd(), 0);
   if (address == MAP_FAILED) {
-    throw model_error(name(), "file", 0,
+    throw model_error(name(), "file",
                       cat("cannot be mapped (", size, " bytes): ", errno_text(errno)));
   }
   bytes_ = {static_cast<const std::byte*>(address), size};
   slot_ = take_slot(reinterpret_cast<std::uintptr_t>(address), size, name());
   if (slot_ < 0) {
     unmap();
-    throw model_error(name(), "file", 0, cat("more than ", kSlots, " files are mapped"));
+    throw model_error(name(), "file", cat("more than ", kSlots, " files are mapped"));
   }
 }
 
@@ -202,14 +203,12 @@ void MappedFile::prefer_large_pages() const {
 
 void MappedFile::expect_unchanged() const {
   if (file_.is_unchanged()) return;
-  throw Error(ErrorCode::kIo,
-              cat(printable(name(), 4096), ": file @0: it changed while it was being read"));
+  throw section_error(ErrorCode::kIo, name(), "file", "it changed while it was being read");
 }
 
 void MappedFile::expect_not_overwritten() const {
   if (!file_.is_overwritten()) return;
-  throw Error(ErrorCode::kIo,
-              cat(printable(name(), 4096), ": file @0: it was changed while in use"));
+  throw section_error(ErrorCode::kIo, name(), "file", "it was changed while in use");
 }
 
 }  // namespace ingot

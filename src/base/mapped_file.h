@@ -41,11 +41,11 @@ class MappedFile {
   void prefer_large_pages() const;
 
   /// Throws if the file changed since it was opened.
-  /// Errors: kIo "<file>: file @0: it changed while it was being read".
+  /// Errors: section_error(kIo, name, "file", "it changed while it was being read").
   void expect_unchanged() const;
   /// Throws if the file was written to since it was opened; names, mode and owner may change.
   ///
-  /// Errors: kIo "<file>: file @0: it was changed while in use".
+  /// Errors: section_error(kIo, name, "file", "it was changed while in use").
   void expect_not_overwritten() const;
 
  private:

@@ -209,9 +209,11 @@ TEST_F(MappedFileDeathTest, FaultsOfPoolThreadsAreCaughtToo) {
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(74), "/f: file @[0-9]+: it was truncated");
 }
 
-TEST_F(MappedFileDeathTest, OtherFaultsKeepTheirDefault) {
+TEST_F(MappedFileDeathTest, OtherFaultsKeepTheirDefaultAndRunTheActions) {
   const auto run = [&] {
     expect_plain_sigbus();
+    OutputFile out(path_ + "/out");
+    out.write("half of it");
     const MappedFile ours = map(write("ours", 1));
     // A mapping that the table does not know.
     const std::string path = write("theirs", page_);
@@ -222,6 +224,7 @@ TEST_F(MappedFileDeathTest, OtherFaultsKeepTheirDefault) {
     std::exit(3);
   };
   EXPECT_EXIT(run(), ::testing::KilledBySignal(SIGBUS), "");
+  EXPECT_EQ(Directory(path_).list(), (std::vector<std::string>{"ours", "theirs"}));
 }
 
 TEST_F(MappedFileDeathTest, ASignalThatWasSentKeepsItsDefault) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/forced_exit.h"
 #include "base/index.h"
 #include "base/text.h"
 
@@ -51,8 +53,8 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path, std::size_t piece_bytes)
-    : path_(std::move(path)), piece_bytes_(piece_bytes) {
+OutputFile::OutputFile(std::string path, const OutputFileOptions& options)
+    : path_(std::move(path)), options_(options) {
   if (path_.empty() || path_.find('\0') != path_.npos) fail(ENOENT);
   struct stat st {};
   const bool exists = retry([&] { return ::stat(path_.c_str(), &st); }) == 0;
@@ -71,25 +73,36 @@ OutputFile::OutputFile(std::string path, std::size_t piece_bytes)
 }
 
 OutputFile::~OutputFile() {
-  if (fd_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   forget_temporary();
 }
 
 void OutputFile::open_temporary() {
   for (int i = 0; i < kTemporaryNames; ++i) {
     temporary_ = cat(target_, ".tmp-", ::getpid(), "-", i);
-    fd_ = Fd(retry(
-        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
-    if (fd_) return remember_temporary();
-    if (errno != EEXIST) break;
+    fd_ = Fd(retry([&] {
+      return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options_.mode);
+    }));
+    if (fd_ && is_kept()) return remember_temporary();
+    if (!fd_ && errno != EEXIST) break;
   }
   const int error = errno;
   temporary_.clear();
   fail(error);
 }
 
+/// Locks the temporary file if it has to be locked. Returns whether the file still has its name:
+/// before it was locked, a process that deletes unlocked files may have deleted it.
+bool OutputFile::is_kept() const {
+  if (!options_.locked) return true;
+  retry([&] { return ::flock(fd_.get(), LOCK_EX); });
+  struct stat st {};
+  return ::fstat(fd_.get(), &st) != 0 || st.st_nlink > 0;
+}
+
 void OutputFile::remember_temporary() {
   if (temporary_.size() >= PATH_MAX) return;
+  add_forced_exit_action(remove_unfinished_outputs);
   for (std::size_t i = 0; i < unfinished.size(); ++i) {
     if (unfinished[i].taken.exchange(true)) continue;
     unfinished[i].path[temporary_.copy(unfinished[i].path.data(), PATH_MAX - 1)] = '\0';
@@ -112,10 +125,10 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 
 void OutputFile::write(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t count = std::min(text.size(), piece_bytes_ - buffer_.size());
+    const std::size_t count = std::min(text.size(), options_.piece_bytes - buffer_.size());
     buffer_ += text.substr(0, count);
     text.remove_prefix(count);
-    if (buffer_.size() == piece_bytes_) flush();
+    if (buffer_.size() == options_.piece_bytes) flush();
   }
 }
 
@@ -135,11 +148,14 @@ void OutputFile::commit() {
     if (!fd_.reset()) fail(errno);
     return;
   }
-  if (retry([&] { return ::fsync(fd_.get()); }) != 0) fail(errno);
+  if (options_.synced && retry([&] { return ::fsync(fd_.get()); }) != 0) fail(errno);
+  const Fd lock(options_.locked ? ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0) : -1);
+  if (options_.locked && !lock) fail(errno);
+  if (!fd_.reset()) fail(errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   forget_temporary();
   temporary_.clear();
-  fd_.reset();
+  if (!options_.synced) return;
   // Syncs the folder, so that the new name survives a crash. File systems that cannot sync a folder
   // ignore this.
   const Fd folder(retry(

@@ -10,18 +10,28 @@
 
 namespace ingot {
 
+/// How an OutputFile writes.
+struct OutputFileOptions {
+  /// Bytes of one write. With 2 MiB, file systems cache the file in large memory pages. The offset
+  /// of each write is a multiple of this size.
+  std::size_t piece_bytes = 64 << 10;
+  unsigned mode = 0666;  ///< permissions of a new file, before the process's umask
+  /// Whether `commit` waits until storage has the file. Without, a power failure can leave a file
+  /// with wrong bytes, so readers need a checksum.
+  bool synced = true;
+  /// Whether the temporary file is locked (flock) until it is renamed or removed. A temporary file
+  /// without a lock then belongs to a process that was killed. Without effect where the file system
+  /// has no locks.
+  bool locked = false;
+};
+
 /// Writes a temporary file beside its target, and renames it to the target at the end. If the
 /// target exists and is not a regular file (a FIFO, /dev/null), writes to the target directly.
 ///
 /// Errors: kIo "<path>: cannot write: <reason>".
 class OutputFile {
  public:
-  /// Sizes of one write: kPieceBytes by default, or kLargePageBytes, so that file systems cache the
-  /// file in large memory pages. The offset of each write is a multiple of the chosen size.
-  static constexpr std::size_t kPieceBytes = 64 << 10;
-  static constexpr std::size_t kLargePageBytes = 2 << 20;
-
-  explicit OutputFile(std::string path, std::size_t piece_bytes = kPieceBytes);
+  explicit OutputFile(std::string path, const OutputFileOptions& options = {});
   /// Removes the temporary file if `commit` was not called.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -29,11 +39,13 @@ class OutputFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Flushes the file to storage and renames it to its target. Call it once, after all writes.
+  /// Writes the rest, flushes the file to storage if `synced`, and renames it to its target. Call
+  /// it once, after all writes.
   void commit();
 
  private:
   void open_temporary();
+  bool is_kept() const;
   void remember_temporary();
   void forget_temporary();
   void flush();
@@ -44,12 +56,11 @@ class OutputFile {
   std::string temporary_;  ///< path of the temporary file; empty if the target is written directly
   Fd fd_;
   std::string buffer_;
-  std::size_t piece_bytes_;
+  OutputFileOptions options_;
   int slot_ = -1;  ///< index in the table of unfinished files; -1 if not in the table
 };
 
-/// Removes the temporary files of all OutputFiles that are not committed. Only for signal handlers
-/// that end the process.
+/// Removes the temporary files of all OutputFiles that are not committed. Forced exits do that.
 void remove_unfinished_outputs();
 
 }  // namespace ingot

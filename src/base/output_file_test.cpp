@@ -49,9 +49,9 @@ TEST(OutputFile, AppearsAtCommit) {
 }
 
 TEST(OutputFile, LargeAndSmallPiecesKeepTheirOrder) {
-  for (const std::size_t at_once : {OutputFile::kPieceBytes, OutputFile::kLargePageBytes}) {
+  for (const std::size_t at_once : {std::size_t{64} << 10, std::size_t{2} << 20}) {
     const TempFolder folder;
-    OutputFile file(folder.path("out"), at_once);
+    OutputFile file(folder.path("out"), {.piece_bytes = at_once});
     std::string all;
     for (const std::size_t bytes : {std::size_t{3}, at_once - 3, std::size_t{1}, 5 * at_once / 2,
                                     std::size_t{0}, std::size_t{1}, std::size_t{7}, at_once}) {
@@ -92,6 +92,18 @@ TEST(OutputFile, ReplacesKeepingPermissionsAndLinks) {
   struct stat st {};
   ASSERT_EQ(::stat(folder.path("real").c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 07777, 0640u);
+}
+
+TEST(OutputFile, GivesNewFilesTheChosenPermissions) {
+  const TempFolder folder;
+  OutputFile file(folder.path("out"), {.mode = 0600, .synced = false});
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(read(folder.path("out")), "new");
+  EXPECT_EQ(entries(folder), 1u);
+  struct stat st {};
+  ASSERT_EQ(::stat(folder.path("out").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 07777, 0600u);
 }
 
 TEST(OutputFile, AFullDeviceIsAnError) {

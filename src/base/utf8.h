@@ -27,6 +27,9 @@ void append_utf8(std::string& out, char32_t code);
 /// Returns whether all of `text` is valid UTF-8.
 bool is_utf8(std::string_view text);
 
+/// Returns `text` without the byte order mark at its start, if it has one.
+std::string_view without_byte_order_mark(std::string_view text);
+
 /// Returns `text` with one U+FFFD in place of each invalid byte sequence.
 std::string to_valid_utf8(std::string_view text);
 

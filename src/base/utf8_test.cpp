@@ -133,5 +133,16 @@ TEST(Utf8, AStreamCutAnywhereGivesTheSameText) {
   }
 }
 
+TEST(Utf8, AByteOrderMarkIsOneAtTheStart) {
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB\xBF"), "");
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB\xBF\xEF\xBB\xBF"
+                                    "a"),
+            "\xEF\xBB\xBF"
+            "a");
+  EXPECT_EQ(without_byte_order_mark("a\xEF\xBB\xBF"), "a\xEF\xBB\xBF");
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB"), "\xEF\xBB");
+  EXPECT_EQ(without_byte_order_mark(""), "");
+}
+
 }  // namespace
 }  // namespace ingot

@@ -159,7 +159,7 @@ int run_command_line(int argc, char** argv, std::initializer_list<Command (*)(CL
   try {
     return parse_and_run(argc, argv, more);
   } catch (const Error& e) {
-    log_error(with_flags(e.message()));
+    log_error(with_flags(stderr_message(e)));
     return exit_code(e.code());
   } catch (const Interrupted& e) {
     return e.exit_code();

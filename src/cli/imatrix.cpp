@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/index.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
@@ -33,8 +34,8 @@ struct ImatrixValues {
 /// Cuts the text into windows of tokens. Each begins with BOS if the tokenizer adds it, then has as
 /// many tokens as fit. The last window may be shorter.
 std::vector<std::vector<std::int32_t>> cut_windows(const Tokenizer& tokenizer,
-                                                   const ImatrixValues& v) {
-  const std::vector<std::int32_t> ids = tokenizer.encode(File(v.file).read_all(kTextBytesMax), {});
+                                                   const ImatrixValues& v, std::string_view text) {
+  const std::vector<std::int32_t> ids = tokenizer.encode(text, {});
   if (ids.empty()) throw bad_option("--file", v.file, "the text has no tokens");
   std::vector<std::int32_t> frame;
   if (tokenizer.adds_bos()) frame.push_back(*tokenizer.bos());
@@ -103,7 +104,8 @@ void imatrix(ImatrixValues v) {
   Instance instance(*pool, options);
   check_instance(instance, v);
   if (v.model.ctx == 0) v.model.ctx = std::min(kDefaultWindow, instance.spec().context);
-  const auto windows = cut_windows(*instance.tokenizer(), v);
+  TextInput input = read_input(v.file, kTextBytesMax);
+  const auto windows = cut_windows(*instance.tokenizer(), v, std::exchange(input.text, {}));
   const auto longest = std::ssize(windows.front());
   start(instance, v, longest);
   collector.watch(instance.executor().model());
@@ -116,7 +118,7 @@ void imatrix(ImatrixValues v) {
     }
   }
   write_importance(v.out, collector.sums(),
-                   {.text = std::filesystem::path(v.file).filename().string(),
+                   {.text = std::filesystem::path(input.name).filename().string(),
                     .windows = static_cast<std::uint32_t>(windows.size()),
                     .window_tokens = static_cast<std::uint32_t>(v.model.ctx)});
 }
@@ -132,8 +134,9 @@ Command add_imatrix_command(CLI::App& app) {
   add_model_options(sub, values->model);
   add_text(sub, values->file,
            {.name = "--file",
-            .help = "The text, in windows of --ctx tokens (default: 512)",
+            .help = "The text, in windows of --ctx tokens (default: 512); -: standard input",
             .is_required = true});
+  mark_inputs(sub, {"--file"});
   add_text(sub, values->out, {.name = "--out", .help = "The file to write"});
   add_number(sub, values->windows_max,
              {.name = "--windows",

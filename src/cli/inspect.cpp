@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "load/json.h"
 #include "text/chat/end_tokens.h"
+#include "text/chat/named_templates.h"
 
 namespace ingot {
 
@@ -57,6 +58,25 @@ std::int64_t parameters(const Checkpoint& checkpoint) {
   return count;
 }
 
+Json lines_json(const std::vector<std::string>& lines) {
+  Json list = Json::array();
+  for (const std::string& line : lines) list.push(line);
+  return list;
+}
+
+TemplateSet templates_of(const Checkpoint& checkpoint) {
+  return checkpoint.tokenizer() == nullptr ? TemplateSet() : checkpoint.tokenizer()->templates;
+}
+
+/// The names of the model's chat templates.
+Json template_list(const Checkpoint& checkpoint) {
+  const TemplateSet templates = templates_of(checkpoint);
+  Json names = Json::array();
+  if (templates.standard) names.push("default");
+  for (const NamedTemplate& one : templates.named) names.push(one.name);
+  return names;
+}
+
 std::string as_json(const Instance& instance, const MemoryPlan& plan) {
   const Checkpoint& checkpoint = instance.checkpoint();
   Json tensors = Json::array();
@@ -75,8 +95,11 @@ std::string as_json(const Instance& instance, const MemoryPlan& plan) {
   j.set("parameters", parameters(checkpoint));
   j.set("tensors", std::move(tensors));
   j.set("metadata", std::move(metadata));
+  j.set("chat_templates", template_list(checkpoint));
   j.set("end_tokens", end_tokens_json(instance.end_tokens(), instance.tokenizer()));
   j.set("plan", plan_json(plan));
+  j.set("warnings", lines_json(instance.warnings()));
+  j.set("details", lines_json(instance.details()));
   return j.dump() + "\n";
 }
 
@@ -109,12 +132,15 @@ std::string as_text(const Instance& instance, const MemoryPlan& plan) {
   for (const auto& [key, value] : checkpoint.metadata()) {
     out += cat("  ", printable(key, 256), " = ", printable(value.dump(), 200), "\n");
   }
+  out += cat("\nchat templates\n  ", template_names(templates_of(checkpoint)), "\n");
   out += cat("\nend tokens\n", end_tokens_text(instance), "\nspec\n", to_string(instance.spec()),
              "\ntensors\n");
   for (const TensorInfo& t : checkpoint.tensors()) {
     out += cat("  ", printable(t.name, 256), "  ", t.type_name, "  ", shape_json(t).dump(), "  ",
                t.bytes, " bytes\n");
   }
+  if (!instance.details().empty()) out += "\ndetails\n";
+  for (const std::string& line : instance.details()) out += cat("  ", line, "\n");
   const Ledger& memory = plan.op_memory();
   const std::string rounding =
       memory.loading_bytes == 0

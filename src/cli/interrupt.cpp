@@ -6,7 +6,8 @@
 
 #include <atomic>
 
-#include "base/output_file.h"
+#include "base/error.h"
+#include "base/forced_exit.h"
 
 namespace ingot {
 
@@ -21,7 +22,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler touches 
 constexpr unsigned kGraceSeconds = 1;
 
 extern "C" void end_now(int) {
-  remove_unfinished_outputs();
+  run_forced_exit_actions();
   _exit(128 + received.load());
 }
 
@@ -63,6 +64,11 @@ bool interrupted() { return received.load() != 0; }
 
 void interruption_point() {
   if (interrupted()) throw Interrupted(received.load());
+}
+
+void waiting_point() {
+  interruption_point();
+  if (stop_asked.exchange(false)) throw Error(ErrorCode::kInvalid, "stopped by Ctrl-C");
 }
 
 CtrlC::CtrlC() { handle_ctrl_c(remember_stop); }

@@ -28,6 +28,10 @@ bool interrupted();
 /// Marks a safe point: throws Interrupted if a signal that ends the command has arrived.
 void interruption_point();
 
+/// Marks a point in a wait for input. Works as `interruption_point`, and
+/// throws Error{kInvalid} if Ctrl-C arrived while a CtrlC object exists.
+void waiting_point();
+
 /// While a CtrlC object exists, Ctrl-C (SIGINT) only sets a flag. Only one object may exist.
 class CtrlC {
  public:

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "cli/progress.h"
 
 namespace ingot {
 
@@ -28,7 +29,9 @@ spdlog::logger& logger() {
 }
 
 void write(LogLevel level, spdlog::level::level_enum name, std::string_view text) {
-  if (level >= level_now) logger().log(name, text);
+  if (level < level_now) return;
+  hide_progress();
+  logger().log(name, text);
 }
 
 }  // namespace
@@ -46,6 +49,7 @@ void log_warning(std::string_view text) { write(LogLevel::kWarning, spdlog::leve
 void log_always(std::string_view text) {
   std::string line(text);
   line += '\n';
+  hide_progress();
   std::fputs(line.c_str(), stderr);
 }
 
@@ -55,5 +59,9 @@ void log_alarm(std::string_view text) {
 }
 
 void log_error(std::string_view text) { write(LogLevel::kError, spdlog::level::err, text); }
+
+std::string stderr_message(const Error& error) {
+  return isatty(STDERR_FILENO) == 1 ? error.plain_message() : error.message();
+}
 
 }  // namespace ingot

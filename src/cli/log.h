@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace ingot {
 
 /// A message's level. `set_log_level` hides messages of lower levels.
@@ -27,5 +29,9 @@ void log_alarm(std::string_view text);
 
 /// Writes the line that says why a command failed: "error: <text>". Shown at every level.
 void log_error(std::string_view text);
+
+/// Returns an error's message for a line on stderr: for people if stderr is a terminal, otherwise
+/// for scripts (see Error).
+std::string stderr_message(const Error& error);
 
 }  // namespace ingot

@@ -10,6 +10,7 @@
 #include "cli/options/options.h"
 #include "cli/output.h"
 #include "hub/find_model.h"
+#include "hub/transfer_rate.h"
 #include "load/json.h"
 
 namespace ingot {
@@ -38,21 +39,6 @@ std::string as_json(const Models& models) {
   Json root = Json::object();
   root.set("models", std::move(list));
   return root.dump() + "\n";
-}
-
-/// Three digits and a unit of powers of 1,000: "4.37 GB".
-std::string size_text(std::uint64_t bytes) {
-  constexpr std::string_view kUnits = "kMGTPE";
-  if (bytes < 1000) return cat(bytes, " B");
-  std::uint64_t scale = 1000;
-  std::size_t unit = 0;
-  for (; bytes / scale >= 1000; scale *= 1000) ++unit;
-  const std::uint64_t hundredths = bytes / (scale / 100) % 100;
-  const std::uint64_t whole = bytes / scale;
-  std::string text = cat(whole);
-  if (whole < 100) text += cat(".", hundredths / 10);
-  if (whole < 10) text += cat(hundredths % 10);
-  return cat(text, " ", kUnits[unit], "B");
 }
 
 std::string formats_text(const CachedModel& model) {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
@@ -25,21 +25,46 @@ constexpr std::uint64_t kTextBytesMax = std::uint64_t{1} << 30;
 struct PerplexityValues {
   ModelOptionValues model;
   std::string file;
+  std::string definition = "ingot";
   std::int64_t stride = 0;
   std::int32_t step_rows = 512;
   bool json = false;
 };
 
-/// The tokens of a file's text, without BOS and EOS, which are added to each window.
+/// Context of llama.cpp's tool without --ctx-size. Source: its main function.
+constexpr std::int64_t kLlamaCppContext = 512;
+
+PerplexityDefinition definition_of(const PerplexityValues& v) {
+  return v.definition == "ingot" ? PerplexityDefinition::kIngot : PerplexityDefinition::kLlamaCpp;
+}
+
+/// The tokens of the text, without BOS and EOS, which are added to each window.
 std::vector<std::int32_t> read_tokens(const PerplexityValues& values, const Instance& instance) {
-  return require_tokenizer(instance).encode(File(values.file).read_all(kTextBytesMax));
+  const Tokenizer& tokenizer = require_tokenizer(instance);
+  std::string text = read_input(values.file, kTextBytesMax).text;
+  if (definition_of(values) == PerplexityDefinition::kIngot) return tokenizer.encode(text);
+  if (tokenizer.adds_eos()) {
+    throw Error(ErrorCode::kInvalid,
+                "--definition llama.cpp: the tokenizer adds EOS, and llama.cpp refuses that");
+  }
+  // Its option -f drops one line break at the end (common/arg.cpp). Names of control tokens stay
+  // text, other added tokens become tokens (src/llama-vocab.cpp, tokenizer_st_partition).
+  if (text.ends_with('\n')) text.pop_back();
+  return tokenizer.encode(text, {.add_begin = true, .parse_user_defined = true});
+}
+
+TextWindows cut(const PerplexityValues& v, std::int64_t tokens, std::int64_t context, bool bos) {
+  return definition_of(v) == PerplexityDefinition::kIngot
+             ? TextWindows(tokens, context, bos, v.stride)
+             : TextWindows::of_llama_cpp(tokens, context);
 }
 
 /// Scores windows of a text, several at once, and sums the scores in the text's order.
 class TextScorer {
  public:
-  TextScorer(Instance& instance, std::span<const std::int32_t> tokens, const TextWindows& windows)
-      : tokens_(tokens), windows_(windows) {
+  TextScorer(Instance& instance, std::span<const std::int32_t> tokens, const TextWindows& windows,
+             PerplexityDefinition definition)
+      : tokens_(tokens), windows_(windows), definition_(definition) {
     const Tokenizer& tokenizer = *instance.tokenizer();
     if (tokenizer.adds_bos()) bos_ = tokenizer.bos();
   }
@@ -66,7 +91,9 @@ class TextScorer {
     Request request{.prompt = {tokens_.begin() + window.begin, tokens_.begin() + window.end},
                     .prompt_logprobs = 0,
                     .prompt_logprobs_from = window.scored - window.begin};
-    if (bos_) {
+    if (bos_ && definition_ == PerplexityDefinition::kLlamaCpp) {
+      request.prompt.front() = *bos_;
+    } else if (bos_) {
       request.prompt.insert(request.prompt.begin(), *bos_);
       ++request.prompt_logprobs_from;
     }
@@ -86,6 +113,7 @@ class TextScorer {
 
   std::span<const std::int32_t> tokens_;
   const TextWindows& windows_;
+  PerplexityDefinition definition_;
   std::optional<std::int32_t> bos_;
   std::deque<Stream> streams_;  ///< streams of the windows [added_, next_)
   std::int64_t next_ = 0;
@@ -120,17 +148,21 @@ void start(const PerplexityValues& v, Instance& instance, std::int64_t context,
   start_with_progress(instance, start);
 }
 
-void measure(const PerplexityValues& v) {
+void measure(PerplexityValues v) {
+  const PerplexityDefinition definition = definition_of(v);
+  if (definition == PerplexityDefinition::kLlamaCpp) {
+    if (v.stride != 0) throw Error(ErrorCode::kInvalid, "--stride excludes --definition llama.cpp");
+    if (v.model.ctx == 0) v.model.ctx = kLlamaCppContext;
+  }
   OpenModel model(v.model);
   Instance& instance = model.instance;
   const std::vector<std::int32_t> tokens = read_tokens(v, instance);
   const std::int64_t context =
       choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());
-  const TextWindows windows(std::ssize(tokens), context, instance.tokenizer()->adds_bos(),
-                            v.stride);
+  const TextWindows windows = cut(v, std::ssize(tokens), context, instance.tokenizer()->adds_bos());
   start(v, instance, context, windows.count());
   const auto engine = instance.make_engine();
-  TextScorer scorer(instance, tokens, windows);
+  TextScorer scorer(instance, tokens, windows, definition);
   const Perplexity p = scorer.run(*engine, instance.executor().limits().sequences);
   write_stdout(v.json ? as_json(p, windows.count()) : as_text(p, windows.count()));
 }
@@ -145,8 +177,16 @@ Command add_perplexity_command(CLI::App& app) {
   add_text(sub, values->file,
            {.name = "--file",
             .help = "The text, cut into windows of --ctx tokens that begin with the tokenizer's "
-                    "BOS; what fills none at the end is left out",
+                    "BOS; what fills none at the end is left out (-: standard input)",
             .is_required = true});
+  mark_inputs(sub, {"--file"});
+  add_text(sub, values->definition,
+           {.name = "--definition",
+            .help = "llama.cpp: the number that llama.cpp's tool gives for this file and --ctx "
+                    "(default: 512); BOS replaces a window's first token, and only the second half "
+                    "is scored",
+            .takes = "ingot|llama.cpp",
+            .is_checked = true});
   add_number(sub, values->stride,
              {.name = "--stride",
               .help = "Tokens from one window to the next, which then scores only its new tokens "

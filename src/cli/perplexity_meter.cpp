@@ -27,9 +27,31 @@ TextWindows::TextWindows(std::int64_t tokens, std::int64_t context, bool bos, st
   count_ = (tokens - length_) / stride_ + 1;
 }
 
+TextWindows TextWindows::of_llama_cpp(std::int64_t tokens, std::int64_t context) {
+  // A window of three tokens is the shortest with a scored one.
+  if (context < 3) {
+    throw Error(
+        ErrorCode::kInvalid,
+        cat("--ctx ", context, " is too short: llama.cpp scores the second half of a window"));
+  }
+  if (tokens / 2 < context) {
+    throw Error(ErrorCode::kInvalid, cat("the text has ", tokens, " tokens, llama.cpp takes two ",
+                                         "windows of ", context, ": --ctx makes them shorter"));
+  }
+  TextWindows windows;
+  windows.length_ = windows.stride_ = context;
+  windows.count_ = tokens / context;
+  windows.scores_half_ = true;
+  return windows;
+}
+
 ScoredWindow TextWindows::operator[](std::int64_t i) const {
   INGOT_CHECK(i >= 0 && i < count_, "window ", i, " of ", count_);
   ScoredWindow window{.begin = i * stride_, .end = i * stride_ + length_, .scored = 0};
+  if (scores_half_) {
+    window.scored = window.begin + length_ / 2 + 1;
+    return window;
+  }
   const std::int64_t fresh = i == 0 ? window.begin : window.end - stride_;
   window.scored = bos_ || fresh > window.begin ? fresh : fresh + 1;
   return window;

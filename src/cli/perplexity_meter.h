@@ -5,6 +5,15 @@
 
 namespace ingot {
 
+/// How a text is cut into windows and which of their tokens are scored.
+enum class PerplexityDefinition {
+  /// BOS, if the tokenizer adds it, stands in front of each window, and all new tokens are scored.
+  kIngot,
+  /// BOS replaces each window's first token, and the second half of the window is scored.
+  /// Source: llama.cpp, tools/perplexity/perplexity.cpp, function perplexity.
+  kLlamaCpp
+};
+
 /// Tokens [begin, end) of a text, run as one sequence. Only tokens [scored, end) are scored.
 struct ScoredWindow {
   std::int64_t begin = 0;
@@ -19,16 +28,23 @@ class TextWindows {
   /// Windows begin `stride` tokens apart (0: no overlap). A window scores no token a second time.
   /// Errors: Error{kInvalid} that names --ctx or --stride, also if the text is too short.
   TextWindows(std::int64_t tokens, std::int64_t context, bool bos, std::int64_t stride);
+  /// Cuts a text as llama.cpp's tool: `context` tokens a window, without overlap. `tokens` includes
+  /// the BOS in front of the text. Errors: those of the other constructor, also for less than two
+  /// windows.
+  static TextWindows of_llama_cpp(std::int64_t tokens, std::int64_t context);
 
   std::int64_t count() const { return count_; }
   /// Returns window `i`. Without BOS, the text's first token has no score: no token predicts it.
   ScoredWindow operator[](std::int64_t i) const;
 
  private:
+  TextWindows() = default;
+
   std::int64_t length_ = 0;  ///< number of the text's tokens in a window, without BOS
   std::int64_t stride_ = 0;
   std::int64_t count_ = 0;
   bool bos_ = false;
+  bool scores_half_ = false;  ///< true: only tokens of a window's second half are scored
 };
 
 /// Computes the perplexity of tokens from their log-probabilities.

@@ -41,6 +41,15 @@ TEST(TextWindows, ThatOverlapScoreEveryTokenOnce) {
   EXPECT_EQ(text_of({6, 4, false, 1}), "0-4:1 1-5:4 2-6:5 ");
 }
 
+TEST(TextWindows, OfLlamaCppScoreTheSecondHalf) {
+  // The logits of positions 2 and 3 of 5, or 3 and 4 of 6, score the next tokens.
+  EXPECT_EQ(text_of(TextWindows::of_llama_cpp(14, 5)), "0-5:3 5-10:8 ");
+  EXPECT_EQ(text_of(TextWindows::of_llama_cpp(18, 6)), "0-6:4 6-12:10 12-18:16 ");
+  EXPECT_EQ(text_of(TextWindows::of_llama_cpp(6, 3)), "0-3:2 3-6:5 ");
+  EXPECT_THROW(TextWindows::of_llama_cpp(9, 5), Error);
+  EXPECT_THROW(TextWindows::of_llama_cpp(9, 2), Error);
+}
+
 TEST(TextWindows, SayWhatIsNotPossible) {
   const auto refused = [](std::int64_t tokens, std::int64_t context, bool bos,
                           std::int64_t stride) {

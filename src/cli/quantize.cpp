@@ -46,7 +46,7 @@ std::uint64_t total_bytes(std::span<const TensorReport> reports) {
   return bytes;
 }
 
-std::string as_json(const QuantizeValues& v, std::span<const TensorReport> reports) {
+std::string as_json(const Recipe& recipe, std::span<const TensorReport> reports) {
   Json tensors = Json::array();
   for (const TensorReport& r : reports) {
     Json t = Json::object();
@@ -60,7 +60,7 @@ std::string as_json(const QuantizeValues& v, std::span<const TensorReport> repor
     tensors.push(std::move(t));
   }
   Json j = Json::object();
-  j.set("type", v.type);
+  j.set("type", recipe.name);
   j.set("bytes", total_bytes(reports));
   j.set("tensors", std::move(tensors));
   return j.dump() + "\n";
@@ -98,7 +98,8 @@ void quantize(const QuantizeValues& v) {
   const InstanceOptions options = instance_options(v.model);
   const Recipe& recipe = find_type(v.type);
   const auto pool = make_pool(v.model);
-  const auto checkpoint = Checkpoint::open(options.path, options.bytes);
+  const auto checkpoint =
+      Checkpoint::open(options.path, options.bytes, {.accept_unknown = options.accept_unknown});
   refuse_own_input("OUT", v.out, *checkpoint, {v.importance.value_or("")});
   std::optional<ImportanceMatrix> importance;
   if (v.importance) importance = ImportanceMatrix::read(*v.importance);
@@ -113,7 +114,7 @@ void quantize(const QuantizeValues& v) {
     ProgressBar bar("quantising");
     reports = write_quantised(*checkpoint, plan, v.out, *pool, interruptible(bar));
   }
-  write_stdout(v.json ? as_json(v, reports) : as_text(reports));
+  write_stdout(v.json ? as_json(recipe, reports) : as_text(reports));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
+#include "cli/options/built_in_model.h"
 #include "cli/options/chat_input.h"
 #include "cli/options/options.h"
 #include "cli/output.h"
@@ -23,18 +24,22 @@ namespace ingot {
 namespace {
 
 void check_input(const RunValues& v) {
-  const int inputs = int{v.prompt.has_value()} + int{v.tokens.has_value()} +
-                     int{v.messages.has_value()} + int{v.jsonl};
+  const int prompts = v.prompt_flags.count();
+  const int inputs =
+      prompts + int{v.tokens.has_value()} + int{v.messages.has_value()} + int{v.jsonl};
   if (v.session ? inputs > 1 : inputs != 1) {
     throw Error(ErrorCode::kInvalid,
-                v.session ? "--session takes one of -p and --tokens at most"
-                          : "expected exactly one of -p, --tokens, --messages and --jsonl");
+                v.session ? "--session takes one of -p, -f and --tokens at most"
+                          : "expected exactly one of -p, -f, --tokens, --messages and --jsonl");
   }
-  if (v.suffix && (!v.prompt || v.session)) {
-    throw Error(ErrorCode::kInvalid, "--suffix needs -p, and excludes --session");
+  if (v.suffix && (prompts == 0 || v.session)) {
+    throw Error(ErrorCode::kInvalid, "--suffix needs -p or -f, and excludes --session");
   }
-  if (v.chat_template && !v.messages && !v.jsonl) {
-    throw Error(ErrorCode::kInvalid, "--template needs --messages or --jsonl");
+  if (v.jsonl) claim_stdin("--jsonl");
+  const TemplateChoice& choice = v.chat_template;
+  if ((choice.source || choice.name) && !v.messages && !v.jsonl) {
+    throw Error(ErrorCode::kInvalid, cat(choice.source ? "--template" : "--template-name",
+                                         " needs --messages or --jsonl"));
   }
   const bool scores = v.request.sampling.logprobs >= 0 || v.request.prompt_logprobs >= 0;
   if (scores && !v.json && !v.jsonl) {
@@ -48,14 +53,15 @@ void check_input(const RunValues& v) {
 
 /// Reads the prompt of a chat. A constraint begins behind the reply's reasoning.
 void read_chat(const RunValues& v, const Instance& instance, Request& request) {
-  const Json chat = read_json_file(*v.messages, "messages", kContextLimits);
-  expect_chat_members(chat);
-  const ChatTemplate chosen = chat_template(instance, v.chat_template);
-  RenderedChat prompt = render_messages(chosen, parse_chat(chat, local_time()));
+  const Json chat = read_chat_json(*v.messages);
+  const ChatTemplates templates = chat_templates(instance, v.chat_template);
+  ChatInput input = parse_chat(chat, local_time());
+  const ChatTemplate& chosen = template_for(templates, input);
+  warn_of_tools_error(templates);
+  RenderedChat prompt = render_messages(chosen, std::move(input));
   request.prompt = std::move(prompt.ids);
   if (v.constraint) {
-    RunConstraints(instance, v.chat_template)
-        .constrain_reply(*v.constraint, chosen, prompt.text, request);
+    RunConstraints(instance).constrain_reply(*v.constraint, chosen, prompt.text, request);
   }
 }
 
@@ -64,9 +70,7 @@ void read_prompt(const RunValues& v, const Instance& instance, Request& request)
   request.prompt = v.tokens ? parse_tokens(*v.tokens, instance.spec().vocab)
                             : encode_prompt(instance, *v.prompt, prompt_options(v));
   if (request.prompt.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
-  if (v.constraint) {
-    RunConstraints(instance, v.chat_template).constrain_text(*v.constraint, request);
-  }
+  if (v.constraint) RunConstraints(instance).constrain_text(*v.constraint, request);
 }
 
 std::string as_json(const RunValues& v, const Request& request, const Reply& reply,
@@ -111,6 +115,46 @@ Request read_request(const RunValues& v, const Instance& instance, const RunSess
   return request;
 }
 
+/// Notes that a model with a chat template gets a prompt without it. A prompt with control tokens
+/// was written with a template.
+void note_missing_template(const RunValues& v, const Instance& instance,
+                           std::span<const std::int32_t> prompt) {
+  const TokenizerData* data = instance.checkpoint().tokenizer();
+  // The built-in model continues stories as well as chats.
+  if (instance.name() == kBuiltInModel) return;
+  if (!v.prompt || v.session || data == nullptr || !data->templates.standard) return;
+  const Tokenizer& tokenizer = *instance.tokenizer();
+  const auto is_written = [&](std::int32_t id) {
+    return id != tokenizer.bos() && tokenizer.type(id) == TokenType::kControl;
+  };
+  if (std::any_of(prompt.begin(), prompt.end(), is_written)) return;
+  log_info(
+      "the model has a chat template, which run does not apply to this prompt: ingot chat MODEL -p "
+      "TEXT and ingot run MODEL --messages FILE do");
+}
+
+/// Prints a continuation as it is generated, between the prompt and its suffix.
+class TextPrinter {
+ public:
+  TextPrinter(const RunValues& v, bool prints) : v_(v), prints_(prints), echoes_(!v.no_echo) {}
+
+  void begin() {
+    if (prints_ && echoes_ && v_.prompt) shown_.write(*v_.prompt);
+  }
+  void add(std::string_view text) {
+    if (prints_) shown_.write(text);
+  }
+  void end() {
+    if (prints_) shown_.write(cat(echoes_ ? v_.suffix.value_or("") : "", "\n"));
+  }
+
+ private:
+  const RunValues& v_;
+  bool prints_;
+  bool echoes_;
+  ModelTextStream shown_;
+};
+
 void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const bool stream = !v.json && !v.print_ids;
   const bool has_text = instance.tokenizer() != nullptr;
@@ -118,6 +162,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   RunSession session(v, instance);
   const Request request = read_request(v, instance, session);
   const std::vector<std::int32_t>& prompt = request.prompt;
+  if (stream) note_missing_template(v, instance, prompt);
   RequestLimits limits = request_limits(instance, v.model.ctx);
   limits.context = std::numeric_limits<std::int64_t>::max();  // `start_for` gives a better message
   check_request(request, limits);
@@ -125,15 +170,15 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const auto engine = instance.make_engine({.observer = trace.observer()});
   session.restore(*engine);
   Stream replies = *engine->submit(Request(request));
-  if (stream && v.prompt) write_model_text(*v.prompt);
+  TextPrinter printer(v, stream);
+  printer.begin();
   Reply reply;
   for (bool more = true; more && !interrupted();) {
     more = engine->step();
     engine->require_alive();
-    const std::string text = collect(replies, reply);
-    if (stream) write_model_text(text);
+    printer.add(collect(replies, reply));
   }
-  if (stream) write_model_text(v.suffix.value_or("") + "\n");
+  printer.end();
   interruption_point();
   const Outcome& outcome = replies.outcome();
   if (outcome.error) throw Error(*outcome.error);
@@ -146,7 +191,9 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
 }
 
 int run(RunValues& v) {
+  settle_prompt(v.prompt_flags, v.model);
   check_input(v);
+  v.prompt = read_prompt(v.prompt_flags);
   v.constraint = constraint_of(v.constraint_flags);
   OpenModel model(v.model, v.trace.profile);
   Instance& instance = model.instance;
@@ -173,9 +220,10 @@ std::string line_fields() {
 }
 
 void add_input(CLI::App& app, RunValues& values) {
-  add_text(app, values.prompt, "-p,--prompt",
-           "Text to continue, with the tokenizer's BOS in front; names of special tokens become "
-           "these tokens");
+  add_prompt_options(app, values.prompt_flags,
+                     "Text to continue, with the tokenizer's BOS in front; names of special tokens "
+                     "become these tokens");
+  add_switch(app, values.no_echo, "--no-echo", "Print the continuation without the prompt");
   add_text(app, values.suffix, "--suffix",
            "Text behind the gap that the model fills, for models with fill-in-the-middle tokens; "
            "names of special tokens stay text here and in -p");
@@ -191,10 +239,11 @@ void add_input(CLI::App& app, RunValues& values) {
           "json_schema (an object), regex, grammar (texts) and choice (a list of texts)",
           ". A bad line gives {\"error\"} in its place, and exit code 1 in the end"));
   add_text(app, values.messages, "--messages",
-           "A JSON file with a chat to continue, through the model's chat template: an object with "
-           "messages, and maybe tools, documents, add_generation_prompt, continue_final_message, "
-           "chat_template_kwargs");
-  add_text(app, values.chat_template, "--template", template_help());
+           "A JSON file with a chat to continue, through the model's chat template: an array of "
+           "messages, or an object with messages, and maybe tools, documents, "
+           "add_generation_prompt, continue_final_message, chat_template_kwargs");
+  add_template_options(app, values.chat_template);
+  mark_inputs(app, {"--messages", "--template"});
 }
 
 void add_session(CLI::App& app, RunValues& values) {

@@ -7,8 +7,10 @@
 
 #include "cli/options/constraint_options.h"
 #include "cli/options/model_options.h"
+#include "cli/options/prompt_options.h"
 #include "cli/options/request_options.h"
 #include "cli/options/trace_file.h"
+#include "text/chat/named_templates.h"
 
 namespace ingot {
 
@@ -20,16 +22,18 @@ struct RunValues {
   std::optional<ConstraintSpec>
       constraint;  ///< read from `constraint_flags` before the model opens
   TraceValues trace;
-  std::optional<std::string> prompt;
+  PromptValues prompt_flags;
+  std::optional<std::string> prompt;  ///< text of `prompt_flags`, read before the model opens
   std::optional<std::string> suffix;  ///< text behind the gap that the model fills; absent: no gap
   bool plain_text = false;            ///< true: names of special tokens in prompts stay text
   std::optional<std::string> tokens;
   std::optional<std::string> messages;
-  std::optional<std::string> chat_template;
+  TemplateChoice chat_template;
   std::optional<std::string> session;       ///< session file to continue; absent: none
   std::optional<std::string> save_session;  ///< session file to write; absent: none
   const CLI::App* app = nullptr;            ///< CLI11's object for the command `ingot run`
   bool jsonl = false;
+  bool no_echo = false;  ///< true: only the generated text is printed
   bool print_ids = false;
   bool json = false;
   std::int32_t sequences = 64;

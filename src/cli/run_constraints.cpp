@@ -1,4 +1,4 @@
-// Compiles the constraints of `ingot run`.
+// Compiles the constraints of `ingot run` and `ingot chat -p`.
 #include "cli/run_constraints.h"
 
 #include <span>
@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/log.h"
-#include "cli/options/chat_input.h"
 #include "cli/options/model_options.h"
 #include "text/chat/constraint_tokens.h"
 #include "text/chat/marker_tokens.h"
@@ -49,29 +48,29 @@ void RunConstraints::constrain_text(const ConstraintSpec& spec, Request& request
   request.constraint = texts_->get(spec);
 }
 
-const ToolDialect& RunConstraints::dialect(const ChatTemplate& chat) {
-  if (!dialect_) {
-    const auto source = choose_template(instance_, template_name_);
-    dialect_ = find_tool_dialect(chat, source ? source->text : std::string());
+const RunConstraints::Replies& RunConstraints::replies(const ChatTemplate& chat) {
+  Replies& replies = replies_[&chat];
+  if (!replies.dialect) {
+    auto dialect = find_tool_dialect(chat);
+    replies.cache = make_cache(instance_, dialect->markers());
+    replies.markers = marker_tokens(*instance_.tokenizer(), dialect->markers(),
+                                    instance_.sampled_ids(), kMarkersMax);
+    replies.dialect = std::move(dialect);
   }
-  return *dialect_;
+  return replies;
 }
 
 void RunConstraints::constrain_reply(const ConstraintSpec& spec, const ChatTemplate& chat,
                                      std::string_view prompt, Request& request) {
   warn_of_stops(request);
-  const ToolDialect& dialect = this->dialect(chat);
-  if (!replies_) {
-    replies_ = make_cache(instance_, dialect.markers());
-    markers_ = marker_tokens(*instance_.tokenizer(), dialect.markers(), instance_.sampled_ids(),
-                             kMarkersMax);
-  }
+  const Replies& replies = this->replies(chat);
+  const ToolDialect& dialect = *replies.dialect;
   const ReplyBegin begin = dialect.begin_of(prompt);
   const std::string key =
       cat("reply:", begin.in_reasoning, ",", begin.can_reason, ",", spec.cache_key());
-  request.constraint =
-      replies_->get(key, [&] { return compile_reply(spec, dialect, begin, replies_->trie()); });
-  request.markers = markers_;
+  request.constraint = replies.cache->get(
+      key, [&] { return compile_reply(spec, dialect, begin, replies.cache->trie()); });
+  request.markers = replies.markers;
 }
 
 }  // namespace ingot

@@ -1,10 +1,10 @@
-// Constraints of `ingot run`: compiles them, also for replies that a chat template frames.
+// Constraints of `ingot run` and `ingot chat -p`: compiles them, also for replies that a chat
+// template frames.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,30 +19,31 @@ namespace ingot {
 /// Compiles the constraints of requests to one model. Equal constraints are compiled once.
 class RunConstraints {
  public:
-  /// `template_name`: --template; absent: the model's template.
-  RunConstraints(const Instance& instance, const std::optional<std::string>& template_name)
-      : instance_(instance), template_name_(template_name) {}
+  explicit RunConstraints(const Instance& instance) : instance_(instance) {}
 
   /// Makes `request`'s whole text obey a constraint.
   ///
   /// Errors: Error{kModel} if the model has no tokenizer; those of compile_constraint.
   void constrain_text(const ConstraintSpec& spec, Request& request);
   /// Makes the content of a reply to `prompt` obey a constraint. The model may reason before it.
-  /// `chat` rendered the prompt.
+  /// `chat` rendered the prompt, and must outlive this object.
   ///
   /// Errors: those of `constrain_text`.
   void constrain_reply(const ConstraintSpec& spec, const ChatTemplate& chat,
                        std::string_view prompt, Request& request);
 
  private:
-  const ToolDialect& dialect(const ChatTemplate& chat);
+  /// What the replies to the prompts of one template need.
+  struct Replies {
+    std::shared_ptr<const ToolDialect> dialect;
+    std::unique_ptr<ConstraintCache> cache;  ///< with the dialect's markers
+    std::vector<std::int32_t> markers;       ///< the dialect's
+  };
+  const Replies& replies(const ChatTemplate& chat);
 
   const Instance& instance_;
-  const std::optional<std::string>& template_name_;
-  std::unique_ptr<ConstraintCache> texts_;    ///< made for the first constraint of a text
-  std::unique_ptr<ConstraintCache> replies_;  ///< with the dialect's markers
-  std::shared_ptr<const ToolDialect> dialect_;
-  std::vector<std::int32_t> markers_;  ///< the dialect's
+  std::unique_ptr<ConstraintCache> texts_;  ///< made for the first constraint of a text
+  std::map<const ChatTemplate*, Replies> replies_;
 };
 
 }  // namespace ingot

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
@@ -55,14 +56,18 @@ struct LineReader {
   const Instance& instance;
   const std::tm now;
   RunConstraints constraints;
-  std::optional<ChatTemplate> chat{};  ///< present once a line has messages
+  std::optional<ChatTemplates> templates{};  ///< present once a line has messages
 
   void read_chat(const Json& line, const std::optional<ConstraintSpec>& spec, Request& request) {
     ChatInput input = parse_chat(line, now);
-    if (!chat) chat.emplace(chat_template(instance, values.chat_template));
-    RenderedChat prompt = render_messages(*chat, std::move(input));
+    if (!templates) {
+      templates.emplace(chat_templates(instance, values.chat_template));
+      warn_of_tools_error(*templates);
+    }
+    const ChatTemplate& chat = template_for(*templates, input);
+    RenderedChat prompt = render_messages(chat, std::move(input));
     request.prompt = std::move(prompt.ids);
-    if (spec) constraints.constrain_reply(*spec, *chat, prompt.text, request);
+    if (spec) constraints.constrain_reply(*spec, chat, prompt.text, request);
   }
 
   static void expect_known_members(const Json& line, bool has_messages) {
@@ -139,11 +144,12 @@ class Lines {
     LineReader reader{.values = values_,
                       .instance = instance_,
                       .now = local_time(),
-                      .constraints = RunConstraints(instance_, values_.chat_template)};
+                      .constraints = RunConstraints(instance_)};
     std::size_t number = 0;
-    for (const std::string_view text : split_lines(input)) {
+    for (const std::string_view text : split_lines(without_byte_order_mark(input))) {
       interruption_point();
-      read_line(lines_.emplace_back(), text, ++number, reader, defaults);
+      ++number;
+      if (!is_blank(text)) read_line(lines_.emplace_back(), text, number, reader, defaults);
     }
   }
 

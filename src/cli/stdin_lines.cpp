@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -16,8 +17,10 @@ std::optional<std::string_view> StdinLines::next() {
   for (;;) {
     const std::size_t end = held_.find('\n', searched);
     if (end != std::string::npos || (ended_ && at_ < held_.size())) {
-      const std::string_view line = std::string_view(held_).substr(at_, end - at_);
+      std::string_view line = std::string_view(held_).substr(at_, end - at_);
       at_ = std::min(end, held_.size() - 1) + 1;
+      if (number_++ == 0) line = without_byte_order_mark(line);
+      if (line.ends_with('\r')) line.remove_suffix(1);
       return line;
     }
     if (ended_) return std::nullopt;
@@ -35,12 +38,13 @@ bool answer_lines(const JsonLimits& limits,
                   FunctionRef<Json(const Json& line, std::size_t)> answer) {
   StdinLines lines(limits.bytes_max);
   bool all_good = true;
-  std::size_t number = 0;
   while (const auto line = lines.next()) {
     interruption_point();
+    if (is_blank(*line)) continue;
     Json reply = Json::object();
     try {
-      reply = answer(parse_json(*line, "stdin", cat("line ", ++number), limits), line->size());
+      reply =
+          answer(parse_json(*line, "stdin", cat("line ", lines.number()), limits), line->size());
     } catch (const Error& error) {
       reply.set("error", error.message());
       all_good = false;

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/output_file.h"
+#include "base/forced_exit.h"
 
 namespace ingot {
 
@@ -28,7 +28,7 @@ sigset_t watched() {
 }
 
 [[noreturn]] void end_now(int code) {
-  remove_unfinished_outputs();
+  run_forced_exit_actions();
   _exit(code);
 }
 

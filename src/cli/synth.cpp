@@ -53,7 +53,7 @@ void synth(const SynthValues& v) {
     write_synthetic(plan, v.out, *pool, interruptible(bar));
   }
   write_stdout(cat(v.out, ": ", v.shape, ", ", layers, layers == 1 ? " layer, " : " layers, ",
-                   plan.bytes(), " bytes of random weights in ", v.type, "\n"));
+                   plan.bytes(), " bytes of random weights in ", recipe->name, "\n"));
 }
 
 }  // namespace

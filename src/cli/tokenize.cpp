@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/log.h"
 #include "cli/options/model_options.h"
 #include "cli/options/model_path.h"
@@ -124,9 +124,11 @@ TokenizerData read_tokenizer(const std::vector<std::string>& models) {
 int tokenize(const TokenizeValues& v) {
   const int inputs = v.prompt.has_value() + v.file.has_value() + v.ids.has_value() + v.jsonl;
   if (inputs != 1) refuse("expected exactly one of -p, --file, --ids and --jsonl");
-  std::vector<std::string> warnings;
-  const auto tokenizer = make_tokenizer(read_tokenizer(v.paths), warnings);
-  for (const std::string& warning : warnings) log_warning(warning);
+  if (v.jsonl) claim_stdin("--jsonl");
+  const TokenizerData data = read_tokenizer(v.paths);
+  std::vector<std::string> details;
+  const auto tokenizer = make_tokenizer(data, details);
+  for (const std::string& warning : data.warnings) log_warning(warning);
   if (v.jsonl) {
     const bool all_good = answer_lines(
         kTextLimits, [&](const Json& line, std::size_t) { return answer(*tokenizer, line); });
@@ -136,7 +138,7 @@ int tokenize(const TokenizeValues& v) {
     write_model_text(decode_ids(*tokenizer, *v.ids) + "\n");
     return kDone;
   }
-  const std::string text = v.file ? File(*v.file).read_all(kFileBytesMax) : *v.prompt;
+  const std::string text = v.file ? read_input(*v.file, kFileBytesMax).text : *v.prompt;
   EncodeOptions options = v.encode;
   options.add_begin = options.add_end = v.add_special;
   write_stdout(ids_line(tokenizer->encode(text, options)));
@@ -154,7 +156,8 @@ Command add_tokenize_command(CLI::App& app) {
             "vocab.txt; with tokenizer_config.json and special_tokens_map.json",
             8, false);
   add_text(sub, values->prompt, "-p,--prompt", "Text to encode; prints its ids, comma-separated");
-  add_text(sub, values->file, "--file", "A file whose text to encode");
+  add_text(sub, values->file, "--file", "A file whose text to encode (-: standard input)");
+  mark_inputs(sub, {"--file"});
   add_text(sub, values->ids, "--ids", "Ids to decode, special tokens kept: 1,2,3");
   add_switch(sub, values->encode.parse_special, "--special",
              "Special and added tokens in the text become tokens");

@@ -11,6 +11,7 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "load/gguf/gguf_writer.h"
+#include "load/wrong_file.h"
 #include "quant/f32.h"
 
 namespace ingot {
@@ -61,8 +62,9 @@ void divide(std::vector<float>& sums, std::span<const float> counts) {
 
 ImportanceMatrix ImportanceMatrix::read(const std::string& path) {
   File file(path);
+  refuse_lfs_pointer(file);
   if (file.size() > kFileBytesMax) {
-    throw model_error(path, "file", 0,
+    throw model_error(path, "file",
                       cat("it has ", file.size(), " bytes, at most ", kFileBytesMax,
                           " are accepted for an importance matrix"));
   }

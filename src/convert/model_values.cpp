@@ -45,7 +45,7 @@ class ConfigWriter {
   void write_experts();
 
   [[noreturn]] void fail(std::string_view reason) const {
-    throw model_error(checkpoint_.name(), "config", 0, cat("GGUF cannot express that ", reason));
+    throw model_error(checkpoint_.name(), "config", cat("GGUF cannot express that ", reason));
   }
   std::string key(std::string_view rest) const { return cat(config_.architecture, ".", rest); }
   void set_count(std::string_view rest, std::int64_t count) {

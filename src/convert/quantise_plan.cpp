@@ -21,7 +21,7 @@ std::span<const float> importance_of(const ListedTensor& tensor, const Importanc
     return values;
   }
   throw model_error(
-      matrix.name(), "importance", 0,
+      matrix.name(), "importance",
       cat(values.size(), " values for ", tensor.name, ", which has ", cols, " columns",
           experts > 1 ? cat(" in ", experts, " experts") : "", ": it belongs to another model"));
 }
@@ -49,7 +49,7 @@ void take_importance(const ImportanceMatrix& matrix, QuantisePlan& plan) {
     }
   }
   if (used == 0 && !without.empty()) {
-    throw model_error(matrix.name(), "importance", 0, "it has values for no tensor of this model");
+    throw model_error(matrix.name(), "importance", "it has values for no tensor of this model");
   }
   if (used == 0) plan.warnings.push_back("the importance matrix is not used: this type is dense");
   if (used > 0 && !without.empty()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ignore_case.h"
 #include "quant/encode.h"
 #include "quant/formats.h"
 
@@ -64,8 +65,9 @@ Format mixed_format(const Spec& spec, const ListedTensor& tensor) {
 std::span<const Recipe> recipes() { return kRecipes; }
 
 const Recipe* find_recipe(std::string_view name) {
-  const auto found = std::find_if(kRecipes.begin(), kRecipes.end(),
-                                  [&](const Recipe& recipe) { return recipe.name == name; });
+  const auto found = std::find_if(kRecipes.begin(), kRecipes.end(), [&](const Recipe& recipe) {
+    return equal_ignoring_case(recipe.name, name);
+  });
   return found == kRecipes.end() ? nullptr : &*found;
 }
 

@@ -22,7 +22,7 @@ struct Recipe {
 /// Returns all recipes, the largest files first.
 std::span<const Recipe> recipes();
 
-/// Returns the recipe with this name; null if there is none.
+/// Returns the recipe with this name, ignoring case; null if there is none.
 const Recipe* find_recipe(std::string_view name);
 
 /// The chosen format. `wanted`: the recipe's format, if rows do not divide into blocks of `wanted`.

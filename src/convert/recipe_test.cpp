@@ -132,7 +132,9 @@ TEST(Recipe, OddRowsFallBackAndSaySo) {
       choose_format(*find_recipe("BF16"), llama(2), tensor(TensorRole::kUp, 0, {4, 7})).wanted);
 }
 
-TEST(Recipe, NamesAreExact) {
+TEST(Recipe, NamesIgnoreCaseOnly) {
+  EXPECT_EQ(find_recipe("q4_k_m"), find_recipe("Q4_K_M"));
+  EXPECT_EQ(find_recipe("bF16"), find_recipe("BF16"));
   EXPECT_EQ(find_recipe("Q4_K_M")->file_type, 15u);
   EXPECT_EQ(find_recipe("Q4_K_L"), nullptr);
   EXPECT_EQ(find_recipe(""), nullptr);

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/half.h"
+#include "base/ignore_case.h"
 #include "base/index.h"
 #include "base/philox.h"
 #include "base/text.h"
@@ -263,7 +264,7 @@ const SyntheticShape* find_synthetic_shape(std::string_view name) {
 std::optional<Recipe> synthetic_recipe(std::string_view name) {
   if (const Recipe* recipe = find_recipe(name)) return *recipe;
   for (const FileType& type : kFileTypes) {
-    if (name == format_name(type.format)) {
+    if (equal_ignoring_case(name, format_name(type.format))) {
       return Recipe{format_name(type.format), type.format, type.number};
     }
   }

@@ -24,7 +24,7 @@ constexpr std::string_view kPatternNames[] = {
     "falcon", "deepseek-llm", "deepseek-coder", "deepseek-v3", "mpt",    "gpt-neox"};
 
 [[noreturn]] void refuse(const TokenizerData& data, std::string_view reason) {
-  throw model_error(data.file, "tokenizer", 0,
+  throw model_error(data.file, "tokenizer",
                     cat(reason, "; --no-tokenizer leaves the tokenizer out"));
 }
 
@@ -167,10 +167,11 @@ void TokenizerWriter::write_ids() {
 }
 
 void TokenizerWriter::write_templates() {
-  if (data_.chat_template) out_.set_text("tokenizer.chat_template", *data_.chat_template);
-  if (data_.named_templates.empty()) return;
+  const TemplateSet& templates = data_.templates;
+  if (templates.standard) out_.set_text("tokenizer.chat_template", *templates.standard);
+  if (templates.named.empty()) return;
   StringTable names;
-  for (const NamedTemplate& named : data_.named_templates) {
+  for (const NamedTemplate& named : templates.named) {
     names.add(named.name);
     out_.set_text(cat("tokenizer.chat_template.", named.name), named.text);
   }
@@ -317,7 +318,7 @@ void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,
                      std::vector<std::string>& warnings) {
   const TokenizerData* data = checkpoint.tokenizer();
   if (data == nullptr) {
-    throw model_error(checkpoint.name(), "tokenizer", 0,
+    throw model_error(checkpoint.name(), "tokenizer",
                       "the folder has no supported tokenizer; --no-tokenizer leaves it out");
   }
   TokenizerWriter(*data, checkpoint.config(), out, warnings).write();

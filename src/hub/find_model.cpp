@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ignore_case.h"
 #include "base/text.h"
 #include "hub/gguf_models.h"
 #include "hub/snapshot_model.h"
@@ -77,14 +78,15 @@ std::optional<RepoCache> find_cached_repo(const std::string& root, const std::st
   return std::move(found.front());
 }
 
-std::optional<std::string> find_cached_model(const std::string& root, const ModelName& name) {
+std::optional<FoundModel> find_cached_model(const std::string& root, const ModelName& name) {
   const auto repo = find_cached_repo(root, name.repo);
   const auto commit = repo ? repo->commit_of(name.revision) : std::nullopt;
   if (!commit) return std::nullopt;
   const std::vector<std::string> paths = paths_of(repo->files(*commit));
-  const auto files = choose_model_files(paths, repo->repo(), name.file);
+  const auto files = choose_model_files(paths, {repo->repo(), name.revision, name.file});
   if (!files) return std::nullopt;
-  return cat(repo->snapshot(*commit), files->opened.empty() ? "" : "/", files->opened);
+  return FoundModel{cat(repo->snapshot(*commit), files->opened.empty() ? "" : "/", files->opened),
+                    files->note};
 }
 
 std::vector<CachedModel> cached_models(const std::string& root) {

@@ -17,10 +17,17 @@ namespace ingot {
 /// Errors: Error{kInvalid} if several repositories match; the message lists them.
 std::optional<RepoCache> find_cached_repo(const std::string& root, const std::string& repo);
 
-/// Returns the path to open for the model `name`; nothing if the model is not in the cache.
+/// A model's place in the cache.
+struct FoundModel {
+  std::string path;  ///< the path to open
+  std::string note;  ///< ModelFiles::note
+};
+
+/// Finds the model `name`. Returns nothing if the model is not in the cache. If the name fits
+/// several quantisations, chooses as `choose_model_files` does, among those in the cache.
 ///
-/// Errors: Error{kInvalid} if several models match; the message lists the possible names.
-std::optional<std::string> find_cached_model(const std::string& root, const ModelName& name);
+/// Errors: Error{kInvalid} if several different models match; the message lists the possible names.
+std::optional<FoundModel> find_cached_model(const std::string& root, const ModelName& name);
 
 /// A model in the cache.
 struct CachedModel {

@@ -28,8 +28,10 @@ class FindModel : public ::testing::Test {
 
   std::string find(const std::string& name) const {
     try {
-      const auto path = find_cached_model(cache_.root, parse_model_name(name).value());
-      return path ? path->substr(cache_.root.size() + 1) : "nothing";
+      const auto found = find_cached_model(cache_.root, parse_model_name(name).value());
+      if (!found) return "nothing";
+      note_ = found->note;
+      return found->path.substr(cache_.root.size() + 1);
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::kInvalid);
       return e.message();
@@ -37,6 +39,7 @@ class FindModel : public ::testing::Test {
   }
 
   TestCache cache_;
+  mutable std::string note_;  ///< the note of the last `find`
 };
 
 TEST_F(FindModel, ByItsName) {
@@ -66,8 +69,19 @@ TEST_F(FindModel, ByItsShortName) {
   EXPECT_EQ(find("model"), "models--model/snapshots/" + digits('d') + "/m.gguf");
 }
 
-TEST_F(FindModel, SeveralGgufModelsAreListed) {
-  EXPECT_EQ(find("a/gguf"), "a/gguf has 2 GGUF models, name one as in a/gguf:Q4_0: Q4_0, Q8_0");
+TEST_F(FindModel, OneOfSeveralQuantisationsIsTakenAndSaid) {
+  const std::string named = find("a/gguf:Q4_0");
+  EXPECT_EQ(note_, "");
+  EXPECT_EQ(find("gguf"), named);
+  EXPECT_EQ(note_, "a/gguf has 2 quantisations, taking Q4_0; a/gguf:Q8_0 names another: Q8_0");
+  cache_.add("a/gguf", 'c', "m-Q4_K_M.gguf", '3');
+  EXPECT_EQ(find("a/gguf"), find("a/gguf:q4_k_m"));
+}
+
+TEST_F(FindModel, DifferentGgufModelsAreListed) {
+  cache_.add("a/gguf", 'c', "other-Q4_K_M.gguf", '3');
+  EXPECT_EQ(find("a/gguf"),
+            "a/gguf has 3 GGUF models, name one as in a/gguf:Q4_0: Q4_0, Q8_0, Q4_K_M");
 }
 
 TEST_F(FindModel, EveryListedModelIsFoundAgain) {

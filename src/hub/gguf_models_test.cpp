@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace ingot {
 namespace {
 
@@ -29,7 +31,62 @@ TEST(GgufModels, AreLabelledByQuantization) {
             (Names{"Q4_K_M", "q8_0", "BF16", "IQ2_XXS", "Q4_K_XL", "f16"}));
   EXPECT_EQ(labels({"a-Q8_0.gguf", "b-Q8_0.gguf", "tinyllama.gguf"}),
             (Names{"a-Q8_0.gguf", "b-Q8_0.gguf", "tinyllama.gguf"}));
-  EXPECT_EQ(labels({".gguf", "m.gguf.part", "mmproj-F16.gguf", "sub/mmproj.gguf"}), Names{});
+  EXPECT_EQ(labels({"m-Q8_0.gguf", "m-q8_0.gguf"}), (Names{"m-Q8_0.gguf", "m-q8_0.gguf"}));
+  EXPECT_EQ(labels({"Q8_0/m.gguf", "m_F16.gguf", "m_iq2_xxs.gguf", "m_of_q.gguf", "m_q8_x.gguf"}),
+            (Names{"Q8_0", "F16", "iq2_xxs", "m_of_q.gguf", "m_q8_x.gguf"}));
+  EXPECT_EQ(match({"a_q8_0.gguf", "b_q8_0.gguf"}, "Q8_0"), (Names{"a_q8_0.gguf", "b_q8_0.gguf"}));
+  EXPECT_EQ(labels({".gguf", "m.gguf.part"}), Names{});
+}
+
+TEST(GgufModels, WhatIsNoModelIsLeftOut) {
+  EXPECT_EQ(
+      labels({"mmproj-F16.gguf", "sub/mmproj.gguf", "m-mmproj-f16.gguf", "m.MMPROJ-Q8_0.gguf"}),
+      Names{});
+  EXPECT_EQ(labels({"imatrix.gguf", "m.imatrix.gguf", "m-imatrix.gguf", "imatrix_unsloth.gguf",
+                    "sub/m_imatrix.gguf", "Q8_0/imatrix.gguf"}),
+            Names{});
+  // Names of models that were made with a matrix.
+  EXPECT_EQ(labels({"m-imatrix-Q4_K_M.gguf", "m-imat-Q8_0.gguf", "imatrix/m.gguf"}),
+            (Names{"Q4_K_M", "Q8_0", "imatrix/m.gguf"}));
+}
+
+/// The label of the default.
+std::string default_of(Names paths) {
+  std::sort(paths.begin(), paths.end());
+  const auto model = default_gguf_model(find_gguf_models(paths));
+  return model ? model->label : "none";
+}
+
+TEST(GgufModels, TheDefaultIsTheBestQuantisation) {
+  // The order of docs/models.md. Each list lacks the first choices of the list before.
+  const Names order{"Q4_K_M", "Q4_K_S", "Q4_K_L", "Q4_K_XL",  "Q4_0",  "Q4_1",    "IQ4_NL",
+                    "IQ4_XS", "MXFP4",  "Q5_K_M", "Q5_0",     "Q6_K",  "Q8_0",    "Q3_K_M",
+                    "BF16",   "Q2_K",   "F32",    "Q4_0_4_4", "IQ3_M", "IQ2_XXS", "TQ1_0"};
+  for (std::size_t first = 0; first < order.size(); ++first) {
+    Names paths;
+    for (std::size_t i = first; i < order.size(); ++i) paths.push_back("m-" + order[i] + ".gguf");
+    EXPECT_EQ(default_of(paths), order[first]);
+  }
+  EXPECT_EQ(default_of({"m-q8_0.gguf", "M.q4_k_m.gguf"}), "q4_k_m");
+  EXPECT_EQ(default_of({"m.gguf", "m-Q8_0.gguf"}), "Q8_0");
+}
+
+TEST(GgufModels, TheDefaultIsOneOfOneModel) {
+  EXPECT_EQ(default_of({"m-Q4_K_M.gguf", "m-UD-Q4_K_XL.gguf", "BF16/m-BF16.gguf"}), "Q4_K_M");
+  EXPECT_EQ(default_of({"m.i1-Q4_K_M.gguf", "m.Q8_0.gguf"}), "Q4_K_M");
+  EXPECT_EQ(default_of({"m-Q4_K_M.gguf", "m-UD-Q4_K_M.gguf"}), "m-Q4_K_M.gguf");
+  EXPECT_EQ(default_of({"m-0.5b-Q4_K_M.gguf", "m-1.5b-Q4_K_M.gguf"}), "none");
+  EXPECT_EQ(default_of({"m-Q4_K_M.gguf", "draft-m-Q8_0.gguf"}), "none");
+  EXPECT_EQ(default_of({}), "none");
+  // Folders tell models apart, or name the quantisation.
+  EXPECT_EQ(default_of({"7B/model.gguf", "70B/model.gguf"}), "none");
+  EXPECT_EQ(default_of({"7B/m-Q4_K_M.gguf", "70B/m-Q8_0.gguf"}), "none");
+  EXPECT_EQ(default_of({"gguf/m-Q4_K_M.gguf", "gguf/m-Q8_0.gguf"}), "Q4_K_M");
+  EXPECT_EQ(default_of({"BF16/model.gguf", "Q4_K_M/model.gguf", "Q8_0/model.gguf"}), "Q4_K_M");
+  EXPECT_EQ(default_of({"m-Q4_K_M/m-Q4_K_M-00001-of-00001.gguf", "m-Q8_0.gguf"}), "Q4_K_M");
+  EXPECT_EQ(default_of({"m.gguf", "M.gguf"}), "none");
+  EXPECT_EQ(default_of({"m_q4_k_m.gguf", "m_q8_0.gguf"}), "q4_k_m");
+  EXPECT_EQ(default_of({"a_q4_k_m.gguf", "b_q8_0.gguf"}), "none");
 }
 
 TEST(GgufModels, SplitSetsAreOne) {

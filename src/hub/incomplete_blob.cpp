@@ -71,7 +71,7 @@ void IncompleteBlob::begin(std::uint64_t offset) {
 void IncompleteBlob::write(std::span<const std::byte> bytes) {
   if (bytes.size() > file_.bytes - bytes_) {
     discard();
-    throw model_error(file_.path, "hub", 0,
+    throw model_error(file_.path, "hub",
                       cat("the server sent more than the ", file_.bytes, " bytes it has"));
   }
   digest_.update(bytes);

@@ -17,7 +17,7 @@ constexpr JsonLimits kLimits = {.bytes_max = kHubListingBytesMax, .nodes_max = 2
 constexpr std::size_t kSha256Digits = 64;
 
 [[noreturn]] void fail(const std::string& source, std::string_view reason) {
-  throw model_error(source, "hub", 0, reason);
+  throw model_error(source, "hub", reason);
 }
 
 std::uint64_t read_size(const Json& object, std::string_view path, const std::string& source) {

@@ -41,7 +41,7 @@ class ListingText final : public HttpSink {
   void begin(std::uint64_t) override { text_.clear(); }
   void write(std::span<const std::byte> bytes) override {
     if (bytes.size() > kHubListingBytesMax - text_.size()) {
-      throw model_error(source_, "hub", 0,
+      throw model_error(source_, "hub",
                         cat("the answer has more than ", kHubListingBytesMax, " bytes"));
     }
     text_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -84,11 +84,17 @@ Error hub_error(const HttpReply& reply, const ModelName& name, std::string_view 
                 const HubOptions& options) {
   const bool is_reply = reply.transport == Transport::kDone;
   if (const auto text = refusal_text(reply, name, options); is_reply && !text.empty()) {
-    return model_error(what, "hub", 0, text);
+    return model_error(what, "hub", text);
   }
   return {ErrorCode::kUnavailable,
           cat(printable(what), ": ", problem_text(reply), " (", printable(options.endpoint, 256),
               reply.status == 429 ? ": too many requests)" : ")")};
+}
+
+/// The path of a model in the cache. Reports a default choice.
+const std::string& path_of(const FoundModel& found, PullWatch& watch) {
+  if (!found.note.empty()) watch.choice(found.note);
+  return found.path;
 }
 
 class Pull {
@@ -107,10 +113,10 @@ class Pull {
       listing_ = list();
     } catch (const Error& e) {
       if (e.code() != ErrorCode::kUnavailable) throw;
-      const auto path = find_cached_model(options_.cache, name_);
-      if (!path) throw;
-      watch_.note(cat(e.message(), "; using the cache"));
-      return *path;
+      const auto found = find_cached_model(options_.cache, name_);
+      if (!found) throw;
+      watch_.note(cat(e.plain_message(), "; using the cache"));
+      return path_of(*found, watch_);
     }
     const ModelFiles files = choose();
     plan(files.paths);
@@ -129,13 +135,13 @@ class Pull {
                                .seconds_max = kListingTimeouts * options_.timeout_seconds};
     ListingText body(name_.repo);
     for (int attempt = 1;; ++attempt) {
-      const HttpReply reply = client_.get(request, body, [&] { watch_.progress(0, 0); });
+      const HttpReply reply = client_.get(request, body, [&] { watch_.progress({}); });
       if (reply.transport == Transport::kDone && reply.is_success()) break;
       again(reply, name_.repo, attempt);
     }
     HubListing listing = parse_hub_listing(body.text(), name_.repo);
     if (is_commit(name_.revision) && listing.commit != name_.revision) {
-      throw model_error(name_.repo, "hub", 0,
+      throw model_error(name_.repo, "hub",
                         cat("the server answered with commit ", listing.commit, ", asked for was ",
                             name_.revision));
     }
@@ -145,8 +151,9 @@ class Pull {
   /// The model's files. Downloads an index if there is one, because it names more files.
   ModelFiles choose() {
     const std::vector<std::string> paths = listing_.paths();
-    auto chosen = choose_model_files(paths, name_.repo, name_.file);
+    auto chosen = choose_model_files(paths, name_);
     if (!chosen) throw no_model_error(paths, name_.repo, name_.file);
+    if (!chosen->note.empty()) watch_.choice(chosen->note);
     if (chosen->index.empty()) return std::move(*chosen);
     const HubFile& index = listed(chosen->index);
     plan({chosen->index});
@@ -161,7 +168,7 @@ class Pull {
   const HubFile& listed(const std::string& path) const {
     const HubFile* file = listing_.find(path);
     if (file == nullptr) {
-      throw model_error(name_.repo, "hub", 0,
+      throw model_error(name_.repo, "hub",
                         cat("its index names '", printable(path), "', which is not there"));
     }
     return *file;
@@ -198,17 +205,18 @@ class Pull {
     const FileLock lock(cache_.lock(file.blob), [&] {
       if (!has_said) watch_.note(cat(file.path, ": waiting for another process that downloads it"));
       has_said = true;
-      watch_.progress(done_, total_);
+      report();
     });
     if (!is_there(file)) download(file);
     cache_.link(listing_.commit, file.path, file.blob);
     done_ += file.bytes;
-    watch_.progress(done_, total_);
+    of_file_ = 0;
+    report();
   }
 
   void download(const HubFile& file) {
-    IncompleteBlob blob(cache_.incomplete(file.blob), file,
-                        [&] { watch_.progress(done_, total_); });
+    IncompleteBlob blob(cache_.incomplete(file.blob), file, [&] { report(); });
+    of_file_ = blob.bytes();
     const bool is_continued = blob.bytes() > 0;
     receive(file, blob);
     std::string checksum = blob.checksum();
@@ -221,7 +229,7 @@ class Pull {
     if (checksum != file.blob) {
       blob.discard();
       throw model_error(
-          file.path, "hub", 0,
+          file.path, "hub",
           cat("the downloaded file has the checksum ", checksum, ", expected ", file.blob));
     }
     blob.commit(cache_.blob(file.blob));
@@ -232,8 +240,8 @@ class Pull {
                                 "/", url_escape(file.path));
     for (int attempt = 1; blob.bytes() < file.bytes; ++attempt) {
       const std::uint64_t before = blob.bytes();
-      HttpReply reply = client_.get({.url = url, .offset = before}, blob,
-                                    [&] { watch_.progress(done_ + blob.bytes(), total_); });
+      HttpReply reply = client_.get({.url = url, .offset = before}, blob, [&] { count(blob); });
+      count(blob);
       if (blob.bytes() == file.bytes) return;
       if (reply.is_range_refused) {
         blob.restart();
@@ -263,7 +271,19 @@ class Pull {
     if (!wait) throw hub_error(reply, name_, what, options_);
     watch_.note(cat(what, ": ", problem_text(reply), ", trying again",
                     *wait == 0 ? "" : cat(" in ", *wait / 1000.0, " s")));
-    wait_ms(*wait, [&] { watch_.progress(done_, total_); });
+    wait_ms(*wait, [&] { report(); });
+  }
+
+  /// Counts the bytes that came, and reports the progress.
+  void count(const IncompleteBlob& blob) {
+    // A server may send the whole file again, so that the blob becomes smaller.
+    received_ += blob.bytes() - std::min(of_file_, blob.bytes());
+    of_file_ = blob.bytes();
+    report();
+  }
+
+  void report() {
+    watch_.progress({.done = done_ + of_file_, .total = total_, .received = received_});
   }
 
   const ModelName& name_;
@@ -273,20 +293,22 @@ class Pull {
   FetchClient client_;
   HubListing listing_;
   std::uint64_t total_ = 0;
-  std::uint64_t done_ = 0;  ///< bytes of the finished files
+  std::uint64_t done_ = 0;      ///< bytes of the finished files
+  std::uint64_t of_file_ = 0;   ///< bytes of the unfinished file
+  std::uint64_t received_ = 0;  ///< bytes that came from the hub, except listings
 };
 
 }  // namespace
 
 std::string pull_model(const ModelName& name, const HubOptions& options, PullWatch& watch) {
   if (!options.offline) return Pull(name, options, watch).run();
-  const auto path = find_cached_model(options.cache, name);
-  if (!path) {
+  const auto found = find_cached_model(options.cache, name);
+  if (!found) {
     throw Error(
         ErrorCode::kUnavailable,
         cat(to_string(name), " is not in the cache, and HF_HUB_OFFLINE forbids to download it"));
   }
-  return *path;
+  return path_of(*found, watch);
 }
 
 }  // namespace ingot

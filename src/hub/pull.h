@@ -19,16 +19,24 @@ struct HubOptions {
   bool offline = false;      ///< true: make no requests, use only the cache
 };
 
+/// How far a pull is, in bytes.
+struct PullProgress {
+  std::uint64_t done = 0;      ///< bytes of the model that are in the cache so far
+  std::uint64_t total = 0;     ///< bytes of the whole model; 0 while unknown
+  std::uint64_t received = 0;  ///< bytes that this pull received; never decreases
+};
+
 /// Callbacks for the progress of a pull. pull_model calls them in its caller's thread. If a
 /// callback throws, the pull ends; the next pull continues the downloads.
 class PullWatch {
  public:
   virtual ~PullWatch() = default;
-  /// Receives the progress at least ten times a second. `done`: bytes of the model that are in the
-  /// cache so far. `total`: bytes of the whole model; 0 while unknown.
-  virtual void progress(std::uint64_t done, std::uint64_t total) = 0;
+  /// Receives the progress at least ten times a second.
+  virtual void progress(const PullProgress& progress) = 0;
   /// Receives a line about an event, such as a retry or a wait for another process.
   virtual void note(std::string_view text) = 0;
+  /// Receives a line that names the quantisation which is taken by default (ModelFiles::note).
+  virtual void choice(std::string_view text) = 0;
 };
 
 /// Downloads a model into the cache and returns the path to open.

@@ -77,7 +77,7 @@ bool remove_unused_blobs(const RepoCache& repo, FunctionRef<void(std::string_vie
 Removal plan_removal(const std::string& root, const ModelName& name) {
   auto repo = find_cached_repo(root, name.repo);
   const auto commit = repo ? repo->commit_of(name.revision) : std::nullopt;
-  if (!commit) throw model_error(to_string(name), "hub", 0, "it is not in the cache");
+  if (!commit) throw model_error(to_string(name), "hub", "it is not in the cache");
   Removal removal{.repo = *repo,
                   .commit = *commit,
                   .paths = paths_of(repo->files(*commit)),
@@ -87,7 +87,7 @@ Removal plan_removal(const std::string& root, const ModelName& name) {
     if (repo->commit_of(revision) == commit) removal.revisions.push_back(revision);
   }
   if (!name.file.empty()) {
-    auto files = choose_model_files(removal.paths, repo->repo(), name.file);
+    auto files = choose_model_files(removal.paths, {repo->repo(), name.revision, name.file});
     if (!files) throw no_model_error(removal.paths, repo->repo(), name.file);
     removal.paths = std::move(files->paths);
     std::sort(removal.paths.begin(), removal.paths.end());

@@ -52,6 +52,14 @@ TEST_F(RemoveModel, ASnapshotGoesWithItsReferences) {
   EXPECT_EQ(repo_.blob_files(), (Names{digits('1'), digits('3'), digits('4') + ".incomplete"}));
 }
 
+TEST_F(RemoveModel, ANameWithoutAFileMeansAllQuantisations) {
+  cache_.add("u/n", 'c', "m-Q4_K_M.gguf", '5');
+  const Removal all = plan("u/n");
+  EXPECT_TRUE(all.is_whole);
+  EXPECT_EQ(all.paths, (Names{"m-Q4_0.gguf", "m-Q4_K_M.gguf", "m-Q8_0.gguf"}));
+  EXPECT_EQ(plan("u/n:q4_k_m").paths, Names{"m-Q4_K_M.gguf"});
+}
+
 TEST_F(RemoveModel, NothingIsLeftOfTheLastOne) {
   remove("u/n");
   remove("u/n@v1");

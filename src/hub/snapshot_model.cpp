@@ -29,15 +29,44 @@ bool holds(Paths paths, std::string_view path) {
   return std::binary_search(paths.begin(), paths.end(), path);
 }
 
+/// Whether a file is a chat template beside the default one.
+bool is_named_template(std::string_view path) {
+  constexpr std::string_view kFolder = "additional_chat_templates/";
+  return path.starts_with(kFolder) && path.ends_with(".jinja") &&
+         path.find('/', kFolder.size()) == path.npos;
+}
+
 ModelFiles safetensors_files(Paths paths) {
   ModelFiles files;
   for (const std::string_view companion : kCompanions) {
     if (holds(paths, companion)) files.paths.emplace_back(companion);
   }
+  for (const std::string& path : paths) {
+    if (is_named_template(path)) files.paths.push_back(path);
+  }
   const bool is_single = holds(paths, kSingleFile);
   files.paths.emplace_back(is_single ? kSingleFile : kIndexFile);
   if (!is_single) files.index = kIndexFile;
   return files;
+}
+
+/// The name by which a user gets one of a repository's models.
+std::string name_with(ModelName name, const GgufModel& model) {
+  name.file = model.label;
+  return printable(to_string(name));
+}
+
+/// The default of several quantisations.
+ModelFiles with_note(const GgufModel& chosen, std::span<const GgufModel> all,
+                     const ModelName& name) {
+  std::vector<GgufModel> others(all.begin(), all.end());
+  std::erase_if(others, [&](const GgufModel& model) { return model.label == chosen.label; });
+  return {.paths = chosen.files,
+          .opened = chosen.files[0],
+          .index = {},
+          .note = cat(name.repo, " has ", all.size(), " quantisations, taking ",
+                      printable(chosen.label), "; ", name_with(name, others[0]),
+                      " names another: ", list_labels(others))};
 }
 
 }  // namespace
@@ -46,27 +75,29 @@ bool holds_safetensors_model(Paths paths) {
   return holds(paths, kConfigFile) && (holds(paths, kSingleFile) || holds(paths, kIndexFile));
 }
 
-std::optional<ModelFiles> choose_model_files(Paths paths, const std::string& name,
-                                             std::string_view wanted) {
+std::optional<ModelFiles> choose_model_files(Paths paths, const ModelName& name) {
+  const std::string& wanted = name.file;
   if (wanted.empty() && holds_safetensors_model(paths)) return safetensors_files(paths);
   std::vector<GgufModel> found = find_gguf_models(paths);
   if (!wanted.empty()) found = match_gguf_models(found, wanted);
+  if (found.size() > 1 && wanted.empty()) {
+    if (const auto model = default_gguf_model(found)) return with_note(*model, found, name);
+  }
   if (found.size() > 1) {
-    throw Error(
-        ErrorCode::kInvalid,
-        cat(name, " has ", found.size(), " GGUF models",
-            wanted.empty() ? "" : cat(" that '", printable(wanted), "' could mean"),
-            ", name one as in ", name, ":", printable(found[0].label), ": ", list_labels(found)));
+    throw Error(ErrorCode::kInvalid,
+                cat(name.repo, " has ", found.size(), " GGUF models",
+                    wanted.empty() ? "" : cat(" that '", printable(wanted), "' could mean"),
+                    ", name one as in ", name_with(name, found[0]), ": ", list_labels(found)));
   }
   if (found.size() == 1) return ModelFiles{found[0].files, found[0].files[0], {}};
   if (wanted.empty() || !holds(paths, wanted)) return std::nullopt;
-  return ModelFiles{{std::string(wanted)}, std::string(wanted), {}};
+  return ModelFiles{{wanted}, wanted, {}};
 }
 
 Error no_model_error(Paths paths, const std::string& name, std::string_view wanted) {
   const std::vector<GgufModel> models = find_gguf_models(paths);
   if (!wanted.empty()) {
-    return model_error(name, "hub", 0,
+    return model_error(name, "hub",
                        cat("it has no file '", printable(wanted), "'",
                            models.empty() ? "" : cat(", its GGUF models: ", list_labels(models))));
   }
@@ -74,7 +105,7 @@ Error no_model_error(Paths paths, const std::string& name, std::string_view want
     return path.ends_with(".bin") || path.ends_with(".pt") || path.ends_with(".pth");
   });
   return model_error(
-      name, "hub", 0,
+      name, "hub",
       has_pickles ? "its weights are pickle files, which are not supported"
                   : "it holds no model: neither config.json with safetensors nor GGUF files");
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "hub/model_name.h"
 
 namespace ingot {
 
@@ -18,16 +19,18 @@ struct ModelFiles {
   std::string opened;
   /// Path of an index that names more files (shards); also in `paths`. Empty if there is none.
   std::string index;
+  std::string
+      note{};  ///< which of several quantisations was taken, and the others; empty: no choice
 };
 
-/// Chooses a model from the sorted `paths`: the GGUF model that `wanted` names (match_gguf_models),
-/// else the file `wanted`. If `wanted` is empty, chooses the safetensors model with configuration
-/// and tokenizer, else the only GGUF model. Returns nothing if there is no such model.
+/// Chooses a model of `name` from the sorted `paths`: the GGUF model that `name.file` means
+/// (match_gguf_models), else the file of this path. If `name.file` is empty, chooses the
+/// safetensors model with configuration and tokenizer, else the only GGUF model, else
+/// default_gguf_model. Returns nothing if there is no such model.
 ///
-/// `name` is the repository's name, for messages.
-/// Errors: Error{kInvalid} if there are several models; the message lists their names.
+/// Errors: Error{kInvalid} if several different models match; the message lists their names.
 std::optional<ModelFiles> choose_model_files(std::span<const std::string> paths,
-                                             const std::string& name, std::string_view wanted);
+                                             const ModelName& name);
 
 /// Makes the error that says why `choose_model_files` returned nothing.
 Error no_model_error(std::span<const std::string> paths, const std::string& name,

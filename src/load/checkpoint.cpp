@@ -13,18 +13,18 @@
 
 namespace ingot {
 
-std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& path) {
-  if (is_folder(path)) return open_model_folder(path);
+std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& path, const OpenOptions& options) {
+  if (is_folder(path)) return open_model_folder(path, options);
   if (path.ends_with(".safetensors") || path.ends_with(".safetensors.index.json")) {
-    throw model_error(path, "file", 0,
-                      "safetensors files are opened through their folder: name that");
+    throw model_error(path, "file", "safetensors files are opened through their folder: name that");
   }
-  return open_gguf(path);
+  return open_gguf(path, options);
 }
 
 std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& path,
-                                             std::span<const std::byte> bytes) {
-  return bytes.empty() ? open(path) : open_gguf_bytes(bytes, path);
+                                             std::span<const std::byte> bytes,
+                                             const OpenOptions& options) {
+  return bytes.empty() ? open(path, options) : open_gguf_bytes(bytes, path, options);
 }
 
 const TensorInfo* Checkpoint::find(std::string_view name) const {
@@ -67,7 +67,7 @@ void Checkpoint::index_tensors() {
     const TensorInfo& first = at(tensors_, by_name_[i - 1]);
     const TensorInfo& second = at(tensors_, by_name_[i]);
     if (first.name != second.name) continue;
-    throw model_error(file_of(second), "tensor table", 0,
+    throw model_error(file_of(second), "tensor table",
                       cat("tensor ", second.name, " is also in ", printable(file_of(first))));
   }
 }

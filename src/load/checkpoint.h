@@ -13,6 +13,7 @@
 #include "base/view.h"
 #include "load/config.h"
 #include "load/json.h"
+#include "load/load_notes.h"
 #include "load/tokenizer/tokenizer_data.h"
 
 namespace ingot {
@@ -37,6 +38,13 @@ struct TensorInfo {
   }
 };
 
+/// How to open a model.
+struct OpenOptions {
+  /// Keys of the model's files that only cause a warning, although ingot does not know or apply
+  /// them, and although they may change results.
+  std::span<const std::string> accept_unknown{};
+};
+
 /// An open model: GGUF (single or split) or a Hugging Face folder with safetensors.
 ///
 /// Immutable after opening. The tensors' bytes are views of mapped files and live as long as the
@@ -47,11 +55,11 @@ class Checkpoint {
   ///
   /// Errors: model_error (code kModel) if a file or a value is missing, malformed or not
   /// supported.
-  static std::unique_ptr<Checkpoint> open(const std::string& path);
+  static std::unique_ptr<Checkpoint> open(const std::string& path, const OpenOptions& options = {});
   /// Opens a GGUF file from `bytes`, which must outlive the checkpoint. Messages use `path` as the
   /// file's name. If `bytes` is empty, opens the file at `path`.
-  static std::unique_ptr<Checkpoint> open(const std::string& path,
-                                          std::span<const std::byte> bytes);
+  static std::unique_ptr<Checkpoint> open(const std::string& path, std::span<const std::byte> bytes,
+                                          const OpenOptions& options = {});
 
   virtual ~Checkpoint() = default;
 
@@ -70,8 +78,10 @@ class Checkpoint {
   /// Returns the stored key-value pairs of a GGUF file, in file order. For a split model, these are
   /// the first file's pairs. A folder with safetensors has no pairs.
   virtual std::span<const GgufEntry> gguf_entries() const;
-  /// Returns warnings from opening the files (assumptions, ignored values), each as one line.
-  std::span<const std::string> warnings() const { return warnings_; }
+  /// Returns warnings from opening the files (ignored values), each as one line.
+  std::span<const std::string> warnings() const { return notes_.warnings(); }
+  /// Returns lines on which no user can act (defaults of the file format), for `ingot inspect`.
+  std::span<const std::string> details() const { return notes_.details(); }
 
   /// Returns the path of the file that holds `tensor`, for messages.
   const std::string& file_of(const TensorInfo& tensor) const;
@@ -96,7 +106,7 @@ class Checkpoint {
   std::unique_ptr<TokenizerData> tokenizer_;
   std::vector<std::pair<std::string, Json>> metadata_;
   std::vector<std::string> files_;
-  std::vector<std::string> warnings_;
+  LoadNotes notes_;
 
  private:
   std::vector<std::int32_t> by_name_;

@@ -20,7 +20,7 @@ class Checks {
   explicit Checks(const std::string& file) : file_(file) {}
 
   [[noreturn]] void fail(std::string_view reason) const {
-    throw model_error(file_, "config", 0, reason);
+    throw model_error(file_, "config", reason);
   }
 
   /// T is std::int64_t or double.

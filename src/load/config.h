@@ -107,7 +107,7 @@ struct Config {
 /// Checks that sizes are within limits, that `kv_heads` divides `heads`, that lists have one entry
 /// per layer, and that window and rope values are usable.
 ///
-/// Errors: model_error(file, "config", 0, reason) that names the field and its value.
+/// Errors: model_error(file, "config", reason) that names the field and its value.
 void validate_config(const Config& config, const std::string& file);
 
 /// Limits on a model's sizes, far above those of real models. With larger sizes, products could

@@ -353,4 +353,10 @@ Json parse_json(std::string_view text, const std::string& file, const std::strin
   return builder.take();
 }
 
+Json parse_json_file(std::string_view text, const std::string& file, const std::string& section,
+                     const JsonLimits& limits) {
+  const std::string_view rest = without_byte_order_mark(text);
+  return parse_json(rest, file, section, limits, text.size() - rest.size());
+}
+
 }  // namespace ingot

@@ -91,6 +91,10 @@ struct JsonLimits {
 Json parse_json(std::string_view text, const std::string& file, const std::string& section,
                 const JsonLimits& limits = {}, std::uint64_t base_offset = 0);
 
+/// Parses a file's document. Works as `parse_json`, but passes over a byte order mark at the start.
+Json parse_json_file(std::string_view text, const std::string& file, const std::string& section,
+                     const JsonLimits& limits = {});
+
 /// Appends `text` to `out` as a JSON string with quotes. Invalid UTF-8 becomes U+FFFD.
 void append_json(std::string& out, std::string_view text);
 

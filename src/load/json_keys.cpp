@@ -85,9 +85,7 @@ const Json& JsonKeys::required_object(std::string_view key) const {
   return *present(key, object(key));
 }
 
-void JsonKeys::fail(std::string_view reason) const {
-  throw model_error(file_, section_, 0, reason);
-}
+void JsonKeys::fail(std::string_view reason) const { throw model_error(file_, section_, reason); }
 
 void JsonKeys::refuse(std::string_view key, const Json& value, std::string_view expectation) const {
   fail(cat(prefix_, key, " is ", shown(value), ", ", expectation));

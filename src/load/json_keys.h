@@ -15,7 +15,7 @@ std::string shown(const Json& value);
 
 /// Reads the members of an object in a configuration file. A member that is null counts as absent.
 ///
-/// Errors: model_error(file, section, 0, ...) if a member has a wrong type or is out of range.
+/// Errors: model_error(file, section, ...) if a member has a wrong type or is out of range.
 class JsonKeys {
  public:
   /// Errors put `prefix` ("rope_scaling.") before keys. `object` and `file` must outlive JsonKeys.

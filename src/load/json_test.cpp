@@ -92,6 +92,15 @@ TEST(Json, RefusesWhatIsNotStrict) {
   expect_refused([] { parse(std::string_view("1\0", 2)); }, "@1: a NUL byte");
 }
 
+TEST(Json, AFileMayBeginWithAByteOrderMark) {
+  EXPECT_EQ(*parse_json_file("\xef\xbb\xbf 1", "f", "s").as_int(), 1);
+  EXPECT_EQ(*parse_json_file("1", "f", "s").as_int(), 1);
+  // Offsets count the mark.
+  expect_refused([] { parse_json_file("\xef\xbb\xbf[1,]", "f", "s"); }, "f: s @6: ");
+  expect_refused([] { parse_json_file("\xef\xbb\xbf\xef\xbb\xbf{}", "f", "s"); },
+                 "@3: JSON begins with a byte order mark");
+}
+
 TEST(Json, RefusesInvalidUtf8) {
   for (const char* text : {"\"\x80\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "\"\xf5\x80\x80\x80\"",
                            "\"\xe2\x82\"", "{\"\xff\":1}"}) {

@@ -40,7 +40,7 @@ class Binder {
   BoundModel bind() {
     model_.spec = family_.spec(config_);
     if (model_.spec.moe.experts != 0 && rule_of(TensorRole::kRouter) == nullptr) {
-      throw model_error(checkpoint_.name(), "config", 0,
+      throw model_error(checkpoint_.name(), "config",
                         cat("architecture ", config_.architecture, " with ",
                             model_.spec.moe.experts, " experts is not supported"));
     }
@@ -58,7 +58,7 @@ class Binder {
     throw model_error(checkpoint_.file_of(t), cat("tensor ", printable(t.name)), t.offset, reason);
   }
   [[noreturn]] void fail(std::string_view reason) const {
-    throw model_error(checkpoint_.name(), "tensors", 0, reason);
+    throw model_error(checkpoint_.name(), "tensors", reason);
   }
 
   const RoleRule* rule_of(TensorRole role) const {
@@ -193,7 +193,7 @@ void Binder::check_frequencies() const {
     for (const double f : rope.inverse_frequency) {
       if (f > 0 && f <= kFrequencyMax) continue;
       throw model_error(
-          checkpoint_.name(), "config", 0,
+          checkpoint_.name(), "config",
           cat("a rotary frequency is ", f, " radians a token after scaling, expected ",
               "more than 0 and at most ", kFrequencyMax));
     }
@@ -281,7 +281,7 @@ void Binder::check_tokenizer() const {
   // Fewer tokens are fine: embedding matrices are often padded, and ids past the tokenizer's size
   // are never sampled.
   if (static_cast<std::int64_t>(tokenizer->tokens.size()) > vocab) {
-    throw model_error(checkpoint_.name(), "tokenizer", 0,
+    throw model_error(checkpoint_.name(), "tokenizer",
                       cat(tokenizer->tokens.size(), " tokens, but the model has ", vocab));
   }
 }

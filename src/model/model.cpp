@@ -9,6 +9,7 @@
 #include "base/fp_env.h"
 #include "base/index.h"
 #include "base/text.h"
+#include "model/weight_keeper.h"
 #include "model/weight_list.h"
 #include "quant/encode.h"
 #include "quant/formats.h"
@@ -66,7 +67,6 @@ class Loader {
         options_(options),
         progress_(progress) {
     for (const BoundWeight* w : all_weights(bound, options)) total_ += file_bytes(*w);
-    if (!options.pack_cache.empty()) key_ = packed_key(checkpoint, bound, backend, options);
   }
 
   std::unique_ptr<const Model> load() {
@@ -99,7 +99,7 @@ class Loader {
   void check_parts() const {
     const auto need = [&](bool wanted, bool there, TensorRole role) {
       if (!wanted || there) return;
-      throw model_error(checkpoint_.name(), "tensors", 0,
+      throw model_error(checkpoint_.name(), "tensors",
                         cat("tensor ", role_names(role), " is missing: this file is a backbone, ",
                             "which takes embeddings or gives hidden states only"));
     };
@@ -132,42 +132,35 @@ class Loader {
 
   /// Takes the packed weights from the cache, if it has them.
   void find_packed() {
-    if (options_.pack_cache.empty()) return;
-    if (key_.empty()) {
-      model_->warnings.push_back("the pack cache only keeps models that are files");
-      return;
-    }
+    if (options_.pack_cache.folder.empty()) return;
+    std::vector<std::int64_t> bytes;
     for (const BoundWeight* w : all_weights(bound_, options_)) {
-      packed_bytes_.push_back(backend_.prepared_bytes(held_views(*w, options_), false));
+      bytes.push_back(backend_.prepared_bytes(held_views(*w, options_), false));
     }
-    try {
-      auto packed =
-          open_packed(packed_path(options_.pack_cache, key_), key_, packed_bytes_, pool());
-      if (packed) model_->packed = std::move(*packed);
-    } catch (const Error& error) {
-      model_->warnings.push_back(cat(error.message(), "; it is packed anew"));
-    }
+    keeper_.emplace(options_.pack_cache, packed_key(checkpoint_, bound_, backend_, options_),
+                    std::move(bytes));
+    if (auto packed = keeper_->find(pool())) model_->packed = std::move(*packed);
+    total_ += keeper_->bytes_to_keep();
   }
 
   /// Stores the packed weights in the cache, unless they came from it. Copies weights only out of
   /// a device's own memory, one at a time: the memory plan has room for a copy only there.
   void keep_packed() {
-    if (key_.empty() || !model_->packed.weights.empty() || packed_bytes_.empty()) return;
+    if (!keeper_) return;
     const std::vector<const Weight*> weights = loaded_weights(*model_);
     Buffer copy;
-    const auto packed = [&](std::size_t i) -> std::span<const std::byte> {
+    keeper_->keep([&](std::size_t i) -> std::span<const std::byte> {
       const Weight& w = *weights[i];
+      done_ += static_cast<std::uint64_t>(keeper_->bytes_of(i));
+      progress_(done_, total_);
       if (backend_.host_memory()) return {w.storage.data(), to_size(w.storage.bytes())};
-      const std::span out(copy.data(), to_size(packed_bytes_[i]));
+      if (copy.bytes() == 0) copy = allocate_host(keeper_->bytes_of_largest());
+      const std::span out(copy.data(), to_size(keeper_->bytes_of(i)));
       backend_.packed(w, out);
       return out;
-    };
-    try {
-      if (!backend_.host_memory()) copy = allocate_host(std::ranges::max(packed_bytes_));
-      write_packed(packed_path(options_.pack_cache, key_), key_, packed_bytes_, packed);
-    } catch (const Error& error) {
-      model_->warnings.push_back(cat("packed weights are not kept: ", error.message()));
-    }
+    });
+    model_->warnings = keeper_->warnings();
+    model_->notes = keeper_->notes();
   }
 
   Weight load_weight(const BoundWeight& w, Use use = Use::kPlain) {
@@ -266,9 +259,8 @@ class Loader {
   Progress progress_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
-  std::string key_;                         ///< key in the pack cache; empty without a pack cache
-  std::vector<std::int64_t> packed_bytes_;  ///< each weight's bytes in the pack cache
-  std::size_t loaded_ = 0;                  ///< number of weights loaded so far
+  std::optional<WeightKeeper> keeper_;  ///< absent without a pack cache
+  std::size_t loaded_ = 0;              ///< number of weights loaded so far
   std::unique_ptr<Model> model_ = std::make_unique<Model>();
   std::unique_ptr<ThreadPool> own_pool_;
 };

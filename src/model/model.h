@@ -14,6 +14,7 @@
 #include "load/checkpoint.h"
 #include "model/bind.h"
 #include "model/pack_cache.h"
+#include "model/pack_folder.h"
 #include "model/rope.h"
 #include "model/spec.h"
 
@@ -56,8 +57,7 @@ struct ModelOptions {
   /// not divide a matrix's `cols`, `format_for_rows` gives the format, as in `ingot quantize`.
   std::optional<Format> weights{};
   ThreadPool* pool = nullptr;  ///< threads for rounding; null: the calling thread
-  /// The folder of the pack cache (pack_cache.h); empty: no cache.
-  std::string_view pack_cache{};
+  PackCacheOptions pack_cache{};
 };
 
 /// Layers [first_layer, first_layer + layers.size()) of a model, and its embedding and output head
@@ -83,6 +83,7 @@ struct Model {
   std::vector<Tensor> vectors;  ///< owns the weights of the norms
   std::vector<RopeTensors> ropes;
   std::vector<std::string> warnings;  ///< warnings from loading, one line each
+  std::vector<std::string> notes;     ///< what else users may want to know, one line each
 };
 
 /// Receives the number of tensor bytes packed so far (`done`) and in all (`total`).
@@ -90,7 +91,8 @@ using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Packs the weights that `options` select, and meanwhile releases the files' memory pages. If the
 /// pack cache has these weights, loads them from there; otherwise stores them at the end. A failure
-/// of the cache is only a warning. The model does not need the checkpoint's files afterwards.
+/// of the cache is only a warning or a note. The model does not need the checkpoint's files
+/// afterwards.
 ///
 /// Errors: Error{kModel} if the checkpoint lacks a selected matrix, or a tensor is not finite or
 /// cannot be rounded; Error{kInvalid} if `options.weights` is set and rounds no matrix; Error{kIo}

@@ -1,4 +1,4 @@
-// Reads and writes the pack cache's files of packed weights.
+// Reads and writes files of packed weights.
 #include "model/pack_cache.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -21,6 +22,8 @@ namespace {
 
 constexpr std::array<char, 8> kMagic{'i', 'n', 'g', 'o', 't', 'p', 'k', '2'};
 constexpr std::uint64_t kPage = 4096;
+/// Bytes of one write: file systems cache the file in large memory pages.
+constexpr std::size_t kPieceBytes = 2 << 20;
 
 struct Head {
   std::array<char, 8> magic = kMagic;
@@ -116,17 +119,42 @@ void compare_checksums(const MappedFile& file, std::span<const Entry> table, Thr
   if (damaged != file.bytes().size()) refuse(file, damaged, "a weight is damaged");
 }
 
+/// Opens the file; nothing if there is none, also because another process just deleted it.
+std::optional<File> open_if_there(const std::string& path) {
+  try {
+    return File(path);
+  } catch (const Error& error) {
+    std::error_code code;
+    if (std::filesystem::status(path, code).type() == std::filesystem::file_type::not_found) {
+      return std::nullopt;
+    }
+    throw Error(ErrorCode::kIo, error.plain_message());
+  }
+}
+
+MappedFile map(File file) {
+  try {
+    return MappedFile(std::move(file));
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kIo, error.plain_message());
+  }
+}
+
+/// Checks the file, and returns its weights as views.
+std::vector<std::span<const std::byte>> read_weights(const MappedFile& file, std::string_view key,
+                                                     std::span<const std::int64_t> sizes,
+                                                     ThreadPool& pool) {
+  const std::vector<Entry> table = read_table(file, key, sizes);
+  compare_checksums(file, table, pool);
+  file.expect_not_overwritten();  // the time of use may change at any time
+  std::vector<std::span<const std::byte>> weights;
+  for (const Entry& entry : table) weights.push_back(slice(file, entry));
+  return weights;
+}
+
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
-}
-
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return;
-  throw Error(ErrorCode::kIo,
-              cat(printable(folder.string(), 4096), ": cannot make the folder: ", error.message()));
 }
 
 }  // namespace
@@ -136,30 +164,37 @@ std::string packed_path(std::string_view folder, std::string_view key) {
   std::uint64_t sum = checksum(std::as_bytes(std::span(key)));
   std::string name;
   for (int i = 0; i < 16; ++i, sum >>= 4) name += kDigits[sum & 15];
-  return cat(folder, folder.ends_with('/') ? "" : "/", name, ".ingot-pack");
+  return cat(folder, folder.ends_with('/') ? "" : "/", name, kPackedSuffix);
 }
 
 std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
-                                      std::span<const std::int64_t> sizes, ThreadPool& pool) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
-  PackedFile packed{.file = MappedFile(File(path)), .weights = {}};
-  packed.file.prefer_large_pages();
-  const std::vector<Entry> table = read_table(packed.file, key, sizes);
-  compare_checksums(packed.file, table, pool);
-  packed.file.expect_unchanged();
-  for (const Entry& entry : table) packed.weights.push_back(slice(packed.file, entry));
-  return packed;
+                                      std::span<const std::int64_t> sizes, ThreadPool& pool,
+                                      bool private_only) {
+  std::optional<File> there = open_if_there(path);
+  if (!there) return std::nullopt;
+  const FileIdentity identity = there->identity();
+  if (private_only && !there->is_private()) {
+    throw BadPackedFile(model_error(path, "packed weights",
+                                    "the file belongs to another user or others can write to it"),
+                        identity);
+  }
+  MappedFile file = map(std::move(*there));
+  file.prefer_large_pages();
+  try {
+    auto weights = read_weights(file, key, sizes, pool);
+    return PackedFile{.file = std::move(file), .weights = std::move(weights)};
+  } catch (const Error& error) {
+    throw BadPackedFile(error, identity);
+  }
 }
 
-void write_packed(const std::string& path, std::string_view key,
+void write_packed(const std::string& path, unsigned mode, std::string_view key,
                   std::span<const std::int64_t> sizes,
                   FunctionRef<std::span<const std::byte>(std::size_t i)> packed) {
-  make_folder(std::filesystem::path(path).parent_path());
   std::vector<Entry> table = lay_out(key.size(), sizes).table;
   const std::vector<std::byte> zeros(kPage);
   const Head head{.key_bytes = key.size(), .weights = sizes.size()};
-  OutputFile out(path, OutputFile::kLargePageBytes);
+  OutputFile out(path, {.piece_bytes = kPieceBytes, .mode = mode, .synced = false, .locked = true});
   out.write(bytes_of(head));
   out.write(key);
   std::uint64_t at = sizeof head + key.size();

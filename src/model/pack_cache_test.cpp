@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -38,7 +41,7 @@ class PackCache : public testing::Test {
  protected:
   PackCache() {
     Bytes last;
-    write_packed(path_, kKey, sizes_, [&](std::size_t i) -> std::span<const std::byte> {
+    write_packed(path_, 0600, kKey, sizes_, [&](std::size_t i) -> std::span<const std::byte> {
       asked_.push_back(i);
       return last = *wants_[i];  // valid until the next call
     });
@@ -55,7 +58,7 @@ class PackCache : public testing::Test {
   std::vector<const Bytes*> wants_{&a_, &b_, &c_};
   std::vector<std::size_t> asked_;  ///< weights whose bytes were asked for
   std::vector<std::int64_t> sizes_{5000, 64, 12'288};
-  std::string path_ = packed_path(folder_.path() + "/made/here", kKey);
+  std::string path_ = packed_path(folder_.path(), kKey);
 };
 
 TEST_F(PackCache, GivesBackWhatWasWritten) {
@@ -78,7 +81,7 @@ TEST_F(PackCache, AFailureLeavesTheOldFile) {
     if (i == 1) throw Error(ErrorCode::kInternal, "the device is lost");
     return *wants_[i];
   };
-  EXPECT_THROW(write_packed(path_, kKey, sizes_, fail), Error);
+  EXPECT_THROW(write_packed(path_, 0600, kKey, sizes_, fail), Error);
   EXPECT_EQ(read_file(path_), before);
   const std::filesystem::directory_iterator files(std::filesystem::path(path_).parent_path());
   EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "a temporary file is left";
@@ -156,15 +159,73 @@ TEST_F(PackCache, NamesWhyItRefusesAFile) {
   }
 }
 
+TEST_F(PackCache, RefusesFilesOfOthersIfAsked) {
+  const auto open_private = [&] { return open_packed(path_, kKey, sizes_, pool_, true); };
+  EXPECT_TRUE(open_private());
+  for (const auto writer :
+       {std::filesystem::perms::group_write, std::filesystem::perms::others_write}) {
+    std::filesystem::permissions(path_, writer, std::filesystem::perm_options::add);
+    EXPECT_THROW(open_private(), Error);
+    EXPECT_TRUE(open());
+    std::filesystem::permissions(path_, writer, std::filesystem::perm_options::remove);
+  }
+  if (::geteuid() != 0) return;  // only root can give a file away
+  ASSERT_EQ(::chown(path_.c_str(), 12345, 12345), 0);
+  EXPECT_THROW(open_private(), Error);
+  EXPECT_TRUE(open());
+}
+
+/// Evicting is safe: the pages stay until the last mapping ends.
+TEST_F(PackCache, AMappedFileOutlivesItsName) {
+  const auto packed = open();
+  ASSERT_TRUE(packed);
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(std::ranges::equal(packed->weights[2], c_));
+  EXPECT_NO_THROW(packed->file.expect_not_overwritten());
+}
+
 TEST_F(PackCache, RefusesWhatIsNoFile) {
   std::filesystem::remove(path_);
   std::filesystem::create_directory(path_);
   EXPECT_THROW(open(), Error);
 }
 
+/// Only a damaged or foreign file may be deleted, so callers tell it from other failures.
+TEST_F(PackCache, FailuresOfTheSystemAreNoDamage) {
+  std::uint64_t seen = 0;
+  const auto is_damage = [&] {
+    try {
+      open();
+    } catch (const BadPackedFile& error) {
+      seen = error.file().inode;
+      return true;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kIo);
+      return false;
+    }
+    ADD_FAILURE() << "no error";
+    return false;
+  };
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool without_descriptors = is_damage();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(without_descriptors);
+  EXPECT_TRUE(open());
+  write_file(path_, "damaged");
+  EXPECT_TRUE(is_damage());
+  EXPECT_EQ(seen, File(path_).identity().inode);
+  std::filesystem::remove(path_);
+  EXPECT_FALSE(open()) << "a file that is gone is no error";
+  std::filesystem::create_directory(path_);
+  EXPECT_FALSE(is_damage());
+}
+
 TEST_F(PackCache, SaysWhereItCannotWrite) {
   write_file(folder_.path() + "/file", "x");
-  EXPECT_THROW(write_packed(folder_.path() + "/file/below/x.ingot-pack", kKey, {},
+  EXPECT_THROW(write_packed(folder_.path() + "/file/x.ingot-pack", 0600, kKey, {},
                             [](std::size_t) { return std::span<const std::byte>(); }),
                Error);
 }

@@ -11,6 +11,7 @@
 #include "model/require_supported.h"
 #include "runtime/request_fields.h"
 #include "text/chat/end_tokens.h"
+#include "text/chat/named_templates.h"
 
 namespace ingot {
 
@@ -30,21 +31,27 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
                                    .numerics = options.numerics,
                                    .isa = options.isa,
                                    .observer = options.observer})),
-      checkpoint_(Checkpoint::open(options.path, options.bytes)),
+      checkpoint_(Checkpoint::open(options.path, options.bytes,
+                                   {.accept_unknown = options.accept_unknown})),
       config_(checkpoint_->config()),
-      warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {
+      warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()),
+      details_(checkpoint_->details().begin(), checkpoint_->details().end()) {
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(*backend_);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
-  Request checked;  // throws if the model's files state a wrong sampling default
-  set_model_defaults(checked, config_, options.path);
+  Request unused;
+  for (std::string& line : set_model_defaults(unused, config_, options.path)) {
+    warnings_.push_back(std::move(line));
+  }
   if (options.weights) {
     if (const auto note = rounding_note(*bound_, *options.weights); !note.empty()) {
       warnings_.push_back(note);
     }
   }
-  if (checkpoint_->tokenizer() != nullptr) {
-    tokenizer_ = make_tokenizer(*checkpoint_->tokenizer(), warnings_);
+  if (const TokenizerData* data = checkpoint_->tokenizer()) {
+    warnings_.insert(warnings_.end(), data->warnings.begin(), data->warnings.end());
+    details_.insert(details_.end(), data->details.begin(), data->details.end());
+    tokenizer_ = make_tokenizer(*data, details_);
   }
   end_tokens_ = choose_end_tokens();
   available_bytes_ = options.memory_limit > 0 ? options.memory_limit : available_memory();
@@ -116,6 +123,7 @@ void Instance::start(const StartOptions& options, Progress progress) {
   model.pack_cache = options_.pack_cache;
   model_ = load_model(*checkpoint_, *bound_, *backend_, model, progress);
   warnings_.insert(warnings_.end(), model_->warnings.begin(), model_->warnings.end());
+  notes_ = model_->notes;
   bound_.reset();
   checkpoint_.reset();
 
@@ -149,8 +157,9 @@ std::vector<EndToken> Instance::choose_end_tokens() const {
   if (options_.end_ids.empty()) {
     const TokenizerData* data = checkpoint_->tokenizer();
     if (data == nullptr) return config_.ends;
-    return find_end_tokens(config_.ends, *tokenizer_,
-                           data->chat_template ? &*data->chat_template : nullptr);
+    const auto ends =
+        find_end_tokens(config_.ends, *tokenizer_, standard_template(data->templates));
+    return find_end_tokens(ends, *tokenizer_, tools_template(data->templates));
   }
   std::vector<EndToken> ends;
   for (const std::int32_t id : options_.end_ids) {

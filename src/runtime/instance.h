@@ -31,11 +31,12 @@ struct InstanceOptions {
   std::string numerics = "auto";       ///< order in which ops compute: see BackendOptions
   std::string isa = "auto";            ///< instruction set: see find_host_kernels
   KvType kv_type = KvType::kF16;
-  std::optional<Format> weights{};      ///< format to round dense matrices to: see ModelOptions
-  std::string pack_cache{};             ///< folder of the pack cache; empty: no cache
-  std::int64_t memory_limit = 0;        ///< limit on host memory in bytes; 0 = what is available
-  LinearObserver* observer = nullptr;   ///< gets each linear's input; must outlive the instance
-  bool profile = false;                 ///< whether to time the ops of steps
+  std::optional<Format> weights{};     ///< format to round dense matrices to: see ModelOptions
+  PackCacheOptions pack_cache{};       ///< no cache unless it names a folder
+  std::int64_t memory_limit = 0;       ///< limit on host memory in bytes; 0 = what is available
+  LinearObserver* observer = nullptr;  ///< gets each linear's input; must outlive the instance
+  bool profile = false;                ///< whether to time the ops of steps
+  std::vector<std::string> accept_unknown{};  ///< see OpenOptions
   std::vector<std::int32_t> end_ids{};  ///< replaces the model's end tokens; empty: keeps them
 };
 
@@ -96,6 +97,10 @@ class Instance {
   const std::vector<EndToken>& end_tokens() const { return end_tokens_; }
   /// Returns the warnings of the constructor and of `start`, one line each, for stderr.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  /// Returns lines about the model's files on which no user can act, for `ingot inspect`.
+  const std::vector<std::string>& details() const { return details_; }
+  /// Returns what `start` tells: what users may want to know, one line each.
+  const std::vector<std::string>& notes() const { return notes_; }
   const Backend& backend() const { return *backend_; }
   std::string_view isa() const { return kernels_.name; }
   /// Returns the backend that times ops; null without InstanceOptions::profile.
@@ -130,6 +135,8 @@ class Instance {
   std::unique_ptr<Tokenizer> tokenizer_;
   std::vector<EndToken> end_tokens_;
   std::vector<std::string> warnings_;
+  std::vector<std::string> details_;
+  std::vector<std::string> notes_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Executor> executor_;

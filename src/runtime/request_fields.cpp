@@ -489,19 +489,23 @@ void set_named_field(Request& request, const RequestField& field, Places where,
   }
 }
 
-void set_model_defaults(Request& request, const Config& config, const std::string& file) {
+std::vector<std::string> set_model_defaults(Request& request, const Config& config,
+                                            const std::string& file) {
   const bool is_gguf = config.naming == Naming::kGguf;
   const std::string_view object = is_gguf ? "general.sampling." : "generation_config.";
+  std::vector<std::string> wrong;
   for (const RequestField& field : kFields) {
+    if ((field.places & kModel) == 0) continue;
     const std::string_view key = is_gguf ? field.gguf : field.name;
-    const Json* stated = (field.places & kModel) == 0 ? nullptr : config.sampling.find(key);
+    const Json* stated = config.sampling.find(key);
     if (stated == nullptr || stated->is_null()) continue;
     try {
       with_value(field, JsonReader{cat(object, key), *stated, field.range}, request);
     } catch (const Error& error) {
-      throw model_error(file, "config", 0, error.message());
+      wrong.push_back(cat(printable(file, 4096), ": ", error.message(), "; it is ignored"));
     }
   }
+  return wrong;
 }
 
 void copy_field(const RequestField& field, Request& to, const Request& from) {

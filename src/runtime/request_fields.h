@@ -161,10 +161,11 @@ void set_field(Request& request, const RequestField& field, const Json& value, P
 /// Errors: as `set_field`, and Error{kInvalid} if two names have different values.
 void set_named_field(Request& request, const RequestField& field, Places where,
                      FunctionRef<const Json*(std::string_view name)> find);
-/// Sets the fields for which the model's files have values. Other fields keep their values.
-///
-/// Errors: model_error(file, "config", 0, ...) that names a setting, its value and possible values.
-void set_model_defaults(Request& request, const Config& config, const std::string& file);
+/// Sets the fields for which the model's files have values. Other fields keep their values, as do
+/// fields whose stated value is wrong: a default never refuses a model. Returns a line for each
+/// wrong value; an Instance has these lines among its warnings.
+std::vector<std::string> set_model_defaults(Request& request, const Config& config,
+                                            const std::string& file);
 /// Copies a field from one request to another.
 void copy_field(const RequestField& field, Request& to, const Request& from);
 /// Returns a field's value as JSON. From this JSON, `set_field` sets an equal value.

@@ -346,20 +346,22 @@ TEST(FieldJson, GivesTheValueBack) {
   EXPECT_EQ(field_text(*find_field("top_p", place::kSet), from), "0.1");
 }
 
-/// What a model's files state, set over other defaults.
-Request with_stated(std::string_view json, Naming naming) {
+/// What a model's files state, set over other defaults. `wrong`: the lines about wrong values.
+Request with_stated(std::string_view json, Naming naming, std::vector<std::string>& wrong) {
   Config config;
   config.naming = naming;
   config.sampling = parse_json(json, "test", "json");
   Request request = default_request(place::kTalk);
-  set_model_defaults(request, config, "m");
+  wrong = set_model_defaults(request, config, "m");
   return request;
 }
 
 TEST(ModelDefaults, AreReadFromBothContainers) {
+  std::vector<std::string> wrong;
   const Request hf = with_stated(R"({"temperature": 0.6, "top_k": 20, "top_p": null, "min_p": 0.5,
                                      "repetition_penalty": 1.05, "eos_token_id": [1]})",
-                                 Naming::kHuggingFace);
+                                 Naming::kHuggingFace, wrong);
+  EXPECT_TRUE(wrong.empty());
   EXPECT_EQ(hf.sampling.temperature, 0.6f);
   EXPECT_EQ(hf.sampling.top_k, 20);
   EXPECT_EQ(hf.sampling.top_p, 0.95f);
@@ -369,7 +371,8 @@ TEST(ModelDefaults, AreReadFromBothContainers) {
       with_stated(R"({"temp": 0.5, "top_k": -1, "penalty_repeat": 1.5, "xtc_probability": 0.5,
                       "xtc_threshold": 0.25, "mirostat": 2, "mirostat_tau": 4,
                       "mirostat_eta": 0.5})",
-                  Naming::kGguf);
+                  Naming::kGguf, wrong);
+  EXPECT_TRUE(wrong.empty());
   EXPECT_EQ(gguf.sampling.temperature, 0.5f);
   EXPECT_EQ(gguf.sampling.top_k, -1);
   EXPECT_EQ(gguf.sampling.repetition_penalty, 1.5f);
@@ -379,24 +382,36 @@ TEST(ModelDefaults, AreReadFromBothContainers) {
   EXPECT_EQ(gguf.sampling.mirostat, 0);
 }
 
-TEST(ModelDefaults, OutOfRangeOrOfAnotherTypeAreRefused) {
-  const auto refused = [](std::string_view json, Naming naming, std::string_view message) {
-    try {
-      with_stated(json, naming);
-      ADD_FAILURE() << json;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kModel);
-      EXPECT_EQ(error.message().find(cat("m: config @0: ", message)), 0u) << error.message();
-    }
-  };
+TEST(ModelDefaults, WrongOnesAreSaidAndChangeNothing) {
+  const Request usual = default_request(place::kTalk);
   for (const std::string name : {"temperature", "top_p", "min_p", "repetition_penalty", "top_k"}) {
-    for (const char* value : {"-2", "\"1\"", "1e10", "[1]"}) {
-      refused(cat("{\"", name, "\": ", value, "}"), Naming::kHuggingFace,
-              cat("generation_config.", name, " is "));
+    for (const char* value : {"-2", "\"1\"", "1e10", "[1]", "true"}) {
+      std::vector<std::string> lines;
+      const Request request =
+          with_stated(cat("{\"", name, "\": ", value, "}"), Naming::kHuggingFace, lines);
+      ASSERT_EQ(lines.size(), 1u) << name << value;
+      EXPECT_TRUE(lines[0].starts_with(cat("m: generation_config.", name, " is "))) << lines[0];
+      EXPECT_TRUE(lines[0].ends_with("; it is ignored")) << lines[0];
+      const RequestField& field = *find_field(name, place::kSet);
+      EXPECT_EQ(field_text(field, request), field_text(field, usual));
     }
   }
-  refused(R"({"top_k": 1.5})", Naming::kHuggingFace, "generation_config.top_k is a number");
-  refused(R"({"temp": -1})", Naming::kGguf, "general.sampling.temp is -1, possible are values");
+  std::vector<std::string> lines;
+  const Request gguf =
+      with_stated(R"({"temp": -1, "top_k": 1.5, "min_p": 0.5, "top_p": 7})", Naming::kGguf, lines);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_TRUE(lines[0].starts_with("m: general.sampling.temp is -1, possible are values"));
+  EXPECT_EQ(gguf.sampling.temperature, usual.sampling.temperature);
+  EXPECT_EQ(gguf.sampling.min_p, 0.5f);
+}
+
+TEST(ModelDefaults, NumbersOfAnotherTypeHaveTheSameValue) {
+  std::vector<std::string> lines;
+  const Request request =
+      with_stated(R"({"temp": 1, "top_k": 20.0, "top_p": null})", Naming::kGguf, lines);
+  EXPECT_TRUE(lines.empty());
+  EXPECT_EQ(request.sampling.temperature, 1);
+  EXPECT_EQ(request.sampling.top_k, 20);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ struct ServerConfig {
 
   /// Names of the model in requests, the main one first; empty: the model's file name.
   std::vector<std::string> model_names{};
-  bool any_model = false;                      ///< accept every model name in requests
-  std::optional<std::string> chat_template{};  ///< a name or a file; absent: the model's own
+  bool any_model = false;  ///< accept every model name in requests
+  TemplateChoice chat_template{};
 
   std::int32_t sequences = 0;    ///< limit on running requests; 0: derived from `kv_tokens`
   std::int32_t step_rows = 512;  ///< token budget of a step

@@ -86,7 +86,8 @@ class BuiltIn(ingot.CliTest):
         self.assertIn("get_weather", self.assert_told(run("template", NAME, "--context", context)))
         out = self.path("copy.gguf")
         self.assert_told(run("quantize", NAME, out, "--type", "Q4_0", "--json"))
-        self.assert_done(run("run", out, "-p", "Once", "--max-tokens", "3"))
+        self.assert_done(run("run", out, "-p", "Once", "--max-tokens", "3",
+                             "--log-level", "warning"))
 
     def test_every_command_takes_it_where_none_is_named(self):
         text = self.file("text.txt", b"Once upon a time there was a fox. " * 20)
@@ -164,7 +165,7 @@ class BuiltIn(ingot.CliTest):
                 self.assertEqual(self.assert_done(run("tokenize", path, "-p", text)).out.decode(),
                                  ids)
                 said = self.assert_done(run("run", path, "-p", "Once upon a time there was",
-                                            "--max-tokens", "30"))
+                                            "--max-tokens", "30", "--log-level", "warning"))
                 self.assertRegex(said.out.decode(), "named [A-Z][a-z]+")
 
     def test_its_adapter_has_peft_tensors_of_all_matrices(self):

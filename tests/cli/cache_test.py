@@ -52,7 +52,7 @@ class CacheTest(ingot.CliTest):
 
     def fill(self):
         self.add("user/safe", {"config.json": self.config, "model.safetensors": self.tensors})
-        self.add("user/Pair-GGUF", {"m-Q4_0.gguf": self.gguf, "sub/m-Q8_0.gguf": self.gguf})
+        self.add("user/Pair-GGUF", {"m-Q4_0.gguf": self.gguf, "m-Q8_0/m-Q8_0.gguf": self.gguf})
 
     def ingot(self, *args, **how):
         return ingot.run(*args, env=self.env, **how)
@@ -94,8 +94,11 @@ class Names(CacheTest):
 
     def test_what_could_mean_several(self):
         self.fill()
-        self.assert_error(self.ingot("inspect", "user/Pair-GGUF"), USAGE,
-                          "user/Pair-GGUF:Q4_0", "Q8_0")
+        result = self.ingot("inspect", "user/Pair-GGUF")
+        self.assertEqual(result.code, DONE, result)
+        self.assertIn("taking Q4_0; user/Pair-GGUF:Q8_0 names another: Q8_0\n", result.err)
+        self.add("user/two", {"a-Q4_0.gguf": self.gguf, "b-Q8_0.gguf": self.gguf})
+        self.assert_error(self.ingot("inspect", "user/two"), USAGE, "user/two:Q4_0", "Q8_0")
         self.add("other/safe", {"config.json": self.config})
         self.assert_error(self.ingot("inspect", "safe"), USAGE, "other/safe, user/safe")
 
@@ -104,6 +107,20 @@ class Names(CacheTest):
         self.assert_error(self.ingot("inspect", "user/none"), MODEL, "no such file")
         listed = json.loads(self.ingot("models", "--json").out)["models"]
         self.assertEqual([model["name"] for model in listed], [BUILT_IN])
+
+    def test_pointers_in_place_of_files(self):
+        """A clone of a repository without git lfs, as a folder and as a snapshot."""
+        pointer = ingot.LFS_POINTER
+        self.add("user/lfs", {"config.json": self.config, "model.safetensors": pointer})
+        self.add("user/gg", {"m-Q4_0.gguf": pointer})
+        clone = self.file("clone/m.gguf", pointer)
+        tokenizer = self.file("clone/tokenizer.json", pointer)
+        for model in ("user/lfs", "user/gg", clone, os.path.dirname(clone)):
+            line = self.assert_error(self.ingot("inspect", model), MODEL, "is a Git LFS pointer")
+            self.assertIn("a file of 4368439584 bytes, which is not here: run git lfs pull", line)
+            self.assertIn("ingot pull USER/NAME", line)
+        self.assert_error(self.ingot("tokenize", tokenizer, "-p", "a"), MODEL,
+                          "is a Git LFS pointer")
 
     def test_a_snapshot_whose_links_lead_elsewhere(self):
         self.fill()
@@ -143,7 +160,7 @@ class Models(CacheTest):
             {"name": "user/Pair-GGUF:Q4_0", "size": len(self.gguf), "path": f"{top}/m-Q4_0.gguf",
              "formats": ["gguf"]},
             {"name": "user/Pair-GGUF:Q8_0", "size": len(self.gguf),
-             "path": f"{top}/sub/m-Q8_0.gguf", "formats": ["gguf"]},
+             "path": f"{top}/m-Q8_0/m-Q8_0.gguf", "formats": ["gguf"]},
             {"name": "user/safe", "size": len(self.config) + len(self.tensors),
              "path": f"{safe}/{COMMIT}", "formats": ["safetensors"]},
             {"name": f"user/safe@{OTHER}", "size": 2, "path": f"{safe}/{OTHER}", "formats": []},
@@ -187,6 +204,9 @@ class Rm(CacheTest):
         self.assert_error(self.ingot("rm", "user/safe"), USAGE, "--yes",
                           f"remove 2 files of user/safe ({len(self.config) + len(self.tensors)}")
         self.assertIn("user/safe", self.names())
+        # A command would open one of the two quantisations; rm names both before both go.
+        self.assert_error(self.ingot("rm", "pair-gguf"), USAGE,
+                          "remove all 2 models (Q4_0, Q8_0), 2 files of user/Pair-GGUF")
 
     def test_the_answer_counts(self):
         self.fill()

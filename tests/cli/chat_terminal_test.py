@@ -8,111 +8,13 @@ import json
 import os
 import re
 import stat
-import sys
 
 import chat_model
 import ingot
-
-PYTHON = "/usr/bin/python3"  # where Debian's packages of modules are
-try:
-    import pexpect
-except ImportError:
-    if os.path.realpath(sys.executable) != os.path.realpath(PYTHON) and os.path.exists(PYTHON):
-        os.execv(PYTHON, [PYTHON, "-B", *sys.argv])
-    print("skipped: there is no module pexpect (Debian: python3-pexpect)")
-    sys.exit(0)
+from chat_talk import CTRL_C, CTRL_D, MORE, PROMPT, UP, Talk, TerminalTest, pexpect
+from screen import shown
 
 TRANSCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chat_transcript.txt")
-PROMPT = r"\[\d+/\d+\] > "
-MORE = r"\.\.\. "
-CTRL_C, CTRL_D, UP = "\x03", "\x04", "\x1b[A"
-
-
-def shown(raw):
-    """What a terminal shows of these bytes, for the escapes that the line editor uses."""
-    lines, at = [""], 0
-    for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|.|\n", raw):
-        line = lines[-1]
-        if token == "\n":
-            lines.append("")
-            at = 0
-        elif token == "\r":
-            at = 0
-        elif token == "\b":
-            at -= 1
-        elif token in ("\x1b[K", "\x1b[0K"):
-            lines[-1] = line[:at]
-        elif token in ("\x1b[J", "\x1b[0J"):
-            lines[-1] = line[:at]
-        elif token.endswith("C") and len(token) > 1:
-            at += int(token[2:-1] or 1)
-        elif token.startswith("\x1b"):
-            raise AssertionError(f"unknown sequence {token!r}")
-        else:
-            lines[-1] = line[:at].ljust(at) + token + line[at + 1:]
-            at += 1
-    return "\n".join(line.rstrip() for line in lines)
-
-
-class Talk:
-    """A chat under way on a terminal of 24 lines."""
-
-    def __init__(self, test, model, *flags, columns=200):
-        env = ingot.environment({"TERM": "vt100", "LC_ALL": "C.UTF-8", "HOME": test.home,
-                                 "XDG_STATE_HOME": None})
-        self.raw = ""
-        self.child = pexpect.spawn(ingot.BINARY, ["chat", model, *flags], env=env, timeout=60,
-                                   encoding="utf-8", dimensions=(24, columns), echo=True,
-                                   preexec_fn=ingot.limited({}, (), ()))
-        self.child.delaybeforesend = None
-        test.addCleanup(self.child.close, force=True)
-        self.wait(PROMPT)
-
-    def wait(self, pattern):
-        """Waits for a pattern; returns what was shown before it."""
-        self.child.expect(pattern)
-        self.raw += self.child.before + self.child.after
-        return shown(self.child.before)
-
-    def say(self, line, until=PROMPT):
-        """Types a line; returns what was shown until the next prompt."""
-        self.child.send(line + "\r")
-        return self.wait(until)
-
-    def answer(self, line):
-        """The output after the line itself."""
-        return self.say(line).split("\n", 1)[1]
-
-    def send(self, keys):
-        self.child.send(keys)
-
-    def leave(self, keys="/quit\r"):
-        """Leaves; returns the exit code."""
-        self.child.send(keys)
-        self.child.expect(pexpect.EOF)
-        self.raw += self.child.before
-        self.child.close()
-        return self.child.exitstatus
-
-
-class TerminalTest(ingot.CliTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.chat = cls.file("chat.gguf", chat_model.chat_model().build())
-
-    def setUp(self):
-        self.home = self.path(f"home-{self.id()}")
-        os.mkdir(self.home)
-
-    def talk(self, *flags, **how):
-        return Talk(self, self.chat, "--temperature", "0", "--max-tokens", "12", *flags, **how)
-
-    def reply_of_run(self, messages, *flags):
-        """What `ingot run` says to the text that the template makes of these messages."""
-        result = self.assert_done(ingot.run("run", self.chat, "-p", chat_model.render(messages),
-                                            "--json", "--max-tokens", "12", *flags))
-        return self.one_json(result)["text"]
 
 
 class Session(TerminalTest):
@@ -371,6 +273,23 @@ class FullContext(TerminalTest):
 
 
 class Keys(TerminalTest):
+    def test_ctrl_c_stops_a_reply_and_drops_a_line_at_every_width(self):
+        for columns in (40, 72, 200):
+            talk = self.talk("--ctx", "60000", "--log-level", "error", columns=columns)
+            talk.say("/set max_tokens 50000")
+            talk.send("go on\r")
+            talk.wait("go on\r\n.")
+            talk.send(CTRL_C)
+            talk.wait(r"\(stopped\)\r\n")
+            talk.wait(PROMPT)
+            talk.say("/set max_tokens 1")
+            line = "a line of more columns than a terminal has " * 6
+            talk.send(line + CTRL_C)
+            rows = talk.wait(PROMPT).split("\n")
+            self.assertEqual("".join(rows).replace(" ", ""), line.replace(" ", ""), columns)
+            talk.say("kept")
+            self.assertEqual(talk.messages(self.path("widths.json")), ["go on", "kept"], columns)
+
     def test_ctrl_c_drops_a_line_and_twice_leaves(self):
         talk = self.talk()
         talk.send("half a line" + CTRL_C)
@@ -426,7 +345,29 @@ class Keys(TerminalTest):
             path = self.file(name + ".json", content)
             lines = talk.answer(f"/load {path}").split("\n")
             self.assertEqual(len(lines), 2, lines)
-            self.assertTrue(lines[0].startswith(f"error: {path}: chat @"), lines)
+            self.assertTrue(lines[0].startswith(f"error: {path}: chat"), lines)
+
+
+class Pipes(TerminalTest):
+    """/load reads pipes, and a wait for one ends with Ctrl-C."""
+
+    def test_load(self):
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
+        saved = "\ufeff" + json.dumps({"format": "ingot-chat", "version": 1, "model": "",
+                                       "messages": messages})
+        talk = self.talk()
+        talk.send(f"/load {fifo}\r")
+        with open(fifo, "w", encoding="utf-8") as writer:  # waits for the chat
+            writer.write(saved)
+        self.assertIn("Loaded 2 messages.", talk.wait(PROMPT))
+        talk.send(f"/load {fifo}\r")
+        with open(fifo, "w", encoding="utf-8"):  # nothing comes
+            talk.send(CTRL_C)
+            self.assertIn("error: stopped by Ctrl-C", talk.wait(PROMPT))
+        self.assertIn("the chat and /load both read standard input", talk.answer("/load -"))
+        self.assertEqual(talk.leave(), 0)
 
 
 if __name__ == "__main__":

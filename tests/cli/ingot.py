@@ -3,6 +3,7 @@
 Environment: INGOT_BINARY, INGOT_FAULT_LIBRARY (the library to preload, see tests/faults),
 INGOT_SANITIZE (the build's sanitizers, empty for none), INGOT_SHARED (test data).
 """
+import atexit
 import json
 import os
 import re
@@ -32,6 +33,11 @@ MEMORY_BYTES = 4 << 30
 DONE, CHECK_FAILED, MODEL, USAGE, INTERNAL, DOES_NOT_FIT, IO = 0, 1, 2, 64, 70, 71, 74
 
 
+# The user's cache in all runs, so that no test uses or fills the real one.
+CACHE = tempfile.mkdtemp(prefix="ingot-cache-")
+atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
+
+
 class Result:
     """How a run ended."""
 
@@ -48,6 +54,8 @@ class Result:
 def environment(extra=None):
     """The environment of a run: this one's, with `extra`, where None removes."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("INGOT_")}
+    env["XDG_CACHE_HOME"] = CACHE
+    env["TERM"] = "vt100"  # some terminals of tests have none
     for key, value in (extra or {}).items():
         if value is None:
             env.pop(key, None)
@@ -206,6 +214,10 @@ class CliTest(unittest.TestCase):
         self.assertTrue(result.out.endswith(b"}\n"), result)
         return json.loads(result.out)
 
+
+# What git leaves in place of a large file that was not downloaded.
+LFS_POINTER = (b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0f" * 32 +
+               b"\nsize 4368439584\n")
 
 WITHOUT_TOKENIZER = ("run", "inspect", "logits", "bench")  # they need none
 COMMANDS = (*WITHOUT_TOKENIZER, "perplexity", "chat")

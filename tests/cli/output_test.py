@@ -5,11 +5,14 @@ import re
 import struct
 import subprocess
 import tempfile
+import termios
 import unittest
 
+import chat_model
 import ingot
 import model_files
 from ingot import COMMANDS, DONE, IO, MODEL, USAGE, arguments, run
+from screen import Screen
 
 VOCAB, HIDDEN = 320, 64
 
@@ -406,9 +409,10 @@ class Embeddings(ingot.CliTest):
 class Terminal(ingot.CliTest):
     """On a terminal: progress goes, and a model cannot command the terminal."""
 
-    def on_terminal(self, *args):
+    def on_terminal(self, *args, columns=80, term="vt100"):
         master, slave = os.openpty()
-        process = ingot.start(*args, stdout=slave, stderr=slave)
+        termios.tcsetwinsize(slave, (24, columns))
+        process = ingot.start(*args, stdout=slave, stderr=slave, env={"TERM": term})
         os.close(slave)
         shown = b""
         while True:
@@ -422,6 +426,55 @@ class Terminal(ingot.CliTest):
         os.close(master)
         self.assertEqual(process.wait(ingot.TIMEOUT_S), DONE, shown)
         return shown
+
+    def test_progress_fits_the_terminal_and_leaves_nothing(self):
+        for columns in (8, 20, 40, 72):
+            for command, *more in (("run", "-p", "the hand", "--max-tokens", "4"),
+                                   ("quantize", self.path("out.gguf"), "--type", "Q8_0")):
+                args = (command, self.model, *more)
+                shown = self.on_terminal(*args, columns=columns).decode(errors="replace")
+                bars = re.findall(r"\x1b\[[KJ]([^\r\n]* %[^\r\n]*)\r(?!\n)", shown)
+                self.assertGreater(len(bars), 0, (command, shown))
+                for bar in bars:
+                    self.assertLess(len(bar), columns, command)
+                    self.assertIn("[#" if columns >= 40 and bar.endswith("100 %") else "%", bar)
+                rows = Screen(columns).write(shown).lines()
+                self.assertNotEqual(rows[0], "", (command, rows))
+                for row in rows:
+                    self.assertNotRegex(row, r"\[#|# *\]|100 %", command)
+
+    def test_a_terminal_without_sequences_gets_none(self):
+        for term in ("dumb", "", None):
+            shown = self.on_terminal("run", self.model, "-p", "the hand", "--max-tokens", "4",
+                                     term=term)
+            self.assertNotIn(b"\x1b", shown)
+            self.assertNotIn(b" %", shown)
+
+    def test_a_bar_on_a_terminal_that_became_narrower_leaves_nothing(self):
+        shown = self.on_terminal("run", self.model, "-p", "the hand", "--max-tokens", "4")
+        bars = [m.end() for m in re.finditer(rb"\x1b\[J[^\r\n]* %[^\r\n]*\r", shown)]
+        last = bars[-1]
+        screen = Screen(10).write(shown[:last].decode())
+        screen.row = 0  # the terminal breaks the line anew, and keeps the cursor at its start
+        rows = screen.write(shown[last:].decode()).lines()
+        self.assertNotIn("%", "".join(rows))
+        self.assertNotIn("#", "".join(rows))
+
+    def test_replies_wrap_at_words(self):
+        path = self.file("chat.gguf", chat_model.chat_model().build())
+        args = ("run", path, "-p", "the hand of the clock on the old tower goes on and on " * 8,
+                "--max-tokens", "60", "--ctx", "4000", "--log-level", "error")
+        text = self.assert_done(run(*args)).out.decode().strip()
+        self.assertNotIn("\n", text)
+        for columns in (20, 40, 72):
+            shown = self.on_terminal(*args, columns=columns).decode()
+            rows = Screen(columns).write(shown).lines()
+            self.assertEqual("".join(rows).replace(" ", ""), text.replace(" ", ""))
+            for row, following in zip(rows, rows[1:-1]):
+                if len(row) == columns:
+                    continue  # full: a word may be longer than a row
+                self.assertGreater(len(row) + 1 + len(following.split()[0]), columns, rows)
+                self.assertIn(row.split()[-1], text.split(), rows)
 
     def test_control_characters_of_the_model_are_escaped(self):
         # A model with one output: escape, then "]52;c;" piece by piece is enough.
@@ -438,7 +491,7 @@ class Terminal(ingot.CliTest):
         self.assertIn(b"\x1b]52", raw.out)
         shown = self.on_terminal(*args)
         # The progress bar clears its line with the one sequence that is there.
-        shown = shown.replace(b"\r\x1b[K", b"")
+        shown = shown.replace(b"\r\x1b[J", b"")
         self.assertNotIn(b"\x1b", shown)
         self.assertNotIn(b"\x07", shown)
         self.assertIn(b"\\x1b]52", shown)

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import threading
@@ -147,15 +148,54 @@ class Pulling(HubTest):
 
     def test_gguf_models(self):
         repo = self.add_gguf("user/gguf", "m-Q4_0.gguf", "m-Q8_0.gguf", "mmproj-F16.gguf")
-        line = self.assert_error(self.pull("user/gguf"), USAGE)
-        self.assertIn("user/gguf:Q4_0", line)
-        self.assertIn("Q8_0", line)
-        self.assertEqual(self.hub.count("resolve"), 0)
-        result = self.assert_done(self.pull("user/gguf:Q8_0"))
+        result = self.assert_done(self.pull("user/gguf:q8_0"))
         self.assertEqual(result.out.decode(), self.snapshot("user/gguf") + "/m-Q8_0.gguf\n")
         self.assert_pulled("user/gguf", ["m-Q8_0.gguf"])
         self.assert_error(self.pull("user/gguf:Q6_K"), MODEL, "Q4_0, Q8_0")
         self.assertEqual(len(repo.files), 3)
+
+    def test_the_default_of_several_quantisations(self):
+        self.add_gguf("user/gguf", "m-Q4_0.gguf", "m-Q4_K_M.gguf", "m-Q8_0.gguf", "imatrix.gguf")
+        result = self.pull("user/gguf")
+        self.assertEqual(result.code, DONE, result)
+        self.assertEqual(result.out.decode(), self.snapshot("user/gguf") + "/m-Q4_K_M.gguf\n")
+        self.assertEqual(result.err, "info: user/gguf has 3 quantisations, taking Q4_K_M; "
+                                     "user/gguf:Q4_0 names another: Q4_0, Q8_0\n")
+        self.assert_pulled("user/gguf", ["m-Q4_K_M.gguf"])
+        # A command chooses among the cached models in the same order, and says so too.
+        self.assert_done(self.pull("user/gguf:Q8_0"))
+        self.assertIn("taking Q4_K_M; user/gguf:Q8_0", self.ingot("inspect", "user/gguf").err)
+        offline = self.pull("user/gguf", HF_HUB_OFFLINE="1")
+        self.assertIn("taking Q4_K_M", offline.err)
+        self.assertTrue(offline.out.endswith(b"/m-Q4_K_M.gguf\n"))
+
+    def test_different_models_are_listed(self):
+        self.add_gguf("user/gguf", "a-Q4_0.gguf", "b-Q8_0.gguf")
+        self.assert_error(self.pull("user/gguf"), USAGE, "user/gguf:Q4_0", "Q8_0")
+        self.assertEqual(self.hub.count("resolve"), 0)
+
+    def test_addresses(self):
+        self.add_gguf("user/gguf", "m-Q4_0.gguf", "m-Q8_0.gguf")
+        own = self.hub.endpoint.removeprefix("http://")
+        q8 = self.snapshot("user/gguf") + "/m-Q8_0.gguf\n"
+        for name in ("hf.co/user/gguf:q8_0", "https://huggingface.co/user/gguf/tree/main:Q8_0",
+                     "https://huggingface.co/user/gguf/resolve/main/m-Q8_0.gguf?download=true",
+                     own + "/user/gguf/blob/main/m-Q8_0.gguf",
+                     self.hub.endpoint + "/user/gguf:Q8_0/"):
+            result = self.assert_done(self.pull(name))
+            self.assertEqual(result.out.decode(), q8, name)
+        for name in ("hf.co/user/gguf", "https://hf.co/user/gguf/", own + "/gguf"):
+            self.assert_done(self.ingot("inspect", name))
+        line = self.assert_error(self.ingot("inspect", "hf.co/user/none:Q8_0"), MODEL)
+        self.assertIn("ingot pull user/none:Q8_0", line)
+        asked = len(self.hub.requests)
+        for name in ("https://example.com/user/gguf", "ftp://hf.co/user/gguf", "hf.co/datasets/a/b",
+                     "https://huggingface.co/a/b/discussions/1"):
+            for command in ("pull", "inspect", "rm"):
+                self.assert_error(self.ingot(command, name), USAGE, name)
+        self.assertEqual(len(self.hub.requests), asked)
+        self.assert_done(self.ingot("rm", "https://hf.co/user/gguf/blob/main/m-Q8_0.gguf", "--yes"))
+        self.assert_error(self.ingot("inspect", "user/gguf"), MODEL, "no model of this name")
 
     def test_one_gguf_model_needs_no_name(self):
         self.add_gguf()
@@ -195,7 +235,7 @@ class Pulling(HubTest):
         self.assert_pulled("user/odd", [odd], self.pull("user/odd"))
 
     def test_names_that_are_none(self):
-        for name in ("", "a/b/c", "../x", "a/b:../c", "https://huggingface.co/a/b", "a b", "a\x1b"):
+        for name in ("", "a/b/c", "../x", "a/b:../c", "a b", "a\x1b"):
             self.assert_error(self.pull(name), USAGE, "NAME")
         self.assertEqual(self.hub.requests, [])
 
@@ -209,6 +249,29 @@ class Pulling(HubTest):
         shown = os.read(master, 1 << 16).decode()
         self.assertIn("pulling user/name [", shown)
         self.assertIn("100 %", shown)
+        # Bar and result on one terminal: the bar is cleared before the result begins.
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        self.ingot("pull", "user/name", stdout=slave, stderr=slave)
+        os.close(slave)
+        last = os.read(master, 1 << 16).decode().rpartition("\r\x1b[J")
+        self.assertIn("100 %", last[0])
+        self.assertEqual(last[2], self.snapshot() + "\r\n")
+
+    def test_speed_and_time_on_a_terminal(self):
+        self.add_gguf()
+        arrived, go_on = threading.Event(), threading.Event()
+        self.addCleanup(go_on.set)
+        self.hub.script("cdn", hub_server.held(len(self.gguf) // 2, arrived, go_on))
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        process = ingot.start("pull", "user/gguf", env=self.env(), stderr=slave)
+        os.close(slave)
+        shown = ""
+        while not re.search(r"% \d+(\.\d+)? k?B/s, (\d+ h )?(\d+ min )?(\d+ s )?left", shown):
+            shown += os.read(master, 1 << 16).decode()
+        go_on.set()
+        self.assertEqual(ingot.finish(process, ingot.TIMEOUT_S).code, DONE)
 
 
 class Interrupted(HubTest):
@@ -473,6 +536,18 @@ class Settings(HubTest):
                     {"HF_ENDPOINT": "http://\x1b"}, {"HF_HUB_DOWNLOAD_TIMEOUT": "0"},
                     {"HF_HUB_DOWNLOAD_TIMEOUT": "soon"}):
             self.assert_error(self.pull("user/name", **env), USAGE, *env)
+
+    def test_a_wrong_endpoint_hinders_only_what_needs_it(self):
+        self.add_gguf()
+        self.assert_done(self.pull("user/gguf"))
+        wrong = {"HF_ENDPOINT": "mirror.example"}
+        for model in (self.snapshot("user/gguf") + "/m-Q4_0.gguf", "user/gguf"):
+            self.assert_done(self.ingot("inspect", model, env=wrong))
+        for name in ("https://hf.co/user/gguf", "mirror.example/user/gguf"):
+            self.assert_error(self.ingot("inspect", name, env=wrong), USAGE, "HF_ENDPOINT")
+        self.assert_error(self.ingot("inspect", "user/none", env=wrong), MODEL, "no such file")
+        self.assert_error(self.pull("user/none", **wrong), USAGE, "HF_ENDPOINT")
+        self.assert_done(self.ingot("rm", "user/gguf", "--yes", env=wrong))
 
     def test_an_endpoint_with_a_slash_at_its_end(self):
         self.add()

@@ -55,6 +55,20 @@ class Quantize(ingot.CliTest):
     def inspect(self, name):
         return self.one_json(self.assert_done(ingot.run("inspect", self.path(name), "--json")))
 
+    def test_a_type_in_any_case(self):
+        wide = self.file("case/model.gguf", wide_model().build())
+        for kind, named in (("q4_k_m", "Q4_K_M"), ("bF16", "BF16")):
+            self.assertEqual(self.report(wide, "case.gguf", kind)["type"], named)
+        found = []
+        for kind in ("iq4_nl", "IQ4_NL"):
+            self.assert_done(ingot.run("synth", "tiny", self.path("synth.gguf"), "--type", kind))
+            with open(self.path("synth.gguf"), "rb") as f:
+                found.append(f.read())
+        self.assertEqual(*found)
+        found = [self.generate(None, "--weights", weights, "--kv-type", kv)["digest"]
+                 for weights, kv in (("Q8_0", "BF16"), ("q8_0", "bf16"))]
+        self.assertEqual(*found)
+
     def test_every_type_round_trips(self):
         text = self.file("wide/model.gguf", wide_model().build())
         for kind in TYPES:
@@ -235,6 +249,20 @@ class Imatrix(ingot.CliTest):
         for t in weighed:
             self.assertGreaterEqual(t["error"], plain[t["name"]]["error"] * 0.999, t)
         self.generate(self.path("a.gguf"))
+
+    def test_an_importance_matrix_is_no_model(self):
+        self.assert_done(self.imatrix("m.gguf", "--ctx", "16", "--windows", "2"))
+        old = self.file("imatrix.dat", old_importance([("blk.0.attn_q.weight", [1.0] * 256)]))
+        for path in (self.path("m.gguf"), old):
+            for command in (("inspect", path), ("run", path, "-p", "a"),
+                            ("quantize", path, self.path("o.gguf"), "--type", "Q8_0")):
+                line = self.assert_model_error(ingot.run(*command), path, "importance matrix")
+                self.assertIn("ingot quantize takes it with --imatrix", line)
+
+    def test_a_pointer_is_no_matrix(self):
+        path = self.file("pointer.gguf", ingot.LFS_POINTER)
+        self.assert_model_error(ingot.run("quantize", self.wide, self.path("o.gguf"), "--type",
+                                          "Q8_0", "--imatrix", path), path, "Git LFS pointer")
 
     def test_the_older_layout_is_read(self):
         values = [1.0] * 128 + [0.01] * 128

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 
+import chat_model
 import ingot
 from ingot import CHECK_FAILED, USAGE, run
 
@@ -170,7 +171,7 @@ class Run(ingot.CliTest):
 
     def test_bad_lines_give_errors_in_their_place(self):
         good = b'{"prompt": "a", "max_tokens": 1}'
-        bad = [b"", b" ", b"{", b"[]", b"null", b"1", b'"text"', b"{}", b"\xff", b"{}{}",
+        bad = [b"{", b"[]", b"null", b"1", b'"text"', b"{}", b"\xff", b"{}{}",
                b'{"prompt": 1}', b'{"prompt": null}', b'{"prompt": "a", "prompt_ids": [1]}',
                b'{"prompt_ids": []}', b'{"prompt_ids": [320]}', b'{"prompt_ids": [-1]}',
                b'{"prompt_ids": [1.5]}', b'{"prompt_ids": "1"}', b'{"prompt_ids": [4294967297]}',
@@ -253,6 +254,67 @@ class Run(ingot.CliTest):
         self.assertEqual(len(self.objects(self.assert_done(result))), 1)
         result = self.batch(b"nothing good\n")
         self.assertEqual((result.code, len(self.objects(result))), (CHECK_FAILED, 1))
+
+    def test_blank_lines_and_a_byte_order_mark(self):
+        line = b'{"prompt": "a", "max_tokens": 3}'
+        one = self.assert_done(self.batch(line + b"\n")).out
+        mixed = b"\xef\xbb\xbf\r\n \t\n" + line + b"\r\n\r\n\n" + line + b"\n{\n\n"
+        result = self.batch(mixed)
+        self.assertEqual(result.code, CHECK_FAILED, result)
+        first, second, bad = result.out.splitlines(keepends=True)
+        self.assertEqual((first, second), (one, one))
+        # Numbers of lines count blank ones too.
+        self.assertIn("line 7 ", json.loads(bad)["error"])
+
+    def test_a_prompt_from_a_file_or_stdin(self):
+        args = ("--max-tokens", "6")
+        for prompt in ("hello there", "two\nlines \t", "\n", ""):
+            expected = self.single("-p", prompt, *args)
+            for ending in ("", "\n", "\r\n"):
+                if ending == "" and prompt.endswith("\n"):
+                    continue
+                for mark in (b"", b"\xef\xbb\xbf"):
+                    path = self.file("prompt.txt", mark + (prompt + ending).encode())
+                    found = [self.single("-f", path, *args)]
+                    for form in (("-f", "-"), ("--file", "/dev/stdin"), ("-",)):
+                        with open(path, "rb") as stdin:
+                            found.append(self.one_json(self.assert_done(
+                                run("run", self.model, "--json", *form, *args, stdin=stdin))))
+                    for one in found:
+                        self.assertEqual((one["prompt_ids"], one["digest"]),
+                                         (expected["prompt_ids"], expected["digest"]))
+        # Bytes that are no text stay as they are.
+        path = self.file("bytes.txt", b"a\xff\x00b")
+        ids = self.single("-f", path, "--max-tokens", "0")["prompt_ids"]
+        tokens = self.assert_done(run("tokenize", self.model, "--file", path, "--add-special"))
+        self.assertEqual(ids, [int(i) for i in tokens.out.split(b",")])
+
+    def test_no_echo(self):
+        args = ("-p", "hello there", "--max-tokens", "6")
+        text = self.single(*args)["text"]
+        echoed = self.assert_done(run("run", self.model, *args)).out.decode()
+        self.assertEqual(echoed, "hello there" + text + "\n")
+        quiet = self.assert_done(run("run", self.model, *args, "--no-echo")).out.decode()
+        self.assertEqual(quiet, text + "\n")
+
+    def test_an_instruct_model_without_its_template_is_noted(self):
+        model = self.file("chat.gguf", chat_model.chat_model().build())
+        args = ("-p", "hello", "--max-tokens", "2")
+        note = "info: the model has a chat template, which run does not apply to this prompt: " \
+               "ingot chat MODEL -p TEXT and ingot run MODEL --messages FILE do\n"
+        messages = self.file("messages.json", b'[{"role": "user", "content": "hello"}]')
+        prompt = self.file("prompt.txt", b"hello")
+        for path, more, said in (
+                (model, args, note), (model, ("-f", prompt, *args[2:]), note),
+                (self.model, args, ""), (model, (*args, "--json"), ""),
+                (model, (*args, "--print-ids"), ""), (model, (*args, "--log-level", "warning"), ""),
+                (model, ("--tokens", "1,300", *args[2:]), ""),
+                (model, ("--messages", messages, *args[2:]), ""),
+                # A prompt with a control token was written with a template.
+                (model, ("-p", "<s>u:hello</s>", *args[2:]), "")):
+            with self.subTest(more=more):
+                result = run("run", path, *more)
+                self.assertEqual((result.code, result.err), (ingot.DONE, said), result)
 
     def test_too_many_lines(self):
         self.assertIn("65536 lines", self.assert_error(self.batch(b"\n" * 65537), USAGE))

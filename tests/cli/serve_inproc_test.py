@@ -171,6 +171,13 @@ class ServeInproc(ingot.CliTest):
         half = self.found("--trace", path, "--length-scale", "0.5", "--concurrency", "1")
         self.assertEqual(half["total_input_tokens"], 5 + 10 + 15)
 
+    def test_a_trace_on_stdin(self):
+        path = self.file("azure.csv", azure((0, 10, 3)))
+        with open(path, "rb") as stdin:
+            found = self.one_json(self.assert_done(
+                run("bench", "serve-inproc", self.model, "--json", "--trace", "-", stdin=stdin)))
+        self.assertEqual(found["total_input_tokens"], 10)
+
     def test_a_mooncake_trace(self):
         path = self.file("mooncake.jsonl", mooncake(
             (0, 1000, 4, [1, 2]), (10, 700, 2, [1, 3]), (10, 5, 1, [4])))

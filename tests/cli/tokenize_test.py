@@ -61,6 +61,24 @@ class Tokenize(ingot.CliTest):
             self.assertEqual(list(reply), ["error"])
             self.assertNotIn("\n", reply["error"])
 
+    def test_blank_lines_and_a_byte_order_mark(self):
+        lines = self.file("lines", b'\xef\xbb\xbf\r\n{"text": "hello"}\r\n\n \t\n{\n{"ids": [7]}')
+        with open(lines, "rb") as stdin:
+            result = run("tokenize", self.words, "--jsonl", stdin=stdin)
+        self.assertEqual(result.code, CHECK_FAILED, result)
+        first, bad, last = (json.loads(line) for line in result.out.splitlines())
+        self.assertEqual((first, last), ({"ids": [5]}, {"text": "world"}))
+        self.assertIn("line 5 ", bad["error"])
+
+    def test_json_files_may_begin_with_a_byte_order_mark(self):
+        vocabulary = json.dumps({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2},
+                                           "merges": ["a b"]}}).encode()
+        path, marked = (self.file(name, mark + vocabulary) for name, mark in
+                        (("plain", b""), ("marked", b"\xef\xbb\xbf")))
+        for tokenizer in (path, marked):
+            self.assertEqual(self.assert_done(run("tokenize", tokenizer, "-p", "ab")).out,
+                             b"2\n")
+
     def test_a_line_is_answered_before_the_next_comes(self):
         with subprocess.Popen([ingot.BINARY, "tokenize", self.words, "--jsonl"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

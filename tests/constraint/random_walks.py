@@ -167,7 +167,7 @@ def engine_answers(cases, options):
     done = subprocess.run([options.engine[0], "run", *model, "--jsonl", "--log-level", "error"],
                           input="\n".join(lines) + "\n", stdout=subprocess.PIPE, text=True,
                           check=False)
-    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    replies = [json.loads(line) for line in done.stdout.split("\n") if line]
     assert len(replies) == len(lines), (len(replies), len(lines))
     answers, others = [], []
     for i in range(0, len(replies), options.walks):

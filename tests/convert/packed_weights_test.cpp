@@ -72,7 +72,7 @@ class PackedWeights : public testing::Test {
   }
   void load(LoadingBackend& backend) {
     const auto checkpoint = Checkpoint::open(path_);
-    const ModelOptions options{.context = 16, .pack_cache = folder_.path()};
+    const ModelOptions options{.context = 16, .pack_cache = {.folder = folder_.path()}};
     const auto model = load_model(*checkpoint, bind_model(*checkpoint), backend, options,
                                   [](std::uint64_t, std::uint64_t) {});
     EXPECT_TRUE(model->warnings.empty());

@@ -75,6 +75,8 @@ std::unique_ptr<Tokenizer> made(const TokenizerData& data) {
 bool round_trips(TokenizerData data, const std::vector<std::string>& texts) {
   EditableCheckpoint checkpoint;
   const auto source = made(data);
+  data.templates.add("default", "all");
+  data.templates.add("tool_use", "tools");
   checkpoint.set_tokenizer(std::make_unique<TokenizerData>(std::move(data)));
   GgufValues values;
   std::vector<std::string> warnings;
@@ -90,7 +92,10 @@ bool round_trips(TokenizerData data, const std::vector<std::string>& texts) {
   const std::string bytes = values.file();
   const GgufFile file = parse_gguf(std::as_bytes(std::span(bytes)), "again");
   GgufKeys keys(file);
-  const auto again = made(*gguf_tokenizer(keys));
+  const auto read = gguf_tokenizer(keys);
+  EXPECT_TRUE(read->templates.standard);
+  EXPECT_EQ(read->templates.named.back().name, "tool_use");
+  const auto again = made(*read);
   EXPECT_EQ(again->fim(), source->fim());
   expect_same_tokens(*again, *source, texts);
   return true;
@@ -136,7 +141,7 @@ TEST(TokenizerValues, GoldenModelsKeepTheirTokens) {
     const auto source = Checkpoint::open(folder.string());
     ASSERT_NE(out->tokenizer(), nullptr);
     expect_same_tokens(*made(*out->tokenizer()), *made(*source->tokenizer()), texts);
-    EXPECT_EQ(out->tokenizer()->chat_template, source->tokenizer()->chat_template);
+    EXPECT_EQ(out->tokenizer()->templates.standard, source->tokenizer()->templates.standard);
     EXPECT_EQ(ids_of(out->config().ends), ids_of(source->config().ends));
   }
 }

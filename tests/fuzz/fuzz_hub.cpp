@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "hub/gguf_models.h"
 #include "hub/listing.h"
 #include "hub/model_name.h"
+#include "hub/model_url.h"
 #include "hub/snapshot_model.h"
 
 namespace ingot {
@@ -45,14 +47,20 @@ void check_listing(std::string_view text) {
     INGOT_CHECK(found.size() == 1 && found[0].files == model.files, model.files[0]);
   }
   try {
-    choose_model_files(paths, "fuzz", "");
+    choose_model_files(paths, {.repo = "fuzz", .file = {}});
   } catch (const Error& error) {
     INGOT_CHECK(error.code() == ErrorCode::kInvalid, error.message());
   }
 }
 
 void check_name(std::string_view text) {
-  const auto name = parse_model_name(text);
+  std::optional<ModelName> name;
+  try {
+    name = read_model_name(text, "https://hub.example/x");
+  } catch (const Error& error) {
+    INGOT_CHECK(error.code() == ErrorCode::kInvalid, error.message());
+    INGOT_CHECK(error.message().find('\n') == std::string::npos, error.message());
+  }
   if (!name) return;
   check_path(name->repo);
   check_path(name->revision);

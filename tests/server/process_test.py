@@ -226,6 +226,31 @@ class Probes(ProcessTest):
         self.assertEqual(served.get("/health").status, 200)
         self.assertEqual(served.get("/livez").status, 200)
 
+    def test_the_pack_cache_is_written_before_the_sandbox_is_on(self):
+        """Deleting the file harms no server that maps it."""
+        model, home = self.path("large.gguf"), self.path("home")
+        self.assert_done(ingot.run("synth", "tiny", model, "--type", "F32", "--layers", "16"))
+        replies = []
+        for is_kept in (False, True):
+            served = self.serve(model, "--sandbox", env={"XDG_CACHE_HOME": home})
+            path, = glob.glob(os.path.join(home, "ingot", "packed", "*"))
+            kept = [line for line in served.lines if "are kept in" in line]
+            self.assertEqual(len(kept), 0 if is_kept else 1, served.lines)
+            said = next(json.loads(line[line.index("{"):]) for line in served.lines
+                        if "serving " in line)
+            self.assertIs(said["packed_weights_kept"], True)
+            self.assertEqual(said["pack_cache"], os.path.dirname(path))
+            props = served.get("/props").json()["settings"]
+            self.assertIs(props["packed_weights_kept"], True)
+            self.assertNotIn("pack_cache", props, "paths are the operator's")
+            if is_kept:
+                os.unlink(path)
+            reply = served.post(TEXT, {"prompt": [5, 6], "max_tokens": 4, "temperature": 0})
+            self.assertEqual(reply.status, 200)
+            replies.append(reply.json()["choices"])
+            self.assertEqual(served.stop(), DRAINED)
+        self.assertEqual(replies[0], replies[1])
+
     def test_f8_weights_that_are_overwritten_end_it(self):
         model, cache = self.path("m.gguf"), self.path("packed")
         self.assert_done(ingot.run("synth", "tiny", model, "--type", "Q8_0"))

@@ -26,12 +26,17 @@ def floats(rows):
     return values.tobytes()
 
 
-def script_model(script, template=TEMPLATE, control=(), defined=(), ends=()):
+def script_model(script, template=TEMPLATE, control=(), defined=(), ends=(), named=None):
     """The file of a model that says `script`, a list of different pieces. Its last tokens are the
     control tokens `control`. Pieces in `defined` are user-defined tokens: texts that contain such a
-    piece are encoded with its token. A reply ends behind pieces in `ends` too."""
+    piece are encoded with its token. A reply ends behind pieces in `ends` too.
+    `named`: more chat templates by name. `template` may be None."""
     assert len(script) < tiny.HIDDEN and len(set(script)) == len(script)
-    model = model_files.tiny_gguf().set("tokenizer.chat_template", STRING, template)
+    model = model_files.tiny_gguf()
+    if template is not None:
+        model.set("tokenizer.chat_template", STRING, template)
+    for name, text in (named or {}).items():
+        model.set("tokenizer.chat_template." + name, STRING, text)
     model.set("llama.context_length", tiny.UINT32, CONTEXT)
     pieces = list(model.get("tokenizer.ggml.tokens"))
     first = tiny.NORMAL_FROM

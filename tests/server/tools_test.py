@@ -256,5 +256,105 @@ class Tags(ServerTest):
         self.assertIn("(and in 1 more)", warning["detail"])
 
 
+class OwnTemplate(ServerTest):
+    """A model with a template of its own for chats with tools."""
+
+    PLAIN = "plain {% for m in messages %}{{ m.content }}{% endfor %}"
+
+    @classmethod
+    def arguments(cls):
+        # As some models do, it relies on tools that are a list.
+        named = {"tool_use": TEMPLATE + "{% for tool in tools %}{% endfor %}"}
+        return (cls.file("named.gguf", script_model(SCRIPT, cls.PLAIN, named=named)),)
+
+    def rendered(self, **members):
+        return self.ask("/apply-template", {"messages": [USER], **members})["prompt"]
+
+    def test_chats_with_tools_take_it(self):
+        self.assertEqual(self.rendered(), "plain Weather?")
+        self.assertEqual(self.rendered(tools=[]), "plain Weather?")
+        self.assertEqual(self.rendered(tools=[tool()], tool_choice="none"), "plain Weather?")
+        self.assertTrue(self.rendered(tools=[tool()]).startswith('t:{"type": "function"'))
+
+    def test_calls_are_read_in_its_dialect(self):
+        body = {"messages": [USER], "temperature": 0}
+        message = self.ask(PATH, {**body, "tools": [tool()]})["choices"][0]["message"]
+        call, = message["tool_calls"]
+        self.assertEqual(call["function"]["name"], "get_weather")
+        self.assertEqual(json.loads(call["function"]["arguments"]), {"city": "Paris"})
+        self.assertEqual(message["content"], "Let me see.")
+        plain = self.ask(PATH, {**body, "max_tokens": 4})["choices"][0]["message"]
+        self.assertEqual(plain["content"], "Let me see.")
+        self.assertNotIn("tool_calls", plain)
+        forced = self.ask(PATH, {**body, "response_format": {
+            "type": "json_schema", "json_schema": {"name": "x", "schema": {"enum": ["Paris"]}}}})
+        self.assertEqual(json.loads(forced["choices"][0]["message"]["content"]), "Paris")
+
+    def test_a_history_with_calls_takes_it_on_all_endpoints(self):
+        function = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
+        chat = [USER, {"role": "assistant", "tool_calls": [
+                    {"id": "c", "type": "function", "function": function}]},
+                {"role": "tool", "tool_call_id": "c", "content": "Sun"}]
+        responses = [USER, {"type": "function_call", "call_id": "c", **function},
+                     {"type": "function_call_output", "call_id": "c", "output": "Sun"}]
+        messages = [USER, {"role": "assistant", "content": [
+                        {"type": "tool_use", "id": "c", "name": "get_weather",
+                         "input": {"city": "Oslo"}}]},
+                    {"role": "user", "content": [
+                        {"type": "tool_result", "tool_use_id": "c", "content": "Sun"}]}]
+        for members in ({}, {"tools": [tool()], "tool_choice": "none"}):
+            text = self.rendered(messages=chat, **members)
+            self.assertFalse(text.startswith("plain"), text)
+        prompt = len(self.ask("/tokenize", {"messages": chat})["tokens"])
+        used = self.ask(PATH, {"messages": chat, "max_tokens": 1})["usage"]
+        self.assertEqual(used["prompt_tokens"], prompt)
+        used = self.ask("/v1/responses", {"input": responses, "max_output_tokens": 1})["usage"]
+        self.assertEqual(used["input_tokens"], prompt)
+        used = self.ask("/v1/messages", {"messages": messages, "max_tokens": 1})["usage"]
+        self.assertEqual(used["input_tokens"] + used["cache_read_input_tokens"], prompt)
+
+    def test_props(self):
+        _, _, content = self.server.request("GET", "/props")
+        props = json.loads(content)
+        self.assertEqual(props["tool_calls"], {"dialect": "hermes", "native": True})
+        self.assertEqual(props["chat_template"], self.PLAIN)
+        self.assertTrue(props["chat_template_tool_use"].startswith(TEMPLATE))
+
+
+class UnusableTemplate(ServerTest):
+    """A model whose template for chats with tools does not parse."""
+
+    FILE = ("unusable.gguf",
+            {"template": "{{ messages[0].content }}", "named": {"tool_use": "{% if %}"}})
+    STATUS = (200, 400)
+    REASON = "cannot be used: unusable.gguf (tool_use): chat template"
+
+    @classmethod
+    def arguments(cls):
+        name, templates = cls.FILE
+        return (cls.file(name, script_model(SCRIPT, **templates)),)
+
+    def test_only_its_chats_are_refused(self):
+        self.ask("/v1/completions", {"prompt": "a", "max_tokens": 1})
+        refused = []
+        for more, expected in zip(({}, {"tools": [tool()]}), self.STATUS):
+            status, found = self.server.post(PATH, {"messages": [USER], "max_tokens": 1, **more})
+            self.assertEqual(status, expected, found)
+            refused += [found["error"]["message"]] if status != 200 else []
+        self.assertEqual(len(refused), 1)
+        self.assertIn(self.REASON, refused[0])
+        props = json.loads(self.server.request("GET", "/props")[2])
+        self.assertEqual((props["capabilities"]["chat"], props["capabilities"]["tool_calls"]),
+                         tuple(status == 200 for status in self.STATUS))
+
+
+class NoDefaultTemplate(UnusableTemplate):
+    """A model with several templates and no default."""
+
+    FILE = ("several.gguf", {"template": None, "named": {"tool_use": TEMPLATE, "rag": "r"}})
+    STATUS = (400, 200)
+    REASON = "no chat template without tools"
+
+
 if __name__ == "__main__":
     serving.main()

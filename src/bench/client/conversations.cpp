@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "cli/input.h"
 #include "load/json.h"
 
 namespace ingot {
@@ -46,9 +46,9 @@ std::optional<Conversation> read_turns(const Json::Array& turns) {
 }  // namespace
 
 std::vector<Conversation> parse_conversations(std::string_view text, const std::string& file) {
-  const Json json = parse_json(text, file, "conversations", kConversationLimits);
+  const Json json = parse_json_file(text, file, "conversations", kConversationLimits);
   if (json.as_array() == nullptr) {
-    throw model_error(file, "conversations", 0, cat("expected an array, got ", json.kind()));
+    throw model_error(file, "conversations", cat("expected an array, got ", json.kind()));
   }
   std::vector<Conversation> found;
   for (const Json& entry : *json.as_array()) {
@@ -60,14 +60,14 @@ std::vector<Conversation> parse_conversations(std::string_view text, const std::
     }
   }
   if (found.empty()) {
-    throw model_error(file, "conversations", 0,
-                      "no entry has conversations of a text and an answer");
+    throw model_error(file, "conversations", "no entry has conversations of a text and an answer");
   }
   return found;
 }
 
 std::vector<Conversation> read_conversations(const std::string& path) {
-  return parse_conversations(File(path).read_all(kConversationsBytesMax), path);
+  const TextInput input = read_input(path, kConversationsBytesMax);
+  return parse_conversations(input.text, input.name);
 }
 
 }  // namespace ingot

@@ -57,6 +57,7 @@ void add_prompt_options(CLI::App& app, ServerBenchValues& v) {
   add_switch(app, v.no_ignore_eos, "--no-ignore-eos",
              "Leave ignore_eos out of requests, for servers that do not support it; texts may then "
              "end early");
+  mark_inputs(app, {"--dataset"});
   exclude(app, "--dataset", {"--trace", "--input-len", "--shared-prefix", "--prompt-ids", "--ctx"});
 }
 

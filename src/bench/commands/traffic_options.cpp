@@ -47,6 +47,7 @@ void add_trace_options(CLI::App& app, TrafficValues& v) {
   add_text(app, v.trace, "--trace",
            "Arrivals and lengths from this file: Azure's CSV (TIMESTAMP,ContextTokens,"
            "GeneratedTokens) or Mooncake's JSON lines, whose shared prefixes are kept");
+  mark_inputs(app, {"--trace"});
   add_number(app, v.speedup,
              {.name = "--speedup",
               .help = "Divides the arrival times of a trace",

@@ -8,9 +8,10 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/index.h"
 #include "base/text.h"
+#include "base/utf8.h"
+#include "cli/input.h"
 #include "load/config.h"
 #include "load/json.h"
 
@@ -111,7 +112,8 @@ std::optional<double> parse_time(std::string_view text) {
 
 class TraceReader {
  public:
-  TraceReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  TraceReader(std::string_view text, const std::string& file)
+      : text_(text), file_(file), place_(text.size() - without_byte_order_mark(text).size()) {}
 
   std::vector<TraceRow> read(std::int64_t requests_max) {
     std::vector<TraceRow> rows;
@@ -146,7 +148,7 @@ class TraceReader {
       if (line_.text.size() > kLineBytesMax) {
         fail(cat("the line has ", line_.text.size(), " bytes, at most ", kLineBytesMax));
       }
-      if (!line_.text.empty()) return true;
+      if (!is_blank(line_.text)) return true;
     }
     return false;
   }
@@ -226,7 +228,7 @@ class TraceReader {
 
   std::string_view text_;
   const std::string& file_;
-  std::size_t place_ = 0;  ///< where the next line begins
+  std::size_t place_;  ///< where the next line begins
   Line line_;
 };
 
@@ -246,7 +248,8 @@ Traffic parse_trace(std::string_view text, const std::string& file, std::int64_t
 }
 
 Traffic read_trace(const std::string& path, std::int64_t requests_max) {
-  return parse_trace(File(path).read_all(kTraceBytesMax), path, requests_max);
+  const TextInput input = read_input(path, kTraceBytesMax);
+  return parse_trace(input.text, input.name, requests_max);
 }
 
 }  // namespace ingot

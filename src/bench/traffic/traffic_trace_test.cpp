@@ -86,6 +86,13 @@ TEST(Traces, TheFirstRequestsAreAllThatIsRead) {
   EXPECT_EQ(parse(kMooncakeRow + "\n" + kMooncakeRow + "\n{", 2).requests.size(), 2U);
 }
 
+TEST(Traces, BlankLinesAndAByteOrderMarkArePassedOver) {
+  const std::string mark = "\xEF\xBB\xBF";
+  EXPECT_EQ(parse(mark + kAzure + " \t\r\n" + kAzureRow).requests.size(), 1U);
+  EXPECT_EQ(parse(mark + " \r\n" + kMooncakeRow + "\r\n\n  \n" + kMooncakeRow).requests.size(), 2U);
+  EXPECT_EQ(refused(mark + "\n \n{"), "t: line 3 @7: the JSON text ends too early");
+}
+
 TEST(Traces, ErrorsNameTheLine) {
   EXPECT_EQ(refused(kAzure + kAzureRow + "\n\n" + "2023-11-16 18:17:03,x,10"),
             "t: line 4 @77: ContextTokens is x, expected 0 to 134217728 tokens");

@@ -12,12 +12,18 @@
 #include "cli/chat/chat_terminal.h"
 #include "cli/chat/chat_tools.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/log.h"
 #include "cli/options/chat_input.h"
+#include "cli/options/constraint_options.h"
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
+#include "cli/options/prompt_options.h"
 #include "cli/options/request_options.h"
 #include "cli/options/trace_file.h"
+#include "cli/run_constraints.h"
+#include "cli/terminal/line_editor.h"
+#include "cli/terminal/terminal_mode.h"
 #include "runtime/sampling/random_seed.h"
 
 namespace ingot {
@@ -34,8 +40,12 @@ struct ChatValues {
   Request request = default_request(place::kTalk);
   TraceValues trace;
   std::optional<std::string> system;
-  std::optional<std::string> chat_template;
+  TemplateChoice chat_template;
   std::optional<std::string> tools;  ///< a file; absent: no tools
+  PromptValues prompt_flags;
+  std::optional<std::string> prompt;  ///< the message to reply to; absent: a chat
+  ConstraintValues constraint_flags;
+  std::optional<ConstraintSpec> constraint;
   bool no_history = false;
 };
 
@@ -54,12 +64,31 @@ void start(const ChatValues& v, Instance& instance) {
 
 bool is_on_terminal() { return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1; }
 
-/// Reads the tools. In a pipe, the user could not be asked before a command runs.
+/// Reads the prompt and the constraint.
+void read_inputs(ChatValues& v) {
+  settle_prompt(v.prompt_flags, v.model);
+  if (v.prompt_flags.count() > 1) {
+    throw Error(ErrorCode::kInvalid, "expected one of -p, -f and -, not both");
+  }
+  v.prompt = read_prompt(v.prompt_flags);
+  v.constraint = constraint_of(v.constraint_flags);
+  if (!v.prompt) claim_stdin("the chat");
+  if (v.prompt && v.prompt->find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw Error(ErrorCode::kInvalid, "the prompt is blank: a reply needs a message");
+  }
+  if (v.constraint && !v.prompt) {
+    throw Error(ErrorCode::kInvalid,
+                cat(v.constraint->name, " constrains one reply: give -p, -f or -"));
+  }
+}
+
+/// Reads the tools. Without a chat on a terminal, the user could not be asked before a command
+/// runs.
 std::vector<ChatTool> read_tools(const ChatValues& v) {
   if (!v.tools) return {};
-  if (!is_on_terminal()) {
+  if (v.prompt || !is_on_terminal()) {
     throw Error(ErrorCode::kInvalid,
-                "--tools needs a terminal: the chat asks before it runs a command");
+                "--tools needs a chat on a terminal: the chat asks before it runs a command");
   }
   return load_chat_tools(*v.tools);
 }
@@ -69,28 +98,56 @@ std::unique_ptr<ChatTools> bind_tools(const ChatValues& v, const Instance& insta
                                       const ChatTemplate& chosen, std::vector<ChatTool> tools) {
   if (tools.empty()) return nullptr;
   if (!v.request.stop.empty()) log_warning("--stop: does not end replies that may have calls");
-  const auto source = choose_template(instance, v.chat_template);
-  return std::make_unique<ChatTools>(
-      std::move(tools), find_tool_dialect(chosen, source ? source->text : std::string()),
-      require_tokenizer(instance), instance.sampled_ids());
+  return std::make_unique<ChatTools>(std::move(tools), find_tool_dialect(chosen),
+                                     require_tokenizer(instance), instance.sampled_ids());
 }
 
-void talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTemplate& chosen,
-          ChatTools* tools, Request&& request) {
+/// Replies to the prompt alone. Returns the exit code.
+int reply_once(const ChatValues& v, const Instance& instance, const ChatTemplate& chosen,
+               ChatSession& session) {
+  session.add_user(*v.prompt);
+  prepare_reply(session, "");
+  if (v.constraint) {
+    RunConstraints(instance).constrain_reply(*v.constraint, chosen, session.prompt(),
+                                             session.request());
+  }
+  return write_reply(session, "");
+}
+
+/// The terminal of a chat, from before the model loads: keys that come meanwhile wait for the chat.
+/// Ctrl-C ends the program until `signal_keys` is reset.
+struct ChatKeys {
+  LineEditor editor;
+  std::optional<SignalKeys> signal_keys{std::in_place};
+};
+
+/// Returns the exit code. `keys` is null without a terminal.
+int talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTemplate& chosen,
+         ChatTools* tools, Request&& request, ChatKeys* keys) {
   ChatSession session(engine, chosen, std::move(request), instance.executor().limits().context,
                       local_time(), tools);
   session.set_system(v.system);
-  if (!is_on_terminal()) return chat_in_pipe(session);
-  TerminalChat terminal(session, {.model = instance.name(), .history = !v.no_history});
+  if (v.prompt) return reply_once(v, instance, chosen, session);
+  if (keys == nullptr) return chat_in_pipe(session);
+  keys->signal_keys.reset();
+  TerminalChat terminal(session, keys->editor,
+                        {.model = instance.name(), .history = !v.no_history});
   terminal.run();
+  return kDone;
 }
 
-int chat(const CLI::App& app, const ChatValues& v) {
+int chat(const CLI::App& app, ChatValues& v) {
+  read_inputs(v);
   std::vector<ChatTool> list = read_tools(v);
+  std::optional<ChatKeys> keys;
+  if (!v.prompt && is_on_terminal()) keys.emplace();
   OpenModel model(v.model, v.trace.profile);
   Instance& instance = model.instance;
-  const ChatTemplate chosen = chat_template(instance, v.chat_template);
+  const ChatTemplates templates = chat_templates(instance, v.chat_template);
+  if (list.empty()) warn_of_tools_error(templates);
+  const ChatTemplate& chosen = templates.get(!list.empty());
   Request request = v.request;
+  // Opening the model has warned of wrong ones.
   set_model_defaults(request, instance.config(), instance.name());
   if (!is_given(app, "--seed")) request.sampling.seed = random_seed();
   copy_given(request, v.request, app, place::kTalk);
@@ -98,10 +155,10 @@ int chat(const CLI::App& app, const ChatValues& v) {
   TraceFile trace(v.trace);
   const std::unique_ptr<ChatTools> tools = bind_tools(v, instance, chosen, std::move(list));
   start(v, instance);
-  talk(v, instance, *instance.make_engine({.observer = trace.observer()}), chosen, tools.get(),
-       std::move(request));
+  const int code = talk(v, instance, *instance.make_engine({.observer = trace.observer()}), chosen,
+                        tools.get(), std::move(request), keys ? &*keys : nullptr);
   trace.finish();
-  return kDone;
+  return code;
 }
 
 }  // namespace
@@ -109,17 +166,21 @@ int chat(const CLI::App& app, const ChatValues& v) {
 Command add_chat_command(CLI::App& app) {
   auto values = std::make_shared<ChatValues>();
   CLI::App& sub = add_command(app, "chat",
-                              "Talk with a model, on a terminal or with a message a line on stdin");
+                              "Talk with a model, on a terminal or with a message a line on stdin; "
+                              "or print one reply");
   add_model_options(sub, values->model);
+  add_prompt_options(sub, values->prompt_flags, "A message: print the reply to it alone, and end");
   set_help(
       sub, "--ctx",
       cat("Tokens of the conversation (default: the model's own, up to ", kContextDefault, ")"));
   add_text(sub, values->system, "--system", "The system message: how the model is to behave");
-  add_text(sub, values->chat_template, "--template", template_help());
+  add_template_options(sub, values->chat_template);
   add_text(sub, values->tools, "--tools",
            "A JSON file of tools that the model may call: [{\"type\": \"function\", \"function\": "
            "{\"name\", \"description\", \"parameters\"}, \"command\": [\"PROGRAM\", ...]}]. A call "
            "runs its command after you said yes, with the arguments as JSON on its standard input");
+  mark_inputs(sub, {"--template", "--tools"});
+  add_constraint_options(sub, values->constraint_flags);
   add_switch(sub, values->no_history, "--no-history",
              "Neither read nor keep what was typed in earlier chats");
   add_request_options(sub, values->request, place::kTalk);

@@ -7,6 +7,7 @@
 #include "cli/chat/chat_terminal.h"
 #include "cli/output.h"
 #include "cli/reply.h"
+#include "cli/terminal/terminal_mode.h"
 #include "load/json.h"
 #include "runtime/request_fields.h"
 
@@ -17,6 +18,7 @@ namespace {
 constexpr std::string_view kInputHelp =
     "A line is a message. It continues in the next line after a backslash at its end, and text of\n"
     "several lines stands between \"\"\" and \"\"\", also where it begins with a slash.\n"
+    "A paste is one message and never a command. Ctrl-R finds earlier messages.\n"
     "Ctrl-C stops a reply; at an empty line, twice, it leaves, as Ctrl-D does.\n";
 
 /// The first word of a text, and what follows it.
@@ -96,7 +98,10 @@ void TerminalChat::save(std::string_view argument) {
 
 void TerminalChat::load(std::string_view argument) {
   expect_argument(argument, "/load FILE");
-  session_.load(load_chat(std::string(argument)));
+  {
+    const SignalKeys keys;  // a pipe may be silent
+    session_.load(load_chat(std::string(argument)));
+  }
   write_stdout(cat("Loaded ", session_.messages().size(), " messages.\n"));
 }
 

@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/output_file.h"
 #include "base/text.h"
+#include "cli/input.h"
 #include "load/json.h"
 
 namespace ingot {
@@ -46,7 +46,7 @@ class ChatReader {
 
  private:
   [[noreturn]] void refuse(const std::string& reason) const {
-    throw model_error(file_, "chat", 0, reason);
+    throw model_error(file_, "chat", reason);
   }
 
   void expect_members(const Json& value, std::string_view what,
@@ -202,11 +202,13 @@ std::string format_saved_chat(const std::vector<ChatMessage>& messages, std::str
 }
 
 std::vector<ChatMessage> parse_saved_chat(std::string_view text, const std::string& file) {
-  return ChatReader(file).read(parse_json(text, file, "chat", kLimits));
+  return ChatReader(file).read(parse_json_file(text, file, "chat", kLimits));
 }
 
 std::vector<ChatMessage> load_chat(const std::string& path) {
-  return parse_saved_chat(File(path).read_all(kChatFileBytesMax), path);
+  if (names_stdin(path)) claim_stdin("/load");
+  const TextInput input = read_input(path, kChatFileBytesMax);
+  return parse_saved_chat(input.text, input.name);
 }
 
 void save_chat(const std::string& path, const std::vector<ChatMessage>& messages,

@@ -61,6 +61,8 @@ class ChatSession {
   /// Makes the next prompt; returns its token count. Warns once if the template has no system
   /// message. Errors: those of ChatTemplate::encode.
   std::int64_t prepare();
+  /// Returns the text of the prepared prompt.
+  const std::string& prompt() const { return prompt_; }
   /// Returns whether the prepared prompt leaves room for a reply.
   bool fits() const;
   /// Generates the reply to the prepared prompt and adds it to the messages. `show` gets the text

@@ -18,8 +18,8 @@ constexpr int kRoundsMax = 16;
 
 }  // namespace
 
-TerminalChat::TerminalChat(ChatSession& session, TerminalChatOptions options)
-    : session_(session), options_(std::move(options)) {
+TerminalChat::TerminalChat(ChatSession& session, LineEditor& editor, TerminalChatOptions options)
+    : session_(session), editor_(editor), options_(std::move(options)) {
   if (options_.history) load_history();
 }
 
@@ -29,22 +29,23 @@ void TerminalChat::load_history() {
   if (!path) return;
   try {
     history_.emplace(*path);
-    for (const std::string& line : history_->load()) editor_.remember(line);
+    for (std::string& message : history_->load()) editor_.remember(std::move(message));
   } catch (const Error& error) {
     history_.reset();
-    log_warning(cat("no history: ", error.message()));
+    log_warning(cat("no history: ", error.plain_message()));
   }
 }
 
-void TerminalChat::remember(const std::string& line) {
-  if (line.empty()) return;
+void TerminalChat::remember(const InputMessage& message) {
+  if (message.text.empty()) return;
+  const std::string line = line_of(message);
   editor_.remember(line);
   if (!history_) return;
   try {
     history_->add(line);
   } catch (const Error& error) {
     history_.reset();
-    log_warning(cat("no history: ", error.message()));
+    log_warning(cat("no history: ", error.plain_message()));
   }
 }
 
@@ -58,7 +59,7 @@ void TerminalChat::run() {
       handle(*message);
     } catch (const Error& error) {
       session_.require_alive();
-      log_error(error.message());
+      log_error(error.plain_message());
     }
   }
 }
@@ -73,7 +74,6 @@ std::optional<InputMessage> TerminalChat::read_message() {
   MessageLines lines;
   for (bool leaves = false;;) {
     const TypedLine line = editor_.read(prompt(lines.has_begun()));
-    if (line.end != LineEnd::kEnter) write_stdout("\n");
     if (line.end == LineEnd::kClosed) return std::nullopt;
     if (line.end == LineEnd::kInterrupt) {
       const bool empty = line.was_empty && !lines.has_begun();
@@ -84,8 +84,10 @@ std::optional<InputMessage> TerminalChat::read_message() {
       continue;
     }
     leaves = false;
-    remember(line.text);
-    if (auto message = lines.add(line.text)) return message;
+    auto message = lines.add({line.text, line.typed_front, line.typed_back});
+    if (!message) continue;
+    remember(*message);
+    return message;
   }
 }
 
@@ -137,11 +139,8 @@ char TerminalChat::ask_how_to_make_room(std::int64_t tokens) {
                    session_.context(), " tokens.\n"));
   for (;;) {
     const TypedLine line =
-        editor_.read("[n]ew chat with this message, [d]rop the oldest turns, [c]ancel? ");
-    if (line.end != LineEnd::kEnter) {
-      write_stdout("\n");
-      return 'c';
-    }
+        editor_.ask("[n]ew chat with this message, [d]rop the oldest turns, [c]ancel? ");
+    if (line.end != LineEnd::kEnter) return 'c';
     if (line.text == "n" || line.text == "d" || line.text == "c") return line.text.front();
   }
 }
@@ -177,7 +176,7 @@ std::string TerminalChat::result_of(const ChatCall& call) {
   try {
     return run_call(call);
   } catch (const Error& error) {
-    log_error(error.message());
+    log_error(error.plain_message());
     is_stopped_ = true;
     return cat("[failed: ", error.message(), "]");
   }
@@ -192,8 +191,7 @@ std::string TerminalChat::run_call(const ChatCall& call) {
   write_model_text(call.arguments);
   write_stdout("\n");
   for (bool is_answered = false; !is_answered;) {
-    const TypedLine line = editor_.read("Run it? [y]es, [n]o: ");
-    if (line.end != LineEnd::kEnter) write_stdout("\n");
+    const TypedLine line = editor_.ask("Run it? [y]es, [n]o: ");
     is_stopped_ = line.end != LineEnd::kEnter;
     if (is_stopped_) return "[stopped by the user]";
     if (line.text == "n") return "[the user does not allow this call]";
@@ -202,7 +200,7 @@ std::string TerminalChat::run_call(const ChatCall& call) {
   ctrl_c_.take();
   const auto stop = [&] {
     interruption_point();
-    return ctrl_c_.take();
+    return is_interrupted();
   };
   has_run_ = true;
   const CommandResult result = run_tool_command(tool->command, call.arguments, {}, stop);
@@ -213,16 +211,18 @@ std::string TerminalChat::run_call(const ChatCall& call) {
   return text;
 }
 
+/// Whether Ctrl-C was pressed, or SIGINT came. Takes the keys that were typed.
+bool TerminalChat::is_interrupted() {
+  const bool was_pressed = editor_.take_interrupt();
+  return ctrl_c_.take() || was_pressed;
+}
+
 void TerminalChat::draw_reply() {
   ctrl_c_.take();
-  bool at_line_start = true;
-  const auto show = [&](std::string_view text) {
-    if (text.empty()) return;
-    write_model_text(text);
-    at_line_start = text.ends_with('\n');
-  };
-  const Outcome& outcome = session_.reply([&] { return ctrl_c_.take(); }, show);
-  if (!at_line_start) write_stdout("\n");
+  ModelTextStream reply;
+  const auto show = [&](std::string_view text) { reply.write(text); };
+  const Outcome& outcome = session_.reply([&] { return is_interrupted(); }, show);
+  if (!reply.is_at_line_start()) write_stdout("\n");
   if (outcome.finish == FinishReason::kCancelled) write_stdout("(stopped)\n");
   if (session_.was_cut()) write_stdout("(cut: the context is full)\n");
 }

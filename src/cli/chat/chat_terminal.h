@@ -9,10 +9,10 @@
 
 #include "base/function_ref.h"
 #include "cli/chat/chat_session.h"
-#include "cli/chat/line_editor.h"
 #include "cli/chat/line_history.h"
 #include "cli/chat/message_lines.h"
 #include "cli/interrupt.h"
+#include "cli/terminal/line_editor.h"
 
 namespace ingot {
 
@@ -26,7 +26,7 @@ struct TerminalChatOptions {
 /// an error as one line, and continues the chat.
 class TerminalChat {
  public:
-  TerminalChat(ChatSession& session, TerminalChatOptions options);
+  TerminalChat(ChatSession& session, LineEditor& editor, TerminalChatOptions options);
 
   /// Runs the chat until the user quits. Errors: Interrupted; Error{kIo} if the terminal is gone.
   void run();
@@ -41,7 +41,7 @@ class TerminalChat {
   static std::span<const Command> commands();
 
   void load_history();
-  void remember(const std::string& line);
+  void remember(const InputMessage& message);
   std::string prompt(bool has_begun) const;
   std::optional<InputMessage> read_message();
   void handle(const InputMessage& message);
@@ -51,6 +51,7 @@ class TerminalChat {
   bool make_room();
   char ask_how_to_make_room(std::int64_t tokens);
   void answer();
+  bool is_interrupted();
   void draw_reply();
   bool run_calls();
   std::string result_of(const ChatCall& call);
@@ -68,8 +69,8 @@ class TerminalChat {
   void quit(std::string_view argument);
 
   ChatSession& session_;
+  LineEditor& editor_;
   TerminalChatOptions options_;
-  LineEditor editor_;
   CtrlC ctrl_c_;
   std::optional<LineHistory> history_;
   bool left_ = false;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "cli/input.h"
 #include "cli/log.h"
 #include "text/chat/constraint_tokens.h"
 #include "text/chat/marker_tokens.h"
@@ -149,7 +149,7 @@ std::string call_id(std::size_t number) {
 std::vector<ChatTool> parse_chat_tools(std::string_view text, const std::string& file) {
   Json root;
   try {
-    root = parse_json(text, file, "tools", {.bytes_max = kFileBytesMax, .depth_max = 256});
+    root = parse_json_file(text, file, "tools", {.bytes_max = kFileBytesMax, .depth_max = 256});
   } catch (const Error& error) {
     throw Error(ErrorCode::kInvalid, error.message());
   }
@@ -157,7 +157,8 @@ std::vector<ChatTool> parse_chat_tools(std::string_view text, const std::string&
 }
 
 std::vector<ChatTool> load_chat_tools(const std::string& path) {
-  return parse_chat_tools(File(path).read_all(kFileBytesMax), path);
+  const TextInput input = read_input(path, kFileBytesMax);
+  return parse_chat_tools(input.text, input.name);
 }
 
 std::string ToolReply::add(std::string_view piece) {

@@ -21,14 +21,53 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Begins a stored message that is escaped. No key types it, so old files have no such lines.
+constexpr char kMark = '\x1f';
+
+std::string escape(std::string_view message) {
+  const bool is_plain = message.find('\n') == std::string_view::npos && message.front() != kMark;
+  if (is_plain) return std::string(message);
+  std::string line{kMark};
+  for (const char c : message) {
+    if (c == '\n' || c == '\\') line += '\\';
+    line += c == '\n' ? 'n' : c;
+  }
+  return line;
+}
+
+std::string unescape(std::string_view line) {
+  if (!line.starts_with(kMark)) return std::string(line);
+  std::string message;
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    const bool is_escaped = line[i] == '\\' && i + 1 < line.size();
+    if (is_escaped) ++i;
+    message += is_escaped && line[i] == 'n' ? '\n' : line[i];
+  }
+  return message;
+}
+
 std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> lines;
+  std::vector<std::string> messages;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    if (end > 0) lines.emplace_back(text.substr(0, end));
+    std::string message = unescape(text.substr(0, end));
+    if (!message.empty()) messages.push_back(std::move(message));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return lines;
+  return messages;
+}
+
+/// The newest messages that have a place in half of the largest file.
+std::vector<std::string> newest(std::vector<std::string> messages) {
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  while (count < std::min(messages.size(), LineHistory::kMessagesMax)) {
+    bytes += escape(messages[messages.size() - 1 - count]).size() + 1;
+    if (bytes > LineHistory::kBytesMax / 2) break;
+    ++count;
+  }
+  messages.erase(messages.begin(), messages.end() - static_cast<std::ptrdiff_t>(count));
+  return messages;
 }
 
 }  // namespace
@@ -47,17 +86,21 @@ std::optional<std::string> chat_history_path() {
 std::vector<std::string> LineHistory::load() const {
   std::error_code unknown;
   if (!fs::exists(path_, unknown)) return {};
-  std::vector<std::string> lines = split(File(path_).read_all(kBytesMax));
-  if (lines.size() <= kLinesMax) return lines;
-  const bool is_long = lines.size() >= 2 * kLinesMax;
-  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(kLinesMax));
-  if (is_long) replace(lines);
-  return lines;
+  const std::string text = File(path_).read_all(kBytesMax);
+  std::vector<std::string> messages = split(text);
+  const bool is_long = messages.size() >= 2 * kMessagesMax || text.size() > kBytesMax / 2;
+  messages = newest(std::move(messages));
+  if (is_long) replace(messages);
+  return messages;
 }
 
-void LineHistory::add(std::string_view line) const {
-  if (line.empty() || line.find('\n') != std::string_view::npos) return;
-  append(cat(line, "\n"));
+void LineHistory::add(std::string_view message) const {
+  if (message.empty() || message.size() > kMessageBytesMax) return;
+  const std::string line = escape(message) + "\n";
+  std::error_code none;
+  const std::uintmax_t size = fs::file_size(path_, none);
+  if (!none && size + line.size() > kBytesMax) load();  // cuts it
+  append(line);
 }
 
 /// Appends with one write, so that lines of several processes do not mix.
@@ -71,9 +114,9 @@ void LineHistory::append(std::string_view text) const {
   }
 }
 
-void LineHistory::replace(const std::vector<std::string>& lines) const {
+void LineHistory::replace(const std::vector<std::string>& messages) const {
   std::string text;
-  for (const std::string& line : lines) text += line + "\n";
+  for (const std::string& message : messages) text += escape(message) + "\n";
   const LineHistory fresh(path_ + ".new");
   std::error_code error;
   fs::remove(fresh.path_, error);

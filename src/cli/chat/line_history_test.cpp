@@ -19,9 +19,11 @@ TEST(LineHistory, WhatIsAddedIsFoundByTheNextSession) {
   EXPECT_EQ(LineHistory(path).load(), std::vector<std::string>());
   LineHistory(path).add("one");
   LineHistory(path).add("");
-  LineHistory(path).add("two\nthree");
+  LineHistory(path).add("two\n\\n\\\n\n");
+  LineHistory(path).add("\x1f");
   LineHistory(path).add("\xc3\xa9 \\ two");
-  EXPECT_EQ(LineHistory(path).load(), (std::vector<std::string>{"one", "\xc3\xa9 \\ two"}));
+  EXPECT_EQ(LineHistory(path).load(),
+            (std::vector<std::string>{"one", "two\n\\n\\\n\n", "\x1f", "\xc3\xa9 \\ two"}));
   struct stat info {};
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0600u);
@@ -30,17 +32,48 @@ TEST(LineHistory, WhatIsAddedIsFoundByTheNextSession) {
 TEST(LineHistory, KeepsTheNewestLines) {
   const TempFolder folder;
   std::string text;
-  for (std::size_t i = 0; i < 2 * LineHistory::kLinesMax; ++i) text += cat("line ", i, "\n");
+  for (std::size_t i = 0; i < 2 * LineHistory::kMessagesMax; ++i) text += cat("line ", i, "\n");
   const LineHistory history(folder.write("history", text));
   for (int times = 0; times < 2; ++times) {
     const auto lines = history.load();
-    ASSERT_EQ(lines.size(), LineHistory::kLinesMax);
-    EXPECT_EQ(lines.front(), cat("line ", LineHistory::kLinesMax));
-    EXPECT_EQ(lines.back(), cat("line ", 2 * LineHistory::kLinesMax - 1));
+    ASSERT_EQ(lines.size(), LineHistory::kMessagesMax);
+    EXPECT_EQ(lines.front(), cat("line ", LineHistory::kMessagesMax));
+    EXPECT_EQ(lines.back(), cat("line ", 2 * LineHistory::kMessagesMax - 1));
   }
   struct stat info {};
   ASSERT_EQ(stat(folder.path("history").c_str(), &info), 0);
   EXPECT_LT(info.st_size, static_cast<off_t>(text.size() * 2 / 3)) << "it was not cut";
+}
+
+TEST(LineHistory, ReadsOldFiles) {
+  const TempFolder folder;
+  const LineHistory history(folder.write("history", "\"\"\"\none\\\n\\n\n\n/quit"));
+  EXPECT_EQ(history.load(), (std::vector<std::string>{"\"\"\"", "one\\", "\\n", "/quit"}));
+}
+
+TEST(LineHistory, LinesWithoutTextAreNoMessages) {
+  const TempFolder folder;
+  std::string text;
+  for (std::size_t i = 0; i < 2 * LineHistory::kMessagesMax; ++i) text += "\x1f\n\nx\n";
+  const LineHistory history(folder.write("history", text));
+  EXPECT_EQ(history.load(), std::vector<std::string>(LineHistory::kMessagesMax, "x"));
+}
+
+TEST(LineHistory, LongMessagesKeepTheFileSmall) {
+  const TempFolder folder;
+  const LineHistory history(folder.path("history"));
+  history.add(std::string(LineHistory::kMessageBytesMax + 1, 'x'));
+  EXPECT_EQ(history.load().size(), 0u);
+  const std::string lines(LineHistory::kMessageBytesMax, '\n');  // twice as long in the file
+  for (std::size_t i = 0; i < 100; ++i) {
+    history.add(lines);
+    struct stat info {};
+    ASSERT_EQ(stat(folder.path("history").c_str(), &info), 0);
+    ASSERT_LE(info.st_size, static_cast<off_t>(LineHistory::kBytesMax));
+  }
+  const auto messages = history.load();
+  EXPECT_GE(messages.size(), 10u);
+  EXPECT_EQ(messages.back(), lines);
 }
 
 TEST(LineHistory, WhatIsNoFileOrTooLargeIsRefused) {

@@ -13,7 +13,7 @@ std::string messages_of(const std::vector<std::string_view>& lines) {
   MessageLines input;
   std::string all;
   for (const std::string_view line : lines) {
-    const auto message = input.add(line);
+    const auto message = input.add({line});
     if (!message) continue;
     all += (message->is_plain ? "{" : "[") + message->text + (message->is_plain ? "}" : "]");
   }
@@ -38,15 +38,49 @@ TEST(MessageLines, FencesHoldTextAsItIs) {
   EXPECT_EQ(messages_of({"\"\"\"/help\"\"\""}), "[/help]");
   EXPECT_EQ(messages_of({"\"\"\"\"\"\""}), "[]");
   EXPECT_EQ(messages_of({"\"\"\"one", "", "\"\"\""}), "[one\n]");
+  EXPECT_EQ(messages_of({"\"\"\"", "", "one\"\"\""}), "[\none]");
   EXPECT_EQ(messages_of({"\"\"\"one"}), "...");
+}
+
+/// The message of a line, of which all but the ends are pasted; nothing if it is unfinished.
+std::optional<InputMessage> message_of(const InputLine& line) {
+  MessageLines input;
+  return input.add(line);
+}
+
+TEST(MessageLines, PastedMarksAreText) {
+  for (const std::string_view text :
+       {"\"\"\"A docstring.\"\"\"", "docker run \\", "/help\n", "\"\"\"\n\"\"\"", "\n\n\t\n"}) {
+    const auto message = message_of({text, 0, 0});
+    ASSERT_TRUE(message) << text;
+    EXPECT_EQ(message->text, text);
+    EXPECT_EQ(message->is_plain, text.find('\n') == std::string_view::npos) << text;
+  }
+  EXPECT_FALSE(message_of({"pasted\n\\", 0, 1}));
+  EXPECT_FALSE(message_of({"\"\"\"pasted\"\"\"", 3, 0}));
+  EXPECT_EQ(message_of({"\"\"\"a\nb\"\"\"", 3, 3})->text, "a\nb");
+  EXPECT_EQ(message_of({"\"\"pasted", 2, 0})->text, "\"\"pasted");
+}
+
+TEST(MessageLines, AMessageHasALineThatGivesItAgain) {
+  for (const InputMessage& message :
+       {InputMessage{"a", true}, InputMessage{"/help", true}, InputMessage{"/help", false},
+        InputMessage{"\"\"\"a\"\"\"", true}, InputMessage{"\"\"\"", false},
+        InputMessage{"a\\", true}, InputMessage{"\\", false}, InputMessage{"\"", true}}) {
+    const auto again = message_of({line_of(message)});
+    ASSERT_TRUE(again) << message.text;
+    EXPECT_EQ(again->text, message.text);
+  }
+  EXPECT_EQ(message_of({line_of({"/help", false})})->is_plain, false);
+  EXPECT_EQ(line_of({"a\nb\\", false}), "a\nb\\");
 }
 
 TEST(MessageLines, ForgetsWhatHasBegun) {
   MessageLines input;
-  input.add("\"\"\"one");
+  input.add({"\"\"\"one"});
   input.clear();
   EXPECT_FALSE(input.has_begun());
-  EXPECT_EQ(input.add("two")->text, "two");
+  EXPECT_EQ(input.add({"two"})->text, "two");
 }
 
 }  // namespace

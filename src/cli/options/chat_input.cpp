@@ -5,10 +5,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
+#include "cli/input.h"
 #include "cli/log.h"
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
 #include "text/chat/system_messages.h"
+#include "text/jinja/lexer.h"
 
 namespace ingot {
 
@@ -34,34 +37,76 @@ std::tm parse_date(const std::string& text) {
   return normal;
 }
 
-void expect_chat_members(const Json& object) {
-  if (object.as_object() == nullptr) {
-    throw Error(ErrorCode::kInvalid, cat("messages: expected an object, got ", object.kind()));
+Json read_chat_json(const std::string& path) {
+  Json chat = read_json(path, "messages", kContextLimits);
+  if (chat.as_array() != nullptr) {
+    Json object = Json::object();
+    object.set("messages", std::move(chat));
+    return object;
   }
-  for (const auto& [name, value] : *object.as_object()) {
+  if (chat.as_object() == nullptr) {
+    throw Error(ErrorCode::kInvalid,
+                cat("messages: expected an object or an array, got ", chat.kind()));
+  }
+  for (const auto& [name, value] : *chat.as_object()) {
     if (is_chat_member(name)) continue;
     throw Error(ErrorCode::kInvalid, cat("messages: unknown member ", printable(name)));
   }
+  return chat;
 }
 
 std::string template_help() {
   return cat("The chat template: a file, or a built-in one (", builtin_template_names(), ")");
 }
 
-std::optional<NamedTemplate> choose_template(const Instance& instance,
-                                             const std::optional<std::string>& name_or_file) {
-  if (name_or_file) return find_template(*name_or_file);
-  const TokenizerData* data = instance.checkpoint().tokenizer();
-  if (data == nullptr || !data->chat_template) return std::nullopt;
-  return NamedTemplate{.name = instance.name(), .text = *data->chat_template};
+std::string template_name_help() {
+  return "One of the model's own chat templates (default: tool_use for chats with tools if the "
+         "model has it, otherwise default)";
 }
 
-ChatTemplate chat_template(const Instance& instance,
-                           const std::optional<std::string>& name_or_file) {
+NamedTemplate find_template(const std::string& name_or_file) {
+  if (auto known = builtin_template(name_or_file)) return *std::move(known);
+  try {
+    const TextInput file = read_input(name_or_file, jinja::kTemplateBytesMax);
+    return {file.name, std::string(without_byte_order_mark(file.text))};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kModel) throw;
+    throw error.with_end(cat(" (templates that are built in: ", builtin_template_names(), ")"));
+  }
+}
+
+void add_template_options(CLI::App& app, TemplateChoice& choice) {
+  add_text(app, choice.source, "--template", template_help());
+  add_text(app, choice.name, "--template-name", template_name_help());
+}
+
+std::optional<ChosenTemplates> choose_templates(const Instance& instance,
+                                                const TemplateChoice& choice) {
+  if (choice.source && choice.name) {
+    throw Error(ErrorCode::kInvalid, "--template excludes --template-name");
+  }
+  if (choice.source) return ChosenTemplates{find_template(*choice.source)};
+  const TokenizerData* data = instance.checkpoint().tokenizer();
+  return choose_templates(data == nullptr ? TemplateSet() : data->templates, instance.name(),
+                          choice.name);
+}
+
+ChatTemplates chat_templates(const Instance& instance, const TemplateChoice& choice) {
   const Tokenizer& tokenizer = require_tokenizer(instance, kUseTokens);
-  const auto chosen = choose_template(instance, name_or_file);
+  const auto chosen = choose_templates(instance, choice);
   if (!chosen) throw no_template(instance.name());
-  return {chosen->text, chosen->name, tokenizer};
+  return parse_templates(*chosen, tokenizer);
+}
+
+const ChatTemplate& template_for(const ChatTemplates& templates, ChatInput& input) {
+  const bool has_tools = takes_tools(&input.tools, &input.messages);
+  if (has_tools && templates.differ() && input.tools.is_null()) input.tools = Json::array();
+  return templates.get(has_tools);
+}
+
+void warn_of_tools_error(const ChatTemplates& templates) {
+  if (!templates.tools_error()) return;
+  log_warning(cat(stderr_message(*templates.tools_error()), "; chats with tools are refused"));
 }
 
 RenderedChat render_messages(const ChatTemplate& chat_template, ChatInput input) {

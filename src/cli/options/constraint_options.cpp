@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "base/utf8.h"
+#include "cli/input.h"
 #include "cli/options/options.h"
 #include "load/json.h"
 
@@ -32,10 +33,11 @@ ConstraintSpec make_spec(std::string_view name, decltype(ConstraintSpec::form) f
 
 /// A file that cannot be read is an Error{kModel}. A file that is no JSON is a bad constraint.
 Json read_schema(const std::string& path) {
-  const std::string text = File(path).read_all(kBytesMax);
+  const TextInput input = read_input(path, kBytesMax);
   try {
-    return parse_json(text, path, "json_schema",
-                      {.bytes_max = kBytesMax, .depth_max = ConstraintLimits::kSchemaDepthMax + 1});
+    return parse_json_file(
+        input.text, input.name, "json_schema",
+        {.bytes_max = kBytesMax, .depth_max = ConstraintLimits::kSchemaDepthMax + 1});
   } catch (const Error& error) {
     refuse("--json-schema", error.message());
   }
@@ -91,6 +93,7 @@ void add_constraint_options(CLI::App& app, ConstraintValues& values) {
   add_text(app, values.grammar, "--grammar",
            "A file with a GBNF grammar, as llama.cpp has them: the text is one of its rule root");
   add_text(app, values.choice, "--choice", "The text is one of these: A,B");
+  mark_inputs(app, {"--json-schema", "--grammar"});
   exclude(app, "--json-schema", {"--regex", "--grammar", "--choice"});
   exclude(app, "--regex", {"--grammar", "--choice"});
   exclude(app, "--grammar", {"--choice"});
@@ -104,7 +107,8 @@ std::optional<ConstraintSpec> constraint_of(const ConstraintValues& values) {
   }
   if (values.regex) return make_spec("--regex", ConstraintSpec::Regex{*values.regex});
   if (values.grammar) {
-    return make_spec("--grammar", ConstraintSpec::Gbnf{File(*values.grammar).read_all(kBytesMax)});
+    const std::string text = read_input(*values.grammar, kBytesMax).text;
+    return make_spec("--grammar", ConstraintSpec::Gbnf{std::string(without_byte_order_mark(text))});
   }
   if (values.choice) {
     return make_spec("--choice", ConstraintSpec::OneOf{split_texts(*values.choice)});

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/options/options.h"
+#include "hub/model_url.h"
 
 namespace ingot {
 
@@ -86,15 +87,23 @@ std::string read_token() {
   return token;
 }
 
-std::string read_endpoint() {
+/// The endpoint as the environment has it, without slashes at its end.
+std::string given_endpoint() {
   std::string endpoint = variable("HF_ENDPOINT");
   if (endpoint.empty()) return HubOptions{}.endpoint;
   while (endpoint.ends_with('/')) endpoint.pop_back();
-  const bool is_http = endpoint.starts_with("http://") || endpoint.starts_with("https://");
-  if (!is_http || printable(endpoint, endpoint.size()) != endpoint) {
-    throw bad_option("HF_ENDPOINT", endpoint, "expected an address that begins with https://");
-  }
   return endpoint;
+}
+
+bool is_endpoint(const std::string& text) {
+  return (text.starts_with("http://") || text.starts_with("https://")) &&
+         printable(text, text.size()) == text;
+}
+
+std::string read_endpoint() {
+  std::string endpoint = given_endpoint();
+  if (is_endpoint(endpoint)) return endpoint;
+  throw bad_option("HF_ENDPOINT", endpoint, "expected an address that begins with https://");
 }
 
 }  // namespace
@@ -113,6 +122,14 @@ std::string hub_cache_folder() {
   }
   const std::string home = home_folder();
   return home.empty() ? home : home + "/hub";
+}
+
+std::optional<ModelName> hub_model_name(const std::string& text) {
+  const std::string endpoint = given_endpoint();
+  const bool is_address =
+      text.find("://") != text.npos || (!endpoint.empty() && text.starts_with(endpoint + "/"));
+  if (is_address || is_endpoint(endpoint)) return read_model_name(text, read_endpoint());
+  return read_model_name(text, HubOptions{}.endpoint);
 }
 
 HubOptions hub_options() {

@@ -1,6 +1,7 @@
 // Environment variables of the Hugging Face hub's tools, which ingot reads too.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,12 @@ std::string hub_environment_text();
 ///
 /// Source: huggingface_hub, environment variables.
 std::string hub_cache_folder();
+
+/// Reads a model's name or address, as `read_model_name` does with the endpoint in the environment.
+///
+/// Errors: those of read_model_name; for an address, Error{kInvalid} naming HF_ENDPOINT if that is
+///         wrong. Names need no endpoint.
+std::optional<ModelName> hub_model_name(const std::string& text);
 
 /// Reads the settings for access to the hub from the environment.
 ///

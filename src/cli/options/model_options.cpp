@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "backend/backends.h"
 #include "base/error.h"
+#include "base/ignore_case.h"
 #include "base/text.h"
 #include "cli/log.h"
 #include "cli/options/built_in_model.h"
@@ -30,10 +30,10 @@ int parse_threads(const std::string& text) {
 }
 
 KvType parse_kv_type(const std::string& text) {
-  if (text == "f32") return KvType::kF32;
-  if (text == "f16") return KvType::kF16;
-  if (text == "bf16") return KvType::kBF16;
-  if (text == "int8") return KvType::kInt8;
+  if (equal_ignoring_case(text, "f32")) return KvType::kF32;
+  if (equal_ignoring_case(text, "f16")) return KvType::kF16;
+  if (equal_ignoring_case(text, "bf16")) return KvType::kBF16;
+  if (equal_ignoring_case(text, "int8")) return KvType::kInt8;
   throw bad_option("--kv-type", text, "expected f32, f16, bf16 or int8");
 }
 
@@ -52,14 +52,9 @@ LogLevel parse_log_level(const std::string& text) {
 
 std::optional<Format> parse_weights(const std::string& text) {
   if (text == "stored") return {};
-  if (text == "q8_0") return Q8_0::kFormat;
-  if (text == "q4_k") return Q4_K::kFormat;
+  if (equal_ignoring_case(text, "q8_0")) return Q8_0::kFormat;
+  if (equal_ignoring_case(text, "q4_k")) return Q4_K::kFormat;
   throw bad_option("--weights", text, "expected stored, q8_0 or q4_k");
-}
-
-std::string parse_pack_cache(const std::optional<std::string>& folder) {
-  if (folder && folder->empty()) throw bad_option("--pack-cache", *folder, "expected a folder");
-  return folder.value_or("");
 }
 
 std::vector<std::int32_t> parse_end_tokens(const std::optional<std::string>& text) {
@@ -69,28 +64,6 @@ std::vector<std::int32_t> parse_end_tokens(const std::optional<std::string>& tex
     ids.push_back(static_cast<std::int32_t>(id));
   }
   return ids;
-}
-
-/// Parses a number of bytes with an optional K, M or G (powers of 1,024).
-std::int64_t parse_bytes(std::string_view text) {
-  constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
-  std::string_view digits = text;
-  std::int64_t unit = 1;
-  if (!digits.empty()) {
-    const std::size_t power = std::string_view("KMG").find(digits.back());
-    if (power != std::string_view::npos) {
-      unit = std::int64_t{1024} << (10 * power);
-      digits.remove_suffix(1);
-    }
-  }
-  std::int64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto result = std::from_chars(digits.data(), end, value);
-  if (result.ec != std::errc() || result.ptr != end || value < 0 || value > kBytesMax / unit) {
-    throw bad_option("--memory-limit", text,
-                     cat("expected bytes up to ", kBytesMax, ", also with K, M or G: 8G"));
-  }
-  return value * unit;
 }
 
 }  // namespace
@@ -126,10 +99,6 @@ std::vector<OptionRow> model_option_rows(ModelOptionValues& v) {
         .value = &v.weights,
         .help = "Round the matrices of an F32, F16 or BF16 model to this type while loading",
         .unit = "stored|q8_0|q4_k"},
-       {.flag = "--pack-cache",
-        .value = &v.pack_cache,
-        .help = "A folder that keeps packed weights: the next start maps them, processes share "
-                "them"},
        {.flag = "--end-tokens",
         .value = &v.end_tokens,
         .help = "Ids of the tokens that end a text, in place of the model's own: 1,2",
@@ -155,7 +124,13 @@ std::vector<OptionRow> model_option_rows(ModelOptionValues& v) {
         .help = "Bind each thread to a CPU of its own"},
        {.flag = "--check-tensors",
         .value = &v.check_tensors,
-        .help = "Refuse weights that are NaN or infinite (reads every weight)"}});
+        .help = "Refuse weights that are NaN or infinite (reads every weight)"},
+       {.flag = "--accept-unknown",
+        .value = &v.accept_unknown,
+        .help = std::string(kAcceptUnknownHelp),
+        .unit = "KEY"}});
+  const std::vector<OptionRow> pack = pack_cache_rows(v.pack_cache);
+  rows.insert(rows.end(), pack.begin(), pack.end());
   return rows;
 }
 
@@ -184,8 +159,9 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
           .isa = values.isa,
           .kv_type = parse_kv_type(values.kv_type),
           .weights = parse_weights(values.weights),
-          .pack_cache = parse_pack_cache(values.pack_cache),
-          .memory_limit = parse_bytes(values.memory_limit),
+          .pack_cache = pack_cache_options(values.pack_cache),
+          .memory_limit = parse_bytes(values.memory_limit, "--memory-limit"),
+          .accept_unknown = values.accept_unknown,
           .end_ids = parse_end_tokens(values.end_tokens)};
 }
 
@@ -232,7 +208,7 @@ std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab
 
 const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hint) {
   if (instance.tokenizer() != nullptr) return *instance.tokenizer();
-  throw model_error(instance.name(), "tokenizer", 0,
+  throw model_error(instance.name(), "tokenizer",
                     cat("the model has no tokenizer that ingot can read", hint));
 }
 
@@ -299,6 +275,7 @@ void start_with_progress(Instance& instance, const StartOptions& options) {
     instance.start(options, interruptible(bar));
   }
   show_warnings(instance, known);
+  for (const std::string& note : instance.notes()) log_info(note);
 }
 
 }  // namespace ingot

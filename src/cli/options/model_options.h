@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/options/option_row.h"
+#include "cli/options/pack_cache_options.h"
 #include "runtime/instance.h"
 
 namespace CLI {
@@ -31,8 +32,9 @@ struct ModelOptionValues {
   bool pin_threads = false;
   bool check_tensors = false;
   std::string weights = "stored";
-  std::optional<std::string> pack_cache;  ///< folder for packed weights; absent: none
-  std::optional<std::string> end_tokens;  ///< ids that replace the model's end tokens: "1,2"
+  PackCacheValues pack_cache;
+  std::vector<std::string> accept_unknown;  ///< keys that are not known or not applied
+  std::optional<std::string> end_tokens;    ///< ids that replace the model's end tokens: "1,2"
 };
 
 /// Makes the table of the common options. Its rows set the members of `values`.
@@ -40,6 +42,11 @@ std::vector<OptionRow> model_option_rows(ModelOptionValues& values);
 
 /// Declares MODEL and the common options on a command. MODEL defaults to the built-in model.
 void add_model_options(CLI::App& app, ModelOptionValues& values);
+
+/// The help of --accept-unknown.
+inline constexpr std::string_view kAcceptUnknownHelp =
+    "A key of the model's files that ingot does not know or apply: a warning, not an error; may be "
+    "repeated";
 
 /// Declares only --threads and --log-level, for commands that open a model and do not run it.
 void add_work_options(CLI::App& app, ModelOptionValues& values);
@@ -114,7 +121,7 @@ std::int64_t largest_context(const Instance& instance, const ModelOptionValues& 
 /// Logs the instance's warnings from index `first` on.
 void show_warnings(const Instance& instance, std::size_t first = 0);
 
-/// Starts the instance, shows a progress bar, and logs new warnings.
+/// Starts the instance, shows a progress bar, and logs new warnings and notes.
 void start_with_progress(Instance& instance, const StartOptions& options);
 
 }  // namespace ingot

@@ -32,17 +32,21 @@ ModelPlace built_in_place() {
 ModelPlace find_model(const std::optional<std::string>& given) {
   if (!given) return built_in_place();
   const std::string& model = *given;
-  const auto name = parse_model_name(model);
-  if (!name || !is_absent(model)) return {.path = model};
+  if (!is_absent(model)) return {.path = model};
+  const auto name = hub_model_name(model);
+  if (!name) return {.path = model};
   const std::string cache = hub_cache_folder();
   if (!cache.empty()) {
-    if (auto path = find_cached_model(cache, *name)) return {.path = *path};
+    if (const auto found = find_cached_model(cache, *name)) {
+      if (!found->note.empty()) log_info(found->note);
+      return {.path = found->path};
+    }
   }
   if (model == kBuiltInModel) return built_in_place();
   const bool is_full = name->repo.find('/') != name->repo.npos;
-  throw model_error(model, "file", 0,
+  throw model_error(model, "file",
                     is_full ? cat("no such file, and no model of this name is here: ingot pull ",
-                                  model, " gets one from the Hugging Face hub")
+                                  to_string(*name), " gets one from the Hugging Face hub")
                             : "no such file, and no model of this name is here: ingot models "
                               "lists what is");
 }

@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <set>
 
+#include "base/check.h"
 #include "cli/options/options.h"
 
 namespace ingot {
@@ -111,8 +113,10 @@ struct Entry {
   }
 };
 
-/// The option's name in a report: "--no-prefix-cache" is "prefix_cache".
+/// The option's name in a report, if its row has no other one: "--no-prefix-cache" is
+/// "prefix_cache".
 std::string report_name(const OptionRow& row) {
+  if (!row.report.empty()) return std::string(row.report);
   std::string_view name = std::string_view(row.flag).substr(2);
   if (std::holds_alternative<bool*>(row.value) && name.starts_with("no-")) name.remove_prefix(3);
   std::string out(name);
@@ -130,8 +134,10 @@ void add_options(CLI::App& app, const std::vector<OptionRow>& rows) {
 }
 
 void report_options(const std::vector<OptionRow>& rows, bool texts, Json& report) {
+  std::set<std::string> names;
   for (const OptionRow& row : rows) {
     std::string name = report_name(row);
+    INGOT_CHECK(names.insert(name).second, "two options are reported as ", name);
     if (report.find(name) != nullptr) continue;
     if (auto entry = std::visit(Entry{row, texts}, row.value)) {
       report.set(std::move(name), std::move(*entry));

@@ -35,11 +35,12 @@ struct OptionRow {
   std::string flag;  ///< such as "--queue-timeout"; reports call it "queue_timeout"
   OptionValue value;
   std::string help;
-  double low = 0;            ///< smallest allowed number, in the option's unit
-  double high = 0;           ///< largest allowed number, in the option's unit
-  std::string unit{};        ///< kind of value: "SECONDS", "ADDRESS"; "a|b" lists all values
-  bool show_default = true;  ///< false: `help` itself says the default
-  std::string_view needs{};  ///< another flag that this option requires; empty: none
+  double low = 0;             ///< smallest allowed number, in the option's unit
+  double high = 0;            ///< largest allowed number, in the option's unit
+  std::string unit{};         ///< kind of value: "SECONDS", "ADDRESS"; "a|b" lists all values
+  bool show_default = true;   ///< false: `help` itself says the default
+  std::string_view needs{};   ///< another flag that this option requires; empty: none
+  std::string_view report{};  ///< name in reports, if it is not the flag's
 };
 
 /// Declares an option for each row. The members that rows set must live as long as `app`.
@@ -47,7 +48,8 @@ struct OptionRow {
 /// Errors: while parsing, Error{kInvalid} naming the option and the text.
 void add_options(CLI::App& app, const std::vector<OptionRow>& rows);
 
-/// Adds each option's value to a report, in the option's unit. Skips names that the report has. If
+/// Adds each option's value to a report, in the option's unit. Rows must have different names there
+/// (checked). Skips names that the report has already. If
 /// `texts` is false, skips free texts, because they may hold paths and keys, and adds only the
 /// lengths of lists.
 void report_options(const std::vector<OptionRow>& rows, bool texts, Json& report);

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "cli/input.h"
 #include "runtime/sampling/random_seed.h"
 
 namespace ingot {
@@ -54,6 +55,27 @@ std::string with_flags(std::string message) {
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected) {
   return {ErrorCode::kInvalid, cat(option, " ", value.empty() ? "(empty)" : printable(value),
                                    " is not possible: ", expected)};
+}
+
+std::int64_t parse_bytes(std::string_view text, std::string_view option) {
+  constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
+  std::string_view digits = text;
+  std::int64_t unit = 1;
+  if (!digits.empty()) {
+    const std::size_t power = std::string_view("KkMmGg").find(digits.back());
+    if (power != std::string_view::npos) {
+      unit = std::int64_t{1024} << (10 * (power / 2));
+      digits.remove_suffix(1);
+    }
+  }
+  std::int64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto result = std::from_chars(digits.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end || value < 0 || value > kBytesMax / unit) {
+    throw bad_option(option, text,
+                     cat("expected bytes up to ", kBytesMax, ", also with K, M or G: 8G"));
+  }
+  return value * unit;
 }
 
 double parse_real(std::string_view text, std::string_view option, double low, double high) {
@@ -161,6 +183,14 @@ void exclude(CLI::App& app, const std::string& name, std::initializer_list<const
 
 void need(CLI::App& app, const std::string& name, const std::string& other) {
   app.get_option(name)->needs(other);
+}
+
+void mark_inputs(CLI::App& app, std::initializer_list<const char*> names) {
+  for (const std::string name : names) {
+    app.get_option(name)->each([name](const std::string& path) {
+      if (names_stdin(path)) claim_stdin(name);
+    });
+  }
 }
 
 bool is_given(const CLI::App& app, const std::string& name) { return app.count(name) > 0; }

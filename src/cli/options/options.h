@@ -45,6 +45,11 @@ Int parse_whole(std::string_view text, std::string_view option, Int low, Int hig
 /// Errors: Error{kInvalid} naming `option` and the text.
 double parse_real(std::string_view text, std::string_view option, double low, double high);
 
+/// Parses a number of bytes with an optional K, M or G (powers of 1,024).
+///
+/// Errors: Error{kInvalid} naming `option` and the text.
+std::int64_t parse_bytes(std::string_view text, std::string_view option);
+
 /// An option that takes a number: name, help and bounds.
 template <class Number>
 struct NumberOption {
@@ -122,6 +127,12 @@ void exclude(CLI::App& app, const std::string& name, std::initializer_list<const
 
 /// Makes it an error to give option `name` without `other`. Declare both options first.
 void need(CLI::App& app, const std::string& name, const std::string& other);
+
+/// Makes the values of these options texts to read with read_input. A value may name stdin, which
+/// only one option reads. Declare the options first.
+///
+/// Errors: while parsing, those of claim_stdin.
+void mark_inputs(CLI::App& app, std::initializer_list<const char*> names);
 
 /// Returns whether the command line has the option or argument `name`.
 bool is_given(const CLI::App& app, const std::string& name);

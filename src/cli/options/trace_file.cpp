@@ -35,7 +35,7 @@ TraceFile::~TraceFile() {
   try {
     finish();
   } catch (const Error& error) {
-    log_warning(error.message());
+    log_warning(error.plain_message());
   }
 }
 

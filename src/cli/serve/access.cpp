@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/ignore_case.h"
 #include "base/text.h"
 #include "cli/options/options.h"
 #include "server/routes.h"
@@ -52,8 +53,6 @@ void check_exposure(const ServerConfig& config) {
   }
 }
 
-char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 }  // namespace
 
 KeyRing read_keys(const ServerConfig& config) {
@@ -76,7 +75,7 @@ GateOptions gate_options(const ServerConfig& config, ApiKeys keys) {
   std::vector<std::string>& allowed = options.access.allowed_hosts;
   allowed.push_back(host.find(':') == host.npos ? host : cat("[", host, "]"));
   for (std::string& name : allowed) {
-    std::transform(name.begin(), name.end(), name.begin(), to_lower);
+    std::transform(name.begin(), name.end(), name.begin(), [](char c) { return lower_ascii(c); });
   }
   return options;
 }

@@ -64,12 +64,28 @@ std::string file_name(const Instance& instance) {
   return name.empty() ? std::string(kBuiltInModel) : name;
 }
 
-/// The chat template; nothing if the model has none, or has no tokenizer.
-std::optional<ServedChat> served_chat(const ServerConfig& config, const Instance& instance) {
+/// The chat templates; nothing if the model has none, or has no tokenizer.
+std::optional<ChatTemplates> served_templates(const ServerConfig& config,
+                                              const Instance& instance) {
   if (instance.tokenizer() == nullptr) return std::nullopt;
-  const auto chosen = choose_template(instance, config.chat_template);
+  const auto chosen = choose_templates(instance, config.chat_template);
   if (!chosen) return std::nullopt;
-  return ServedChat{{chosen->text, chosen->name, *instance.tokenizer()}, std::string(chosen->text)};
+  ChatTemplates templates = parse_templates(*chosen, *instance.tokenizer());
+  warn_of_tools_error(templates);
+  if (!templates.find(false)) {
+    log_warning(cat(templates.no_standard(), "; chats ",
+                    templates.find(true) ? "without tools are refused" : "are refused"));
+  }
+  return templates;
+}
+
+/// Adds the pack cache's folder, and the limit in bytes if the user set one. A path is for the
+/// operator alone.
+void add_pack_cache(const PackCacheOptions& options, bool texts, Json& j) {
+  const bool is_on = !options.folder.empty();
+  j.set("packed_weights_kept", is_on);
+  if (texts) j.set("pack_cache", is_on ? Json(options.folder) : Json());
+  j.set("pack_cache_limit", options.bytes_max ? Json(*options.bytes_max) : Json());
 }
 
 /// The effective settings. With `texts` they are for the operator's log; without, for GET /props,
@@ -89,8 +105,11 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   j.set("step_rows", start.rows);
   j.set("kv_tokens", start.context * start.pool_sequences);
   j.set("io_threads", values.server.listen.io_threads);
-  report_options(model_option_rows(values.model), texts, j);
-  report_options(server_option_rows(values.server), texts, j);
+  add_pack_cache(pack_cache_options(values.model.pack_cache), texts, j);
+  std::vector<OptionRow> rows = model_option_rows(values.model);
+  const std::vector<OptionRow> server_rows = server_option_rows(values.server);
+  rows.insert(rows.end(), server_rows.begin(), server_rows.end());
+  report_options(rows, texts, j);
   return j;
 }
 
@@ -126,7 +145,7 @@ class ServingEngine {
              .step_limit_seconds = config.exit_on_stall ? kStepSecondsMax : kNever,
              .failed =
                  [&stop](const Error& error) {
-                   log_error(error.message());
+                   log_error(stderr_message(error));
                    stop.fail();
                  },
              .observer = &log_})) {
@@ -229,7 +248,7 @@ int serve(ServerValues values) {
   OpenModel model(values.model);
   Instance& instance = model.instance;
   const StartOptions start = plan_start(values, instance);
-  auto chat = served_chat(config, instance);
+  auto templates = served_templates(config, instance);
   std::string fingerprint = system_fingerprint(
       instance.fingerprint(), to_string(instance.kv_type()), instance.backend().numerics());
   start_with_progress(instance, start);
@@ -255,7 +274,7 @@ int serve(ServerValues values) {
                          .settings = settings(values, instance, start, model.pool->size(), false),
                          .stop = [&stop] { stop.ask(); }};
   Service service(std::move(options), instance, serving.engine(), serving.metrics(),
-                  serving.steps(), http_metrics, std::move(chat));
+                  serving.steps(), http_metrics, std::move(templates));
   if (config.log_content) {
     log_alarm("--log-content: the log has the contents of requests and responses");
   }

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "load/gguf/gguf_config.h"
 #include "load/gguf/gguf_file.h"
 #include "load/gguf/gguf_metadata.h"
 #include "load/gguf/gguf_tokenizer.h"
+#include "load/wrong_file.h"
 
 namespace ingot {
 
@@ -56,6 +58,7 @@ struct Files {
   std::vector<GgufFile> parsed;
 
   void add(File file) {
+    refuse_lfs_pointer(file);
     const MappedFile& last = mapped.emplace_back(std::move(file));
     parsed.push_back(parse_gguf(last.bytes(), last.name()));
   }
@@ -88,17 +91,26 @@ Files open_set(const std::string& path, const GgufFile& first, const Split& spli
   return files;
 }
 
+void refuse_importance(const GgufKeys& keys) {
+  const GgufEntry* type = keys.file().find("general.type");
+  if (type == nullptr || type->type != GgufType::kString || type->text() != "imatrix") return;
+  throw model_error(keys.file().name, "metadata", type->offset, kImportanceReason);
+}
+
 Files open_files(const std::string& path) {
   Files files;
-  files.add(File(path));
+  File file(path);
+  refuse_old_importance(file);
+  files.add(std::move(file));
   GgufKeys keys(files.parsed.front());
+  refuse_importance(keys);
   const Split split = read_split(keys);
   return split.count > 1 ? open_set(path, files.parsed.front(), split) : std::move(files);
 }
 
 class GgufCheckpoint final : public Checkpoint {
  public:
-  GgufCheckpoint(std::string name, Files files);
+  GgufCheckpoint(std::string name, Files files, const OpenOptions& options);
 
   std::span<const GgufEntry> gguf_entries() const override { return entries_; }
 
@@ -106,8 +118,9 @@ class GgufCheckpoint final : public Checkpoint {
   std::vector<GgufEntry> entries_;  ///< views of the first file
 };
 
-GgufCheckpoint::GgufCheckpoint(std::string name, Files files) {
+GgufCheckpoint::GgufCheckpoint(std::string name, Files files, const OpenOptions& options) {
   name_ = std::move(name);
+  notes_ = LoadNotes(options.accept_unknown);
   mapped_ = std::move(files.mapped);
   for (const MappedFile& mapped : mapped_) files_.push_back(mapped.name());
   GgufFile& first = files.parsed.front();
@@ -118,6 +131,11 @@ GgufCheckpoint::GgufCheckpoint(std::string name, Files files) {
   }
   tokenizer_ = gguf_tokenizer(keys);
   for (std::size_t i = 0; i < files.parsed.size(); ++i) {
+    const GgufFile& file = files.parsed[i];
+    if (file.trailing_bytes > 0) {
+      notes_.warn(cat(printable(file.name, 4096), ": ", file.trailing_bytes,
+                      " bytes behind the last tensor are ignored"));
+    }
     for (TensorInfo& tensor : files.parsed[i].tensors) {
       tensor.file = static_cast<std::int32_t>(i);
       tensors_.push_back(std::move(tensor));
@@ -131,20 +149,22 @@ GgufCheckpoint::GgufCheckpoint(std::string name, Files files) {
   if (split.tensors && *split.tensors != total) {
     keys.refuse("split.tensors.count", cat("does not agree with the ", total, " tensors found"));
   }
-  config_ = gguf_config(keys, tokenizer_.get());
+  config_ = gguf_config(keys, tokenizer_.get(), notes_);
   entries_ = std::move(first.entries);
   for (const GgufEntry& entry : entries_) metadata_.emplace_back(entry.key, gguf_json(entry));
+  notes_.warn_of_unused_keys();
 }
 
 }  // namespace
 
-std::unique_ptr<Checkpoint> open_gguf(const std::string& path) {
-  return std::make_unique<GgufCheckpoint>(path, open_files(path));
+std::unique_ptr<Checkpoint> open_gguf(const std::string& path, const OpenOptions& options) {
+  return std::make_unique<GgufCheckpoint>(path, open_files(path), options);
 }
 
-std::unique_ptr<Checkpoint> open_gguf_bytes(std::span<const std::byte> bytes, std::string name) {
+std::unique_ptr<Checkpoint> open_gguf_bytes(std::span<const std::byte> bytes, std::string name,
+                                            const OpenOptions& options) {
   Files files{{}, {parse_gguf(bytes, name)}};
-  return std::make_unique<GgufCheckpoint>(std::move(name), std::move(files));
+  return std::make_unique<GgufCheckpoint>(std::move(name), std::move(files), options);
 }
 
 std::unique_ptr<TokenizerData> read_gguf_tokenizer(const std::string& path) {

@@ -15,10 +15,11 @@ namespace ingot {
 /// NAME-00001-of-0000N.gguf, in the same folder.
 ///
 /// Errors: model_error(file, section, offset, reason), also if the file has no tensors.
-std::unique_ptr<Checkpoint> open_gguf(const std::string& path);
+std::unique_ptr<Checkpoint> open_gguf(const std::string& path, const OpenOptions& options = {});
 
 /// Opens a single GGUF file from its bytes, which must outlive the checkpoint.
-std::unique_ptr<Checkpoint> open_gguf_bytes(std::span<const std::byte> bytes, std::string name);
+std::unique_ptr<Checkpoint> open_gguf_bytes(std::span<const std::byte> bytes, std::string name,
+                                            const OpenOptions& options = {});
 
 /// Reads only the tokenizer of a GGUF file of any architecture. The file needs no tensors.
 ///

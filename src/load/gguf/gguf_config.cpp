@@ -61,8 +61,8 @@ constexpr std::string_view kHarmless[] = {
 
 class ConfigReader {
  public:
-  ConfigReader(GgufKeys& keys, const Architecture& architecture)
-      : keys_(keys), architecture_(architecture) {}
+  ConfigReader(GgufKeys& keys, const Architecture& architecture, LoadNotes& notes)
+      : keys_(keys), architecture_(architecture), notes_(notes) {}
 
   Config read(const TokenizerData* tokenizer) {
     config_.naming = Naming::kGguf;
@@ -243,13 +243,18 @@ class ConfigReader {
         value = static_cast<double>(*number);
       }
       if (value && *value != neutral.value && *value != neutral.also) {
-        keys_.refuse(k, "is not supported");
+        refuse_unless_accepted(k, "is not supported");
       }
     }
     for (const std::string_view rest : kHarmless) keys_.any(key(rest));
     for (const GgufEntry* entry : keys_.unread(key(""))) {
-      keys_.refuse(entry->key, "is not supported: this key is not known");
+      refuse_unless_accepted(entry->key, "is not supported: this key is not known");
     }
+  }
+
+  void refuse_unless_accepted(std::string_view key, std::string_view reason) {
+    if (notes_.accepts(keys_.file().name, key, keys_.shown(key))) return;
+    keys_.refuse(key, cat(reason, LoadNotes::advice(key)));
   }
 
   std::string key(std::string_view rest) const { return cat(architecture_.name, ".", rest); }
@@ -302,6 +307,7 @@ class ConfigReader {
 
   GgufKeys& keys_;
   const Architecture& architecture_;
+  LoadNotes& notes_;
   Config config_;
 };
 
@@ -328,9 +334,9 @@ void check_kind_of_file(GgufKeys& keys) {
 
 }  // namespace
 
-Config gguf_config(GgufKeys& keys, const TokenizerData* tokenizer) {
+Config gguf_config(GgufKeys& keys, const TokenizerData* tokenizer, LoadNotes& notes) {
   check_kind_of_file(keys);
-  Config config = ConfigReader(keys, find_architecture(keys)).read(tokenizer);
+  Config config = ConfigReader(keys, find_architecture(keys), notes).read(tokenizer);
   validate_config(config, keys.file().name);
   return config;
 }

@@ -231,6 +231,29 @@ TEST(GgufConfig, keys_that_are_not_applied_are_refused) {
   expect_refusal(with("llama.logit_scale", u32(1)), "is of type uint32, must be float32");
 }
 
+TEST(GgufConfig, keys_that_are_not_applied_can_be_accepted) {
+  const std::string unknown = "llama.some.new_feature", unsupported = "llama.logit_scale";
+  GgufWriter w = tiny_model();
+  w.set(unknown, boolean(1)).set(unsupported, f32(2));
+  const auto bytes = exact(w.build());
+  expect_refusal(w.build(), cat("(--accept-unknown ", unsupported, " opens the model without it)"));
+  const auto open = [&](const std::vector<std::string>& accepted) {
+    return open_gguf_bytes(bytes, "test.gguf", {.accept_unknown = accepted});
+  };
+  EXPECT_THROW(open({unknown}), Error);
+  EXPECT_THROW(open({unsupported, "llama.block_count"}), Error);
+  const auto model = open({unknown, unsupported, "llama.block_count", "\x1b[31m"});
+  const std::vector<std::string> warnings(model->warnings().begin(), model->warnings().end());
+  EXPECT_EQ(warnings,
+            (std::vector<std::string>{
+                "test.gguf: llama.logit_scale = 2 is not applied: texts may be wrong",
+                "test.gguf: llama.some.new_feature = true is not applied: texts may be wrong",
+                "--accept-unknown llama.block_count: no file of the model has this key, or ingot "
+                "applies it",
+                "--accept-unknown \\x1b[31m: no file of the model has this key, or ingot applies "
+                "it"}));
+}
+
 TEST(GgufConfig, keys_that_change_nothing_are_accepted) {
   GgufWriter w = tiny_model();
   w.set("llama.logit_scale", f32(1)).set("llama.residual_scale", f32(1));

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/error.h"
 #include "base/index.h"
 #include "base/text.h"
 #include "quant/formats.h"
@@ -131,9 +132,8 @@ class Parser {
   }
 
   /// Converts offsets in the data section to offsets in the file. Each tensor must begin at the end
-  /// of the previous tensor, rounded up to the alignment. The last one must end at the file's end,
-  /// with or without padding. So no tensors overlap, and no bytes are hidden between or behind
-  /// them.
+  /// of the previous tensor, rounded up to the alignment. So no tensors overlap, and no bytes are
+  /// hidden between them. The last tensor's padding may be absent. Bytes behind it are counted.
   void place_tensors() {
     const std::uint64_t head = reader_.offset();
     const std::uint64_t size = head + reader_.remaining();
@@ -158,9 +158,30 @@ class Parser {
       tensor.offset = at;
       tensor.data = reader_.bytes(tensor.bytes).data();
     }
-    if (size != end && size != *Checked(end).align_up(alignment_).value()) {
+    const std::uint64_t padded = *Checked(end).align_up(alignment_).value();  // end <= size
+    if (size == end || size == padded) return;
+    file_.trailing_bytes = size - end;
+    if (file_.trailing_bytes > kGgufTrailingMax) {
       reader_.section("data");
-      reader_.fail_at(end, cat(size - end, " bytes follow the last tensor"));
+      reader_.fail_at(
+          end, cat(size - end, " bytes follow the last tensor, the limit is ", kGgufTrailingMax));
+    }
+    refuse_another_record(head, padded - begin);
+  }
+
+  /// Refuses a tensor table that is longer than its stated count: the rest of the table would be
+  /// taken for data. Such a file is recognised by a record with the next tensor's offset.
+  void refuse_another_record(std::uint64_t head, std::uint64_t next_offset) {
+    reader_.section("tensor table");
+    reader_.seek(head);
+    std::optional<TensorInfo> more;
+    try {
+      more = read_tensor();
+    } catch (const Error&) {
+      return;  // padding or data
+    }
+    if (more->offset == next_offset) {
+      reader_.fail_at(8, cat("there are more than the stated ", tensor_count_, " tensors"));
     }
   }
 

@@ -59,7 +59,7 @@ struct GgufEntry {
 };
 
 /// A parsed GGUF file. Counts, lengths, types and names are valid. The tensors cover the data
-/// section exactly. All views point into the parsed bytes.
+/// section without gaps. All views point into the parsed bytes.
 struct GgufFile {
   std::string name;
   std::uint32_t version = 0;
@@ -67,6 +67,7 @@ struct GgufFile {
   std::vector<GgufEntry> entries;     ///< metadata entries, in file order
   std::vector<std::uint32_t> by_key;  ///< indices of `entries`, sorted by key
   std::vector<TensorInfo> tensors;    ///< all tensors, in the order of their data
+  std::uint64_t trailing_bytes = 0;   ///< bytes behind the last tensor that are no padding; ignored
 
   /// Returns the entry with this key, or null.
   const GgufEntry* find(std::string_view key) const;
@@ -81,6 +82,7 @@ inline constexpr std::uint64_t kGgufNameMax = 255;
 inline constexpr std::uint64_t kGgufArrayMax = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kGgufEntriesMax = 65536;
 inline constexpr std::uint64_t kGgufTensorsMax = 65536;
+inline constexpr std::uint64_t kGgufTrailingMax = std::uint64_t{64} << 20;
 inline constexpr std::uint32_t kGgufAlignmentMin = 8;
 inline constexpr std::uint32_t kGgufAlignmentMax = 65536;
 

@@ -164,6 +164,11 @@ void GgufKeys::wrong_type(const GgufEntry& entry, std::string_view expected) con
       cat(printable(entry.key), " is of type ", gguf_type_name(entry), ", must be ", expected));
 }
 
+std::string GgufKeys::shown(std::string_view key) const {
+  const GgufEntry* entry = file_->find(key);
+  return entry == nullptr ? std::string() : brief(*entry);
+}
+
 void GgufKeys::refuse(std::string_view key, std::string_view reason) const {
   const GgufEntry* entry = file_->find(key);
   if (entry == nullptr) fail(cat(printable(key), " is missing: ", reason));

@@ -45,6 +45,8 @@ class GgufKeys {
   /// Returns the entries whose keys begin with `prefix` and were not read, in file order.
   std::vector<const GgufEntry*> unread(std::string_view prefix) const;
 
+  /// Returns a short form of a key's value for a message; empty if the key is absent.
+  std::string shown(std::string_view key) const;
   /// Throws an error about the value of a key: "llama.block_count = 0 must be 1 to 512".
   [[noreturn]] void refuse(std::string_view key, std::string_view reason) const;
   /// Throws an error about the whole file: a key is missing, or keys contradict each other.

@@ -132,28 +132,41 @@ class Reader {
 
   void read_settings() {
     out_->bos = read_id("tokenizer.ggml.bos_token_id");
-    out_->eos = read_id("tokenizer.ggml.eos_token_id");
-    out_->eot = read_id("tokenizer.ggml.eot_token_id");
-    out_->eom = read_id("tokenizer.ggml.eom_token_id");
+    out_->eos = read_needed("tokenizer.ggml.eos_token_id");
+    out_->eot = read_needed("tokenizer.ggml.eot_token_id");
+    out_->eom = read_needed("tokenizer.ggml.eom_token_id");
     out_->unknown = read_id("tokenizer.ggml.unknown_token_id");
     out_->padding = read_id("tokenizer.ggml.padding_token_id");
     read_fim();
     add_bos_ = keys_.boolean("tokenizer.ggml.add_bos_token");
     add_eos_ = keys_.boolean("tokenizer.ggml.add_eos_token");
-    out_->chat_template = keys_.text("tokenizer.chat_template");
-    const GgufEntry* names = keys_.array("tokenizer.chat_templates", GgufType::kString);
-    if (names == nullptr) return;
-    names->for_each_string([&](std::string_view name) {
-      const auto text = keys_.text(cat("tokenizer.chat_template.", name));
-      if (text) out_->named_templates.push_back({std::string(name), std::string(*text)});
-    });
+    read_templates();
+  }
+
+  /// Reads "tokenizer.chat_template", and "tokenizer.chat_template.NAME" for each name. The list
+  /// "tokenizer.chat_templates" has the same names.
+  ///
+  /// Source: gguf-py, GGUFWriter.add_chat_template.
+  void read_templates() {
+    constexpr std::string_view kNamed = "tokenizer.chat_template.";
+    if (const auto text = keys_.text("tokenizer.chat_template")) {
+      out_->templates.add("default", std::string(*text));
+    }
+    const std::vector<const GgufEntry*> named = keys_.unread(kNamed);
+    if (named.size() > kNamedTemplatesMax) {
+      keys_.fail(cat("has ", named.size(), " named chat templates, at most ", kNamedTemplatesMax));
+    }
+    for (const GgufEntry* entry : named) {
+      const auto text = keys_.text(entry->key);
+      out_->templates.add(entry->key.substr(kNamed.size()), std::string(*text));
+    }
   }
 
   /// Reads the tokens of fill-in-the-middle. Older files have keys without "fim_".
   void read_fim() {
     const auto read = [&](std::string_view key, std::string_view older = {}) {
-      const auto id = read_id(cat("tokenizer.ggml.", key));
-      return id || older.empty() ? id : read_id(cat("tokenizer.ggml.", older));
+      const auto id = read_needed(cat("tokenizer.ggml.", key));
+      return id || older.empty() ? id : read_needed(cat("tokenizer.ggml.", older));
     };
     out_->fim = {.prefix = read("fim_pre_token_id", "prefix_token_id"),
                  .suffix = read("fim_suf_token_id", "suffix_token_id"),
@@ -163,15 +176,34 @@ class Reader {
                  .file = read("fim_sep_token_id")};
   }
 
-  std::optional<std::int32_t> read_id(std::string_view key) const {
+  /// Reads an id, which may lie beyond the vocabulary. Nothing if it is absent or -1.
+  std::optional<std::int64_t> stated_id(std::string_view key) const {
     const GgufEntry* entry = keys_.any(key);
     if (entry == nullptr) return std::nullopt;
     if (entry->type == GgufType::kInt32 && entry->number<std::int32_t>() == -1) return std::nullopt;
     const std::optional<std::int64_t> id = keys_.uint32(key);
-    if (!id || *id == std::int64_t{0xffffffff}) return std::nullopt;
-    if (static_cast<std::uint64_t>(*id) >= size()) {
-      keys_.refuse(key, cat("is beyond the vocabulary of ", size(), " tokens"));
-    }
+    return id == std::int64_t{0xffffffff} ? std::nullopt : id;
+  }
+
+  bool is_token(std::int64_t id) const { return static_cast<std::uint64_t>(id) < size(); }
+  std::string beyond() const { return cat("is beyond the vocabulary of ", size(), " tokens"); }
+
+  /// Reads the id of a token that a text can do without. An id beyond the vocabulary is ignored.
+  std::optional<std::int32_t> read_id(std::string_view key) const {
+    const std::optional<std::int64_t> id = stated_id(key);
+    if (!id) return std::nullopt;
+    if (is_token(*id)) return static_cast<std::int32_t>(*id);
+    out_->warnings.push_back(
+        cat(printable(out_->file, 4096), ": ", key, " = ", *id, " ", beyond(), ": it is ignored"));
+    return std::nullopt;
+  }
+
+  /// Reads the id of a token that texts need: without it, texts would not end, or the middle of a
+  /// text would follow another token. An id beyond the vocabulary is refused.
+  std::optional<std::int32_t> read_needed(std::string_view key) const {
+    const std::optional<std::int64_t> id = stated_id(key);
+    if (!id) return std::nullopt;
+    if (!is_token(*id)) keys_.refuse(key, beyond());
     return static_cast<std::int32_t>(*id);
   }
 
@@ -181,16 +213,17 @@ class Reader {
     if (adds_end && end) out_->frame_end.push_back(*end);
   }
 
-  /// The pre-tokenizer's name; `fallback`, with a warning, if the file has none.
-  std::string read_pre(std::string_view fallback) {
+  /// The pre-tokenizer's name, or `fallback` if the file has none. If the name `matters`, this is
+  /// a warning: another name could give other tokens.
+  std::string read_pre(std::string_view fallback, bool matters) {
     if (const auto pre = keys_.text(kPre)) return std::string(*pre);
-    out_->warnings.push_back(
-        cat(printable(out_->file), ": no tokenizer.ggml.pre, using ", fallback));
+    auto& lines = matters ? out_->warnings : out_->details;
+    lines.push_back(cat(printable(out_->file, 4096), ": no tokenizer.ggml.pre, using ", fallback));
     return std::string(fallback);
   }
 
   void describe_pieces(bool unigram) {
-    if (const std::string pre = read_pre("default"); pre != "default") {
+    if (const std::string pre = read_pre("default", false); pre != "default") {
       keys_.refuse(kPre, "is not supported for sentencepiece; supported: default");
     }
     out_->model = unigram ? TokenizerModel::kUnigram : TokenizerModel::kSentencePieceBpe;
@@ -208,7 +241,7 @@ class Reader {
   void describe_bytes() {
     // Files of GPT-NeoX have no pattern name, because they are older than these names.
     const bool neox = keys_.text("general.architecture") == "gptneox";
-    const std::string name = read_pre(neox ? "gpt-neox" : "gpt-2");
+    const std::string name = read_pre(neox ? "gpt-neox" : "gpt-2", !neox);
     out_->model = TokenizerModel::kBpe;
     if (!has_types_) guess_types();
     out_->unknown.reset();  // bytes without a token are dropped, not mapped to the unknown token
@@ -218,7 +251,7 @@ class Reader {
   }
 
   void describe_words() {
-    const std::string pre = read_pre("default");
+    const std::string pre = read_pre("default", false);
     if (pre != "default" && pre != "bert-bge" && pre != "jina-v1-en" && pre != "jina-v2-en") {
       keys_.refuse(kPre,
                    "is not supported for wordpiece; supported: default, bert-bge, jina-v1-en, "

@@ -2,6 +2,7 @@
 #include "load/gguf/gguf_tokenizer.h"
 
 #include <limits>
+#include <set>
 
 #include "load/gguf/gguf_test_util.h"
 #include "load/gguf/gguf_writer_test_util.h"
@@ -49,8 +50,27 @@ TEST(GgufTokenizer, every_field) {
   ASSERT_EQ(t.normalizers.size(), 1u);
   EXPECT_FALSE(t.normalizers[0].add_prefix);
   EXPECT_TRUE(t.normalizers[0].squeeze);
-  EXPECT_EQ(t.chat_template, "{{ x }}");
+  EXPECT_EQ(t.templates.standard, "{{ x }}");
   EXPECT_TRUE(t.warnings.empty());
+}
+
+TEST(GgufTokenizer, named_templates) {
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.chat_template.default", text("other"));
+  w.set("tokenizer.chat_template.tool_use", text("tools"));
+  EXPECT_EQ(open_bytes(w.build()).checkpoint->tokenizer()->templates.standard, "other");
+  w.set("tokenizer.chat_template", text("plain"));
+  w.set("tokenizer.chat_template.rag", text("documents"));  // the list does not name it
+  w.set("tokenizer.chat_templates", strings({"tool_use", "gone"}));
+  const TemplateSet set = open_bytes(w.build()).checkpoint->tokenizer()->templates;
+  EXPECT_EQ(set.standard, "plain");
+  ASSERT_EQ(set.named.size(), 2u);
+  EXPECT_EQ(set.named[0].name, "tool_use");
+  EXPECT_EQ(set.named[0].text, "tools");
+  EXPECT_EQ(set.named[1].name, "rag");
+  expect_refusal(with_key("tokenizer.chat_template.x", u32(1)), "tokenizer.chat_template.x");
+  for (int i = 0; i < 65; ++i) w.set(cat("tokenizer.chat_template.", i), text("x"));
+  expect_refusal(w.build(), "has 68 named chat templates, at most 64");
 }
 
 TEST(GgufTokenizer, absent_settings_stay_absent) {
@@ -64,11 +84,12 @@ TEST(GgufTokenizer, absent_settings_stay_absent) {
   const Opened opened = open_bytes(w.build());
   const TokenizerData& t = *opened.checkpoint->tokenizer();
   EXPECT_TRUE(t.scores.empty() && t.frame_begin.empty() && t.frame_end.empty());
-  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.eom || t.chat_template);
+  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.eom || t.templates.standard);
   EXPECT_TRUE(t.normalizers[0].add_prefix);
   EXPECT_FALSE(t.normalizers[0].squeeze);
-  ASSERT_EQ(t.warnings.size(), 1u);
-  EXPECT_EQ(t.warnings[0], "test.gguf: no tokenizer.ggml.pre, using default");
+  EXPECT_TRUE(t.warnings.empty()) << "no other name is possible";
+  ASSERT_EQ(t.details.size(), 1u);
+  EXPECT_EQ(t.details[0], "test.gguf: no tokenizer.ggml.pre, using default");
   EXPECT_TRUE(opened.config().ends.empty());
   EXPECT_FALSE(opened.config().bos_id.has_value());
 }
@@ -198,8 +219,18 @@ TEST(GgufHostile, G41_special_ids) {
     EXPECT_TRUE(opens(with_key(key, u32(15))));
     EXPECT_TRUE(opens(with_key(key, u32(0xffffffff))));
     EXPECT_TRUE(opens(with_key(key, i32(-1))));
-    expect_refusal(with_key(key, u32(16)), cat(key, " = 16 is beyond the vocabulary of 16 tokens"));
-    expect_refusal(with_key(key, u32(0x80000000)), "is beyond the vocabulary");
+    const std::string beyond = cat(key, " = 16 is beyond the vocabulary of 16 tokens");
+    const bool is_hint = std::set<std::string_view>{"bos", "unknown", "padding"}.contains(name);
+    if (!is_hint) {
+      expect_refusal(with_key(key, u32(16)), beyond);
+      expect_refusal(with_key(key, u32(0x80000000)), "is beyond the vocabulary");
+    } else {
+      const Opened opened = open_bytes(with_key(key, u32(16)));
+      const TokenizerData& t = *opened.checkpoint->tokenizer();
+      ASSERT_EQ(t.warnings.size(), 1u) << key;
+      EXPECT_EQ(t.warnings[0], cat("test.gguf: ", beyond, ": it is ignored"));
+      EXPECT_TRUE(opens(with_key(key, u32(0x80000000))));
+    }
     expect_refusal(with_key(key, i32(-2)), cat(key, " is of type int32, must be uint32"));
     expect_refusal(with_key(key, uints({1, 2})), cat(key, " is of type array of uint32"));
     expect_refusal(with_key(key, text("</s>")), cat(key, " is of type string"));

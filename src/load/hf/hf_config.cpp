@@ -68,7 +68,7 @@ void refuse_quantisation(const JsonKeys& keys) {
 /// Keys of related families that change the arithmetic, but not names or shapes of tensors, are
 /// refused unless they have the value without an effect; null stands for no such value. (Changes of
 /// tensors are detected later, when the tensors are compared with the architecture's.)
-void refuse_unapplied(const JsonKeys& keys, const Family& family) {
+void refuse_unapplied(const JsonKeys& keys, const Family& family, LoadNotes& notes) {
   refuse_quantisation(keys);
   const auto accept_only = [&](const Json& neutral, std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) {
@@ -76,7 +76,9 @@ void refuse_unapplied(const JsonKeys& keys, const Family& family) {
       if (value == nullptr) continue;
       const bool same =
           value->number() ? value->number() == neutral.number() : value->dump() == neutral.dump();
-      if (!same) keys.refuse(name, cat("it is not supported for ", family.model_type));
+      if (same || notes.accepts(keys.file(), name, shown(*value))) continue;
+      keys.refuse(name,
+                  cat("it is not supported for ", family.model_type, LoadNotes::advice(name)));
     }
   };
   accept_only(Json(), {"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar",
@@ -98,8 +100,7 @@ void refuse_unapplied(const JsonKeys& keys, const Family& family) {
   if (!family.experts) accept_only(0, {"num_experts", "num_local_experts"});
 }
 
-void read_sizes(const JsonKeys& keys, const Family& family, Config& c,
-                std::vector<std::string>& warnings) {
+void read_sizes(const JsonKeys& keys, const Family& family, Config& c, LoadNotes& notes) {
   c.layers = keys.required_integer("num_hidden_layers", 1, kLayersMax);
   c.hidden = keys.required_integer("hidden_size", 1, kHiddenMax);
   c.heads = keys.required_integer("num_attention_heads", 1, kHeadsMax);
@@ -114,11 +115,11 @@ void read_sizes(const JsonKeys& keys, const Family& family, Config& c,
   c.head_dim = head_dim.value_or(c.hidden / c.heads);
   const auto context = keys.integer("max_position_embeddings", 1, kContextMax);
   if (!context) {
-    warnings.push_back(cat("max_position_embeddings is missing: taken as ", family.context));
+    notes.detail(cat("max_position_embeddings is missing: taken as ", family.context));
   }
   c.context = context.value_or(family.context);
   const auto eps = keys.number("rms_norm_eps");
-  if (!eps) warnings.push_back("rms_norm_eps is missing: taken as 1e-6");
+  if (!eps) notes.detail("rms_norm_eps is missing: taken as 1e-6");
   c.norm_eps = eps.value_or(kDefaultEps);
 }
 
@@ -160,8 +161,7 @@ struct Window {
   std::int64_t first_layer = 0;
 };
 
-Window read_window_rule(const JsonKeys& keys, const Family& family,
-                        std::vector<std::string>& warnings) {
+Window read_window_rule(const JsonKeys& keys, const Family& family, LoadNotes& notes) {
   Window window;
   window.tokens = keys.integer("sliding_window", 1, kContextMax).value_or(0);
   const bool in_use = keys.boolean("use_sliding_window").value_or(false);
@@ -174,7 +174,7 @@ Window read_window_rule(const JsonKeys& keys, const Family& family,
     case WindowRule::kEverywhere:
       if (!keys.mentions("sliding_window")) {
         window.tokens = kMistralWindow;
-        warnings.push_back(cat("sliding_window is missing: taken as ", kMistralWindow));
+        notes.warn(cat("sliding_window is missing: taken as ", kMistralWindow));
       }
       break;
     case WindowRule::kFromMaxWindowLayers:
@@ -188,9 +188,8 @@ Window read_window_rule(const JsonKeys& keys, const Family& family,
 }
 
 /// Sets the window of each layer: by the file's list of layers, or else by the family's rule.
-void read_windows(const JsonKeys& keys, const Family& family, Config& c,
-                  std::vector<std::string>& warnings) {
-  const Window window = read_window_rule(keys, family, warnings);
+void read_windows(const JsonKeys& keys, const Family& family, Config& c, LoadNotes& notes) {
+  const Window window = read_window_rule(keys, family, notes);
   const auto listed = read_layer_types(keys, c);
   if (listed) {
     const auto sliding = std::count(listed->begin(), listed->end(), true);
@@ -251,9 +250,20 @@ void add_eos(const JsonKeys& keys, const Json& value, std::string_view source, C
   add_end(c.ends, static_cast<std::int32_t>(*id), source);
 }
 
+/// A BOS id outside the vocabulary is ignored: no text can begin with it.
+void read_bos(const JsonKeys& keys, Config& c, LoadNotes& notes) {
+  const Json* value = keys.get("bos_token_id");
+  if (value == nullptr) return;
+  const std::int64_t* id = value->as_int();
+  if (id == nullptr || *id < 0 || *id >= c.vocab) {
+    notes.warn(cat(printable(keys.file(), 4096), ": bos_token_id is ", shown(*value),
+                   ", expected an id below ", c.vocab, ": it is ignored"));
+  } else if (!c.bos_id) {
+    c.bos_id = static_cast<std::int32_t>(*id);
+  }
+}
+
 void read_ends(const JsonKeys& keys, std::string_view source, Config& c) {
-  const auto bos = keys.integer("bos_token_id", 0, c.vocab - 1);
-  if (bos && !c.bos_id) c.bos_id = static_cast<std::int32_t>(*bos);
   const Json* eos = keys.get("eos_token_id");
   if (eos == nullptr) return;
   const Json::Array* list = eos->as_array();
@@ -270,34 +280,37 @@ void read_ends(const JsonKeys& keys, std::string_view source, Config& c) {
 
 void expect_object(const Json& root, const std::string& file) {
   if (root.as_object() != nullptr) return;
-  throw model_error(file, "config", 0, cat("it holds ", root.kind(), ", expected an object"));
+  throw model_error(file, "config", cat("it holds ", root.kind(), ", expected an object"));
 }
 
 }  // namespace
 
-Config read_hf_config(const Json& root, const std::string& file,
-                      std::vector<std::string>& warnings) {
+Config read_hf_config(const Json& root, const std::string& file, LoadNotes& notes) {
   expect_object(root, file);
   const JsonKeys keys(root, file);
   const Family& family = find_family(keys);
-  refuse_unapplied(keys, family);
+  refuse_unapplied(keys, family, notes);
   Config config;
   config.naming = Naming::kHuggingFace;
   config.architecture = family.architecture;
   config.model_type = family.model_type;
-  read_sizes(keys, family, config, warnings);
+  read_sizes(keys, family, config, notes);
   read_activation(keys, config);
   read_biases(keys, family, config);
-  read_hf_rope(keys, file, config);
-  read_windows(keys, family, config, warnings);
+  read_hf_rope(keys, file, config, notes);
+  read_windows(keys, family, config, notes);
   read_experts(keys, family, config);
+  read_bos(keys, config, notes);
   read_ends(keys, "config.json", config);
   return config;
 }
 
-void read_generation_config(const Json& root, const std::string& file, Config& config) {
+void read_generation_config(const Json& root, const std::string& file, Config& config,
+                            LoadNotes& notes) {
   expect_object(root, file);
-  read_ends(JsonKeys(root, file), "generation_config.json", config);
+  const JsonKeys keys(root, file);
+  read_bos(keys, config, notes);
+  read_ends(keys, "generation_config.json", config);
   config.sampling = root;
 }
 

@@ -15,17 +15,17 @@ using namespace testing_hf;
 
 struct Read {
   Config config;
-  std::vector<std::string> warnings;
+  LoadNotes notes;
 };
 
 /// As opening a folder does it.
 Read read(std::string_view config, std::string_view generation = {}) {
   Read r;
   r.config = read_hf_config(parse_json(config, "config.json", "config", kHfConfigLimits),
-                            "config.json", r.warnings);
+                            "config.json", r.notes);
   if (!generation.empty()) {
     const Json root = parse_json(generation, "generation_config.json", "config", kHfConfigLimits);
-    read_generation_config(root, "generation_config.json", r.config);
+    read_generation_config(root, "generation_config.json", r.config, r.notes);
   }
   validate_config(r.config, "config.json");
   return r;
@@ -45,7 +45,7 @@ ConfigText with(std::string_view key, std::string_view json, std::string_view ty
 TEST(HfConfig, Llama) {
   const Read r = read(ConfigText().text());
   const Config& c = r.config;
-  EXPECT_TRUE(r.warnings.empty());
+  EXPECT_TRUE(r.notes.details().empty());
   EXPECT_EQ(c.naming, Naming::kHuggingFace);
   EXPECT_EQ(c.architecture, "llama");
   EXPECT_EQ(c.model_type, "llama");
@@ -124,7 +124,7 @@ TEST(HfConfig, WhatIsMissing) {
   const Read r = read(ConfigText().remove("rms_norm_eps").remove("max_position_embeddings").text());
   EXPECT_EQ(r.config.norm_eps, 1e-6);
   EXPECT_EQ(r.config.context, 2048);
-  EXPECT_EQ(r.warnings.size(), 2u);
+  EXPECT_EQ(r.notes.details().size(), 2u);
 }
 
 /// The kinds of JSON values that a key does not take.
@@ -169,7 +169,6 @@ TEST(HfConfig, EveryKeyOfAnotherTypeIsNamed) {
                         {"norm_topk_prob", kNoFlag},
                         {"decoder_sparse_step", kNoInteger},
                         {"mlp_only_layers", kNoArray},
-                        {"bos_token_id", kNoInteger},
                         {"eos_token_id", kNoInteger}};
   for (const Case& c : cases) {
     for (const std::string_view value : c.wrong) {
@@ -364,7 +363,8 @@ TEST(HfConfig, MistralsWindowIsOnAllLayers) {
   EXPECT_TRUE(config(ConfigText("mistral")).window.empty());
   const Read silent = read(ConfigText("mistral").remove("sliding_window").text());
   EXPECT_EQ(silent.config.window, (std::vector<std::int64_t>{4096, 4096, 4096, 4096}));
-  EXPECT_EQ(silent.warnings, std::vector<std::string>{"sliding_window is missing: taken as 4096"});
+  EXPECT_EQ(silent.notes.warnings(),
+            std::vector<std::string>{"sliding_window is missing: taken as 4096"});
   expect_config_refused(with("sliding_window", "8"), "not supported for llama");
   expect_config_refused(with("sliding_window", "0", "mistral"), "sliding_window is 0");
 }
@@ -472,9 +472,35 @@ TEST(HfConfig, S22EndsOfText) {
   std::string list = "[1";
   for (int i = 0; i < 100'000; ++i) list += ",1";
   expect_config_refused(with("eos_token_id", list + "]"), "eos_token_id has 100001 entries");
-  for (const char* bad : {"320", "-1", "[1]", "1.5"}) {
-    expect_config_refused(with("bos_token_id", bad), "bos_token_id is ");
+}
+
+/// No text can begin with such a token, so ignoring it changes nothing.
+TEST(HfConfig, ABosIdThatIsNoneIsIgnored) {
+  for (const std::string bad : {"320", "-1", "[1]", "1.5", "\"1\"", "true", "{}"}) {
+    const Read r = read(with("bos_token_id", bad).text(), R"({"bos_token_id": 1})");
+    EXPECT_EQ(r.config.bos_id, 1) << bad;
+    ASSERT_EQ(r.notes.warnings().size(), 1u) << bad;
+    EXPECT_TRUE(r.notes.warnings()[0].starts_with("config.json: bos_token_id is ")) << bad;
+    const Read generation = read(ConfigText().text(), cat("{\"bos_token_id\": ", bad, "}"));
+    EXPECT_FALSE(generation.config.bos_id) << bad;
+    EXPECT_EQ(generation.notes.warnings().size(), 1u) << bad;
   }
+}
+
+TEST(HfConfig, KeysThatAreNotAppliedCanBeAccepted) {
+  const ConfigText text = with("logit_scale", "2").set("rope_parameters", R"({"foo": [1]})");
+  expect_config_refused(text, "(--accept-unknown logit_scale opens the model without it)");
+  const std::vector<std::string> accepted{"logit_scale", "rope_parameters.foo"};
+  LoadNotes notes(accepted);
+  read_hf_config(parse_json(text.text(), "c.json", "config", kHfConfigLimits), "c.json", notes);
+  EXPECT_EQ(notes.warnings(),
+            (std::vector<std::string>{
+                "c.json: logit_scale = 2 is not applied: texts may be wrong",
+                "c.json: rope_parameters.foo = an array is not applied: texts may be wrong"}));
+  LoadNotes others(std::vector<std::string>{"foo", "rope_parameters.foo"});
+  EXPECT_THROW(read_hf_config(parse_json(text.text(), "c.json", "config", kHfConfigLimits),
+                              "c.json", others),
+               Error);
 }
 
 TEST(HfConfig, GenerationConfigAddsEnds) {
@@ -484,8 +510,7 @@ TEST(HfConfig, GenerationConfigAddsEnds) {
   EXPECT_EQ(c.ends, (std::vector<EndToken>{{2, "config.json"}, {5, "generation_config.json"}}));
   EXPECT_EQ(c.bos_id, 1);
   EXPECT_EQ(read(ConfigText().text(), R"({"bos_token_id": 9})").config.bos_id, 9);
-  for (const char* bad : {R"({"eos_token_id": 320})", R"({"eos_token_id": "x"})", "[]", "{",
-                          R"({"bos_token_id": []})"}) {
+  for (const char* bad : {R"({"eos_token_id": 320})", R"({"eos_token_id": "x"})", "[]", "{"}) {
     const std::string message = refusal([&] { read(text, bad); });
     EXPECT_TRUE(message.starts_with("generation_config.json: config @")) << message;
   }

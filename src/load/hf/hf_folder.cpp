@@ -18,6 +18,7 @@
 #include "load/hf/safetensors_index.h"
 #include "load/split_name.h"
 #include "load/tokenizer/tokenizer_files.h"
+#include "load/wrong_file.h"
 
 namespace ingot {
 
@@ -63,8 +64,10 @@ Json summary(const Json& value) {
 
 class HfCheckpoint final : public Checkpoint {
  public:
-  HfCheckpoint(const std::string& path, const Directory& folder, const Names& names) {
+  HfCheckpoint(const std::string& path, const Directory& folder, const Names& names,
+               const OpenOptions& options) {
     name_ = base_name(path);
+    notes_ = LoadNotes(options.accept_unknown);
     read_configs(folder, names);
     if (holds(names, kSingleFile)) {
       add_file(folder, std::string(kSingleFile));
@@ -74,46 +77,51 @@ class HfCheckpoint final : public Checkpoint {
     }
     tokenizer_ = read_folder_tokenizer(folder);
     index_tensors();
+    notes_.warn_of_unused_keys();
   }
 
  private:
   void read_configs(const Directory& folder, const Names& names) {
-    const File file = folder.open(kConfigFile);
+    const File file = open_model_file(folder, kConfigFile);
     files_.push_back(file.name());
     const std::string text = file.read_all(kHfConfigLimits.bytes_max);
-    const Json root = parse_json(text, file.name(), "config", kHfConfigLimits);
-    config_ = read_hf_config(root, file.name(), warnings_);
+    const Json root = parse_json_file(text, file.name(), "config", kHfConfigLimits);
+    config_ = read_hf_config(root, file.name(), notes_);
     if (holds(names, kGenerationFile)) {
-      const File generation = folder.open(kGenerationFile);
+      const File generation = open_model_file(folder, kGenerationFile);
       files_.push_back(generation.name());
       const std::string more = generation.read_all(kHfConfigLimits.bytes_max);
-      read_generation_config(parse_json(more, generation.name(), "config", kHfConfigLimits),
-                             generation.name(), config_);
+      read_generation_config(parse_json_file(more, generation.name(), "config", kHfConfigLimits),
+                             generation.name(), config_, notes_);
     }
     validate_config(config_, file.name());
     for (const auto& [key, value] : *root.as_object()) metadata_.emplace_back(key, summary(value));
   }
 
   void read_shards(const Directory& folder) {
-    const File file = folder.open(kIndexFile);
+    const File file = open_model_file(folder, kIndexFile);
     files_.push_back(file.name());
     const std::string text = file.read_all(kSafetensorsIndexBytesMax);
     const SafetensorsIndex index = parse_safetensors_index(text, file.name());
     for (const std::string& name : index.files) add_file(folder, name);
     check_index(index, file.name());
+    if (!index.odd_total_size.empty()) {
+      notes_.detail(cat(kIndexFile, ": metadata.total_size is ", index.odd_total_size,
+                        ", expected a size in bytes"));
+    }
     if (index.total_size) {
       std::uint64_t sum = 0;
       for (const TensorInfo& tensor : tensors_) sum += tensor.bytes;
       if (sum != *index.total_size) {
-        warnings_.push_back(cat(kIndexFile, " says that the tensors have ", *index.total_size,
-                                " bytes, they have ", sum));
+        notes_.warn(cat(kIndexFile, " says that the tensors have ", *index.total_size,
+                        " bytes, they have ", sum));
       }
     }
     warn_of_bystanders(folder.list(), index.files);
   }
 
   void add_file(const Directory& folder, const std::string& name) {
-    mapped_.emplace_back(folder.open(name));
+    mapped_.emplace_back(open_model_file(folder, name));
     const MappedFile& file = mapped_.back();
     files_.push_back(file.name());
     const auto index = static_cast<std::int32_t>(mapped_.size() - 1);
@@ -139,7 +147,7 @@ class HfCheckpoint final : public Checkpoint {
     if (missing == seen.end()) return;
     const auto& [name, file] = at(index.tensors, missing - seen.begin());
     throw model_error(
-        index_name, "index", 0,
+        index_name, "index",
         cat("tensor '", printable(name), "' is not in ", printable(at(index.files, file))));
   }
 
@@ -148,7 +156,7 @@ class HfCheckpoint final : public Checkpoint {
       const bool weights = name.ends_with(".safetensors") || name.ends_with(".gguf") ||
                            (name == kIndexFile && mapped_.size() == 1 && read[0] == kSingleFile);
       if (weights && std::find(read.begin(), read.end(), name) == read.end()) {
-        warnings_.push_back(cat(printable(name), " in the folder is not read"));
+        notes_.warn(cat(printable(name), " in the folder is not read"));
       }
     }
   }
@@ -180,15 +188,15 @@ std::string why_no_model(const Names& names) {
 
 }  // namespace
 
-std::unique_ptr<Checkpoint> open_model_folder(const std::string& path) {
+std::unique_ptr<Checkpoint> open_model_folder(const std::string& path, const OpenOptions& options) {
   const Directory folder(path);
   const Names names = folder.list();
   if (holds(names, kConfigFile) && (holds(names, kSingleFile) || holds(names, kIndexFile))) {
-    return std::make_unique<HfCheckpoint>(path, folder, names);
+    return std::make_unique<HfCheckpoint>(path, folder, names, options);
   }
   const std::optional<std::string> gguf = folder_gguf(path);
-  if (!gguf) throw model_error(path, "folder", 0, why_no_model(names));
-  return open_gguf(*gguf);
+  if (!gguf) throw model_error(path, "folder", why_no_model(names));
+  return open_gguf(*gguf, options);
 }
 
 bool is_folder(const std::string& path) {
@@ -200,7 +208,7 @@ std::optional<std::string> folder_gguf(const std::string& path) {
   const Names gguf = with_suffix(Directory(path).list(), ".gguf");
   if (gguf.empty()) return std::nullopt;
   if (gguf.size() > 1 && !is_one_set(gguf)) {
-    throw model_error(path, "folder", 0,
+    throw model_error(path, "folder",
                       cat("there are ", gguf.size(), " GGUF files, name the one that is meant"));
   }
   return cat(path, path.ends_with('/') ? "" : "/", gguf.front());

@@ -13,7 +13,8 @@ namespace ingot {
 /// model.safetensors.index.json. Without these files, opens the folder's only GGUF model.
 ///
 /// Errors: model_error that lists the expected files, or names an unsupported pickle file.
-std::unique_ptr<Checkpoint> open_model_folder(const std::string& path);
+std::unique_ptr<Checkpoint> open_model_folder(const std::string& path,
+                                              const OpenOptions& options = {});
 
 /// Returns whether `path` is a folder. Returns false for a path with a NUL byte, because the system
 /// would cut the path at the NUL byte. Code that then opens the path as a file gets an error.

@@ -76,12 +76,12 @@ inline bool check_config(std::string_view text) {
   const auto nul = text.find('\0');
   Config c;
   const auto read = [&] {
-    std::vector<std::string> warnings;
+    LoadNotes notes;
     const Json root = parse_json(text.substr(0, nul), "config.json", "config", kHfConfigLimits);
-    c = read_hf_config(root, "config.json", warnings);
+    c = read_hf_config(root, "config.json", notes);
     if (nul != std::string_view::npos) {
       const Json more = parse_json(text.substr(nul + 1), "g.json", "config", kHfConfigLimits);
-      read_generation_config(more, "g.json", c);
+      read_generation_config(more, "g.json", c, notes);
     }
     validate_config(c, "config.json");
   };

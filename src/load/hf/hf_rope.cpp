@@ -83,11 +83,17 @@ void read_yarn(const JsonKeys& keys, std::int64_t context, RopeScaling& scaling)
   if (mscale && *mscale != 0 && !scaling.attention_factor) scaling.attention_factor = 1.0;
 }
 
-void read_object(const Json& object, const JsonKeys& keys, Config& config) {
+void refuse_unknown(const Json& object, const JsonKeys& keys, LoadNotes& notes) {
   for (const auto& [key, value] : *object.as_object()) {
     const bool known = std::find(kKnownKeys.begin(), kKnownKeys.end(), key) != kKnownKeys.end();
-    if (!known && !value.is_null()) keys.refuse(printable(key), value, "it is not supported");
+    if (known || value.is_null()) continue;
+    const std::string name = keys.prefix() + key;
+    if (notes.accepts(keys.file(), name, shown(value))) continue;
+    keys.refuse(printable(key), value, cat("it is not supported", LoadNotes::advice(name)));
   }
+}
+
+void read_object(const JsonKeys& keys, Config& config) {
   refuse_partial(keys);
   RopeScaling& scaling = config.rope_scaling;
   scaling.kind = read_kind(keys);
@@ -121,7 +127,7 @@ void check_outer_original(const JsonKeys& outer, const Config& config) {
 
 }  // namespace
 
-void read_hf_rope(const JsonKeys& keys, const std::string& file, Config& config) {
+void read_hf_rope(const JsonKeys& keys, const std::string& file, Config& config, LoadNotes& notes) {
   config.rope_style = RopeStyle::kHalfSplit;
   config.rope_dims = config.head_dim;
   refuse_partial(keys);
@@ -140,7 +146,8 @@ void read_hf_rope(const JsonKeys& keys, const std::string& file, Config& config)
   if (object->as_object() == nullptr) keys.refuse(name, *object, "expected an object");
   const JsonKeys inner(*object, file, cat(name, "."));
   read_theta(keys, &inner, config);
-  read_object(*object, inner, config);
+  refuse_unknown(*object, inner, notes);
+  read_object(inner, config);
   check_outer_original(keys, config);
 }
 

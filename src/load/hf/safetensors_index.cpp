@@ -19,26 +19,25 @@ constexpr std::size_t kShardsMax = 4096;
 constexpr JsonLimits kIndexLimits = {.nodes_max = 2'000'000};
 
 [[noreturn]] void fail(const std::string& file, std::string_view reason) {
-  throw model_error(file, "index", 0, reason);
+  throw model_error(file, "index", reason);
 }
 
-/// Some writers store the size as 1.0e9, so a whole double counts as an integer.
-std::optional<std::uint64_t> read_total_size(const Json& root, const std::string& file) {
+/// Reads metadata.total_size. Some writers store it as 1.0e9, so a whole double counts as an
+/// integer. A value that is no size is not an error: each tensor states its own size.
+void read_total_size(const Json& root, SafetensorsIndex& index) {
   const Json* metadata = root.find("metadata");
-  if (metadata == nullptr || metadata->is_null()) return std::nullopt;
-  if (metadata->as_object() == nullptr) {
-    fail(file, cat("metadata is ", metadata->kind(), ", expected an object"));
-  }
-  const Json* size = metadata->find("total_size");
-  if (size == nullptr || size->is_null()) return std::nullopt;
+  const Json* size = metadata == nullptr ? nullptr : metadata->find("total_size");
+  if (size == nullptr || size->is_null()) return;
   constexpr double kWholeMax = 9007199254740992.0;
   const double value = size->number().value_or(-1);
   if (!(value >= 0) ||
       (size->as_int() == nullptr && (value > kWholeMax || std::floor(value) != value))) {
-    fail(file, cat("metadata.total_size is ", size->kind(), ", expected a size in bytes"));
+    index.odd_total_size = size->kind();
+  } else if (const auto* whole = size->as_int()) {
+    index.total_size = static_cast<std::uint64_t>(*whole);
+  } else {
+    index.total_size = static_cast<std::uint64_t>(value);
   }
-  if (const auto* whole = size->as_int()) return static_cast<std::uint64_t>(*whole);
-  return static_cast<std::uint64_t>(value);
 }
 
 }  // namespace
@@ -55,7 +54,7 @@ bool is_shard_name(std::string_view name) {
 }
 
 SafetensorsIndex parse_safetensors_index(std::string_view text, const std::string& file) {
-  const Json root = parse_json(text, file, "index", kIndexLimits);
+  const Json root = parse_json_file(text, file, "index", kIndexLimits);
   const Json* map = root.find("weight_map");
   if (map == nullptr || map->as_object() == nullptr) {
     fail(file,
@@ -84,7 +83,7 @@ SafetensorsIndex parse_safetensors_index(std::string_view text, const std::strin
     index.tensors.emplace_back(tensor, static_cast<std::int32_t>(at - index.files.begin()));
   }
   std::sort(index.tensors.begin(), index.tensors.end());
-  index.total_size = read_total_size(root, file);
+  read_total_size(root, index);
   return index;
 }
 

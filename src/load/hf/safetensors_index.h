@@ -18,7 +18,9 @@ struct SafetensorsIndex {
   std::vector<std::string> files;  ///< plain file names (is_shard_name), sorted, without duplicates
   /// For each tensor, its name and the index of its file in `files`; sorted by name.
   std::vector<std::pair<std::string, std::int32_t>> tensors;
-  std::optional<std::uint64_t> total_size;  ///< bytes of all tensors; absent if the index lacks it
+  /// Bytes of all tensors, which the tensors state themselves. Absent if the index has no size.
+  std::optional<std::uint64_t> total_size;
+  std::string odd_total_size;  ///< what stands in place of the size: "a string"; otherwise empty
 };
 
 /// Returns whether a name is safe to open: a file name without folders, ending in ".safetensors".

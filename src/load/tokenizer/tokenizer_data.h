@@ -153,11 +153,26 @@ struct AddedToken {
   bool always = false;       ///< found in every text, whatever EncodeOptions say
 };
 
-/// A chat template with its name, such as "default" or "tool_use".
+/// A chat template with its name, such as "tool_use".
 struct NamedTemplate {
   std::string name;
   std::string text;
 };
+
+/// The chat templates of a model.
+///
+/// Source: Hugging Face's transformers, get_chat_template: "default" is for all chats, but
+/// "tool_use" for chats with tools.
+struct TemplateSet {
+  std::optional<std::string> standard;  ///< the template named "default", or without a name
+  std::vector<NamedTemplate> named;     ///< all others; each name occurs once, and is not "default"
+
+  /// Adds a template. The first text of each name stays.
+  void add(std::string_view name, std::string text);
+};
+
+/// Limit on the number of named templates. Real models have up to 3.
+inline constexpr std::size_t kNamedTemplatesMax = 64;
 
 /// The tokens of fill-in-the-middle that a file states. Other files have tokens with known texts.
 struct FimIds {
@@ -197,9 +212,10 @@ struct TokenizerData {
   std::optional<std::int32_t> bos, eos, unknown, padding;
   std::optional<std::int32_t> eot, eom;  ///< ends of a turn and of a message, if the file has them
   FimIds fim;
-  std::optional<std::string> chat_template;
-  std::vector<NamedTemplate> named_templates;
-  std::vector<std::string> warnings;  ///< assumptions made while reading, one line each
+  TemplateSet templates;
+  std::vector<std::string>
+      warnings;                      ///< lines on which a user can act: assumptions, ignored values
+  std::vector<std::string> details;  ///< lines on which no user can act, for `ingot inspect`
 };
 
 /// Limit on the steps of normalisation, pre-tokenization or decoding. Real files have up to 6.

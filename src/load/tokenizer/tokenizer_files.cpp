@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,8 +19,11 @@
 #include "load/tokenizer/tokenizer_json.h"
 #include "load/tokenizer/tokenizer_settings.h"
 #include "load/tokenizer/vocab_files.h"
+#include "load/wrong_file.h"
 
 namespace ingot {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -29,6 +34,7 @@ constexpr std::uint64_t kFileBytesMax = 200'000'000;
 enum class Content { kTokenizerJson, kVocabJson, kSettings, kSentencePiece, kMerges, kVocabTxt };
 
 bool is_json(std::string_view text) {
+  text = without_byte_order_mark(text);
   const std::size_t at = text.find_first_not_of(" \t\r\n");
   return at != std::string_view::npos && text[at] == '{';
 }
@@ -62,7 +68,10 @@ Content content_of(const std::string& text, const std::optional<Json>& json) {
 class FileSet {
  public:
   void add(const File& file) { add(file.name(), file.read_all(kFileBytesMax)); }
-  void add_template(const File& file) { settings_.chat_template = file.read_all(kFileBytesMax); }
+  void add_template(std::string_view name, const File& file) {
+    settings_.templates.add(name,
+                            std::string(without_byte_order_mark(file.read_all(kFileBytesMax))));
+  }
   void add_template_json(const File& file) {
     read_chat_template(parse(file.name(), file.read_all(kFileBytesMax)), file.name(), settings_);
   }
@@ -95,12 +104,12 @@ class FileSet {
       return read_vocab_txt({words->text, words->name}, settings_);
     }
     if (vocab != nullptr) {
-      throw model_error(vocab->name, "tokenizer", 0, "a vocab.json needs its merges.txt beside it");
+      throw model_error(vocab->name, "tokenizer", "a vocab.json needs its merges.txt beside it");
     }
     if (merges != nullptr) {
-      throw model_error(merges->name, "tokenizer", 0, "merges need their vocab.json beside them");
+      throw model_error(merges->name, "tokenizer", "merges need their vocab.json beside them");
     }
-    throw model_error(settings_.file, "tokenizer", 0, "there is no vocabulary beside the settings");
+    throw model_error(settings_.file, "tokenizer", "there is no vocabulary beside the settings");
   }
 
  private:
@@ -111,7 +120,7 @@ class FileSet {
   };
 
   static Json parse(const std::string& name, const std::string& text) {
-    return parse_json(text, name, "tokenizer", kTokenizerJsonLimits);
+    return parse_json_file(text, name, "tokenizer", kTokenizerJsonLimits);
   }
 
   void add(const std::string& name, std::string text) {
@@ -120,7 +129,7 @@ class FileSet {
     const Content content = content_of(part.text, part.json);
     if (content == Content::kVocabTxt && (part.text.empty() || !is_utf8(part.text))) {
       throw model_error(
-          name, "tokenizer", 0,
+          name, "tokenizer",
           "is no file of a tokenizer: neither GGUF nor JSON nor a SentencePiece model "
           "nor a list of tokens or merges");
     }
@@ -129,7 +138,7 @@ class FileSet {
       return;
     }
     if (const Part* other = this->part(content)) {
-      throw model_error(name, "tokenizer", 0,
+      throw model_error(name, "tokenizer",
                         cat("is of the same kind as ", printable(other->name), ": name one"));
     }
     parts_.emplace_back(content, std::move(part));
@@ -149,7 +158,7 @@ class FileSet {
     if (settings.tokenizer_class) {
       auto defaults = class_defaults(*settings.tokenizer_class);
       if (!defaults) {
-        throw model_error(settings.file, "tokenizer config", 0,
+        throw model_error(settings.file, "tokenizer config",
                           cat("tokenizer_class '", printable(*settings.tokenizer_class, 64),
                               "' is not supported with a SentencePiece model; supported: "
                               "LlamaTokenizer, GemmaTokenizer, T5Tokenizer"));
@@ -167,7 +176,7 @@ class FileSet {
     for (const auto& [kind, part] : parts_) {
       names += cat(names.empty() ? "" : ", ", printable(part.name));
     }
-    throw model_error(parts_.front().second.name, "tokenizer", 0,
+    throw model_error(parts_.front().second.name, "tokenizer",
                       cat("these files are more than one tokenizer: ", names));
   }
 
@@ -185,10 +194,40 @@ bool add_vocabulary(FileSet& files, const Directory& folder) {
   const auto is_there = [&](std::string_view name) { return folder.contains(name); };
   for (const std::vector<std::string_view>& names : kKinds) {
     if (!std::all_of(names.begin(), names.end(), is_there)) continue;
-    for (const std::string_view name : names) files.add(folder.open(name));
+    for (const std::string_view name : names) files.add(open_model_file(folder, name));
     return true;
   }
   return false;
+}
+
+/// Adds the templates of a folder: "default" in chat_template.jinja or chat_template.json, and
+/// others as NAME.jinja in a folder of their own. If there are any, those in tokenizer_config.json
+/// do not count.
+///
+/// Source: Hugging Face's transformers, CHAT_TEMPLATE_DIR and save_chat_templates.
+void add_templates(FileSet& files, const Directory& folder) {
+  constexpr std::string_view kFolder = "additional_chat_templates";
+  constexpr std::string_view kEnding = ".jinja";
+  if (folder.contains("chat_template.jinja")) {
+    files.add_template("default", open_model_file(folder, "chat_template.jinja"));
+  } else if (folder.contains("chat_template.json")) {
+    files.add_template_json(open_model_file(folder, "chat_template.json"));
+  }
+  const std::string path = cat(folder.name(), folder.name().ends_with('/') ? "" : "/", kFolder);
+  std::error_code none;
+  // A link could lead out of the model's folder.
+  if (!fs::is_directory(fs::symlink_status(path, none))) return;
+  const Directory named(path);
+  std::size_t count = 0;
+  for (const std::string& file : named.list()) {
+    if (!file.ends_with(kEnding) || file.size() == kEnding.size() || !named.contains(file))
+      continue;
+    if (++count > kNamedTemplatesMax) {
+      throw model_error(path, "folder", cat("has more than ", kNamedTemplatesMax, " templates"));
+    }
+    files.add_template(std::string_view(file).substr(0, file.size() - kEnding.size()),
+                       open_model_file(named, file));
+  }
 }
 
 bool is_gguf(const File& file) {
@@ -204,7 +243,7 @@ TokenizerData read_folder(const std::string& path) {
   const auto gguf = folder_gguf(path);
   if (!gguf) {
     throw model_error(
-        path, "folder", 0,
+        path, "folder",
         "no tokenizer found: looked for tokenizer.json, tokenizer.model, spiece.model, "
         "vocab.json with merges.txt, vocab.txt and for a .gguf file");
   }
@@ -220,12 +259,13 @@ TokenizerData read_tokenizer_files(std::span<const std::string> paths) {
     if (!folder) {
       const File file(path);
       if (!is_gguf(file)) {
+        refuse_lfs_pointer(file);
         files.add(file);
         continue;
       }
     }
     if (paths.size() > 1) {
-      throw model_error(path, "tokenizer", 0, "is a tokenizer by itself: name no other file");
+      throw model_error(path, "tokenizer", "is a tokenizer by itself: name no other file");
     }
     return folder ? read_folder(path) : std::move(*read_gguf_tokenizer(path));
   }
@@ -234,18 +274,13 @@ TokenizerData read_tokenizer_files(std::span<const std::string> paths) {
 
 std::unique_ptr<TokenizerData> read_folder_tokenizer(const Directory& folder) {
   FileSet files;
-  // A template in its own file has priority over one in tokenizer_config.json.
-  if (folder.contains("chat_template.jinja")) {
-    files.add_template(folder.open("chat_template.jinja"));
-  } else if (folder.contains("chat_template.json")) {
-    files.add_template_json(folder.open("chat_template.json"));
-  }
+  add_templates(files, folder);
   if (!add_vocabulary(files, folder)) return nullptr;
   for (const std::string_view name : {"tokenizer_config.json", "special_tokens_map.json"}) {
-    if (folder.contains(name)) files.add(folder.open(name));
+    if (folder.contains(name)) files.add(open_model_file(folder, name));
   }
   const bool legacy = !folder.contains("tokenizer.json") && folder.contains("added_tokens.json");
-  if (legacy) files.add_legacy(folder.open("added_tokens.json"));
+  if (legacy) files.add_legacy(open_model_file(folder, "added_tokens.json"));
   return std::make_unique<TokenizerData>(files.read());
 }
 

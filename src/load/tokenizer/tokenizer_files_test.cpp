@@ -149,19 +149,29 @@ TEST(TokenizerSettings, AddedTokensAndRoles) {
   EXPECT_EQ(data.types[2], TokenType::kControl) << "an additional special token";
   EXPECT_TRUE(find_added(data, "<tool>")->rstrip) << "the settings hold";
   EXPECT_FALSE(find_added(data, "<tool>")->single_word);
-  EXPECT_EQ(data.chat_template, "{{ x }}");
-  ASSERT_EQ(data.warnings.size(), 1u);
-  EXPECT_NE(data.warnings[0].find("the vocabulary has no 'missing', which is left out"),
+  EXPECT_EQ(data.templates.standard, "{{ x }}");
+  EXPECT_TRUE(data.warnings.empty());
+  ASSERT_EQ(data.details.size(), 1u);
+  EXPECT_NE(data.details[0].find("the vocabulary has no 'missing', which is left out"),
             std::string::npos);
+}
+
+/// All templates as text: "name=text" for each.
+std::string listed(const TemplateSet& templates) {
+  std::string text = "default=" + templates.standard.value_or("none");
+  for (const NamedTemplate& one : templates.named) text += cat(" ", one.name, "=", one.text);
+  return text;
 }
 
 TEST(TokenizerSettings, TemplatesByName) {
   const TokenizerData data = read_files({byte_level_json(), R"({"chat_template": [
-    {"name": "default", "template": "one"}, {"name": "tool_use", "template": "two"}]})"});
-  EXPECT_EQ(data.chat_template, "one");
-  ASSERT_EQ(data.named_templates.size(), 2u);
-  EXPECT_EQ(data.named_templates[1].name, "tool_use");
-  EXPECT_EQ(data.named_templates[1].text, "two");
+    {"name": "tool_use", "template": "two"}, {"name": "default", "template": "one"},
+    {"name": "rag", "template": "three"}, {"name": "rag", "template": "four"}]})"});
+  EXPECT_EQ(listed(data.templates), "default=one tool_use=two rag=three");
+  EXPECT_EQ(listed(read_files({byte_level_json(), R"({"chat_template": [
+    {"name": "tool_use", "template": "two"}]})"})
+                       .templates),
+            "default=none tool_use=two");
 }
 
 TEST(TokenizerSettings, WhatContradictsTheVocabularyIsRefused) {
@@ -224,11 +234,43 @@ TEST(FolderTokenizer, WhatStandsBesideTheVocabulary) {
   auto data = read_beside(folder);
   EXPECT_EQ(data->tokens[8], "<new>");
   EXPECT_EQ(data->padding, 2);
-  EXPECT_EQ(data->chat_template, "config");
+  EXPECT_EQ(data->templates.standard, "config");
   folder.write("chat_template.json", R"({"chat_template": "json"})");
-  EXPECT_EQ(read_beside(folder)->chat_template, "json");
+  EXPECT_EQ(read_beside(folder)->templates.standard, "json");
   folder.write("chat_template.jinja", "jinja");
-  EXPECT_EQ(read_beside(folder)->chat_template, "jinja");
+  EXPECT_EQ(read_beside(folder)->templates.standard, "jinja");
+}
+
+TEST(FolderTokenizer, TemplatesInFilesOfTheirOwn) {
+  const TempFolder folder;
+  folder.write("tokenizer.json", byte_level_json());
+  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "default", "template": "a"},
+    {"name": "tool_use", "template": "b"}, {"name": "rag", "template": "c"}]})");
+  folder.write("chat_template.jinja", "own");
+  const std::filesystem::path named = folder.path() / "additional_chat_templates";
+  std::filesystem::create_directory(named);
+  folder.write("additional_chat_templates/tool_use.jinja", "tools");
+  folder.write("additional_chat_templates/plain.jinja", "plain");
+  folder.write("additional_chat_templates/README.md", "x");
+  folder.write("additional_chat_templates/.jinja", "x");
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=own plain=plain tool_use=tools");
+  // A folder that is a link could show files of others.
+  const TempFolder outside;
+  outside.write("secret.jinja", "secret");
+  std::filesystem::remove_all(named);
+  std::filesystem::create_directory_symlink(outside.path(), named);
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=own");
+  std::filesystem::remove(named);
+  std::filesystem::create_directory(named);
+  std::filesystem::create_symlink(outside.path() / "secret.jinja", named / "x.jinja");
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=own");
+  // A file of any name replaces the configuration's list.
+  std::filesystem::remove(folder.path() / "chat_template.jinja");
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=a tool_use=b rag=c");
+  folder.write("additional_chat_templates/y.jinja", "y");
+  EXPECT_EQ(listed(read_beside(folder)->templates), "default=none y=y");
+  for (int i = 0; i < 65; ++i) folder.write(cat("additional_chat_templates/", i, ".jinja"), "x");
+  expect_refused([&] { read_beside(folder); }, "has more than 64 templates");
 }
 
 TEST(FolderTokenizer, EveryGoldenFolderAgreesWithItsGguf) {
@@ -247,7 +289,7 @@ TEST(FolderTokenizer, EveryGoldenFolderAgreesWithItsGguf) {
     EXPECT_EQ(hf.frame_end, other.frame_end);
     EXPECT_EQ(hf.bos, other.bos);
     EXPECT_EQ(hf.eos, other.eos);
-    EXPECT_EQ(hf.chat_template, other.chat_template);
+    EXPECT_EQ(hf.templates.standard, other.templates.standard);
   }
 }
 

@@ -199,7 +199,7 @@ void read_added_tokens(const JsonKeys& root, TokenizerData& data) {
 
 TokenizerData read_tokenizer_json(const Json& root, const std::string& file) {
   if (root.as_object() == nullptr) {
-    throw model_error(file, "tokenizer", 0, cat("is ", root.kind(), ", expected an object"));
+    throw model_error(file, "tokenizer", cat("is ", root.kind(), ", expected an object"));
   }
   const JsonKeys keys(root, file, "", "tokenizer");
   const std::string* version = keys.text("version");

@@ -17,7 +17,7 @@ inline constexpr JsonLimits kTokenizerJsonLimits{
 /// unknown type, a member of the wrong type, a duplicate id, a missing token. The error names the
 /// member's path ("pre_tokenizer.pretokenizers[1].type"). Ignores truncation and padding.
 ///
-/// Errors: model_error(file, "tokenizer", 0, reason).
+/// Errors: model_error(file, "tokenizer", reason).
 TokenizerData read_tokenizer_json(const Json& root, const std::string& file);
 
 /// Reads the components normalizer, pre_tokenizer, post_processor and decoder into `data`.

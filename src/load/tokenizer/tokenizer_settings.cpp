@@ -86,29 +86,32 @@ void read_additional(const JsonKeys& keys, TokenizerSettings& out) {
   }
 }
 
-/// Reads chat_template: a text, or a list of {"name", "template"}, in which "default" is the text.
+/// Reads chat_template: a text, or a list of {"name", "template"}.
 void read_templates(const JsonKeys& keys, TokenizerSettings& out) {
+  constexpr std::string_view kDefault = "default";
   const Json* value = keys.get("chat_template");
   if (value == nullptr) return;
   if (const std::string* text = value->as_string()) {
-    out.chat_template = *text;
+    out.templates.add(kDefault, *text);
     return;
   }
   const Json::Array& list = keys.required_array("chat_template");
+  if (list.size() > kNamedTemplatesMax) {
+    keys.fail(cat("chat_template has ", list.size(), " entries, at most ", kNamedTemplatesMax));
+  }
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string* name = list[i].find_string("name");
     const std::string* text = list[i].find_string("template");
     if (name == nullptr || text == nullptr) {
       keys.fail(cat("chat_template[", i, "] has no name and template"));
     }
-    if (*name == "default") out.chat_template = *text;
-    out.named_templates.push_back({*name, *text});
+    out.templates.add(*name, *text);
   }
 }
 
 JsonKeys keys_of(const Json& root, const std::string& file) {
   if (root.as_object() == nullptr) {
-    throw model_error(file, kSection, 0, cat("is ", root.kind(), ", expected an object"));
+    throw model_error(file, kSection, cat("is ", root.kind(), ", expected an object"));
   }
   return {root, file, "", kSection};
 }
@@ -136,15 +139,14 @@ class Joiner {
     place();
     for (const AddedToken& token : settings_.special) find_special(token);
     data_.bos = role(settings_.bos, data_.bos);
-    data_.eos = role(settings_.eos, data_.eos);
+    data_.eos = role(settings_.eos, data_.eos, true);
     data_.padding = role(settings_.padding, data_.padding);
     for (const auto& token : {settings_.unknown, settings_.cls, settings_.sep, settings_.mask}) {
       role(token, std::nullopt);
     }
     place();
     frame();
-    if (settings_.chat_template) data_.chat_template = settings_.chat_template;
-    if (!settings_.named_templates.empty()) data_.named_templates = settings_.named_templates;
+    data_.templates = settings_.templates;
   }
 
  private:
@@ -177,12 +179,14 @@ class Joiner {
     if (const auto wrong = ids_.index()) fail(*wrong);
   }
 
-  /// Finds a token by its text, makes it a special token, and returns its id.
-  std::optional<std::int32_t> find_special(AddedToken token) {
+  /// Finds a token by its text, makes it a special token, and returns its id. A missing token is a
+  /// warning if the user could name another one (`can_act`).
+  std::optional<std::int32_t> find_special(AddedToken token, bool can_act = false) {
     const auto id = ids_.find(token.content);
     if (!id) {
-      data_.warnings.push_back(cat(printable(settings_.file), ": the vocabulary has no '",
-                                   printable(token.content, 64), "', which is left out"));
+      auto& lines = can_act ? data_.warnings : data_.details;
+      lines.push_back(cat(printable(settings_.file), ": the vocabulary has no '",
+                          printable(token.content, 64), "', which is left out"));
       return std::nullopt;
     }
     if (AddedToken* known = find_added(*id)) {
@@ -195,9 +199,9 @@ class Joiner {
   }
 
   std::optional<std::int32_t> role(const std::optional<AddedToken>& token,
-                                   std::optional<std::int32_t> fallback) {
+                                   std::optional<std::int32_t> fallback, bool can_act = false) {
     if (!token) return fallback;
-    const auto id = find_special(*token);
+    const auto id = find_special(*token, can_act);
     return id ? id : fallback;
   }
 
@@ -216,7 +220,7 @@ class Joiner {
   }
 
   [[noreturn]] void fail(std::string_view reason) const {
-    throw model_error(settings_.file, kSection, 0, reason);
+    throw model_error(settings_.file, kSection, reason);
   }
 
   TokenizerData& data_;
@@ -262,8 +266,10 @@ void complete_settings(TokenizerSettings& settings, TokenizerSettings more) {
   for (const auto& [key, flag] : kFlags) complete(settings.*flag, more.*flag);
   complete(settings.added, more.added);
   complete(settings.special, more.special);
-  complete(settings.chat_template, more.chat_template);
-  complete(settings.named_templates, more.named_templates);
+  // The templates of one file are a set: those of another file do not add to it.
+  if (!settings.templates.standard && settings.templates.named.empty()) {
+    settings.templates = std::move(more.templates);
+  }
 }
 
 std::optional<TokenizerSettings> class_defaults(std::string_view tokenizer_class) {

@@ -20,16 +20,16 @@ struct TokenizerSettings {
   std::optional<bool> lowercase, strip_accents, space_cjk;  ///< normalisation steps of BERT
   std::vector<AddedToken> added;    ///< tokens of added_tokens_decoder, with ids
   std::vector<AddedToken> special;  ///< tokens of additional_special_tokens
-  std::optional<std::string> chat_template;
-  std::vector<NamedTemplate> named_templates;
+  TemplateSet templates;
 };
 
 /// Reads tokenizer_config.json or special_tokens_map.json. Ignores unknown members.
 ///
-/// Errors: model_error(file, "tokenizer config", 0, reason) that names the member.
+/// Errors: model_error(file, "tokenizer config", reason) that names the member.
 TokenizerSettings read_tokenizer_settings(const Json& root, const std::string& file);
 
-/// Sets each setting that is absent in `settings` to its value in `more`.
+/// Sets each setting that is absent in `settings` to its value in `more`. All templates together
+/// are one setting.
 void complete_settings(TokenizerSettings& settings, TokenizerSettings more);
 
 /// Returns the default tokens of a tokenizer class ("GPT2Tokenizer"); nothing for an unknown class.
@@ -40,7 +40,7 @@ std::optional<TokenizerSettings> class_defaults(std::string_view tokenizer_class
 /// Applies `settings` to `data`: added tokens, BOS and EOS, chat templates. Looks up a token
 /// without an id by its text; skips it with a warning if the vocabulary does not have the text.
 ///
-/// Errors: model_error(settings.file, "tokenizer config", 0, reason) for tokens that contradict the
+/// Errors: model_error(settings.file, "tokenizer config", reason) for tokens that contradict the
 /// vocabulary.
 void apply_settings(TokenizerData& data, const TokenizerSettings& settings);
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kGpt2 = "GPT2Tokenizer";
 
 [[noreturn]] void fail(const std::string& file, std::string_view reason) {
-  throw model_error(file, "tokenizer", 0, reason);
+  throw model_error(file, "tokenizer", reason);
 }
 
 /// The pre-tokenizer pattern of a class of byte-level tokenizers.

@@ -19,7 +19,7 @@ struct NamedText {
 /// Reads a byte-level BPE model. The tokenizer class in `settings` decides the pre-tokenizer's
 /// pattern. If `settings` have no class, uses GPT-2's pattern and adds a warning.
 ///
-/// Errors: model_error(file, "tokenizer", 0, reason) for malformed files and unknown classes.
+/// Errors: model_error(file, "tokenizer", reason) for malformed files and unknown classes.
 TokenizerData read_vocab_and_merges(const Json& vocab, const std::string& vocab_file,
                                     const NamedText& merges, const TokenizerSettings& settings);
 

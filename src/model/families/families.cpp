@@ -23,7 +23,7 @@ const Family& find_family(const Config& config, const std::string& file) {
     if (std::find(names.begin(), names.end(), config.architecture) != names.end()) return family();
     for (const std::string_view name : names) supported += cat(supported.empty() ? "" : ", ", name);
   }
-  throw model_error(file, "config", 0,
+  throw model_error(file, "config",
                     cat("architecture ", printable(config.architecture),
                         " is not supported; supported are ", supported));
 }

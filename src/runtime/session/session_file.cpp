@@ -96,15 +96,13 @@ void SessionFile::require_session(const RequestLimits& limits) const {
   try {
     check_session(session_, limits);
   } catch (const Error& error) {
-    throw model_error(name_, "session", 0, error.message());
+    throw model_error(name_, "session", error.message());
   }
 }
 
 void SessionFile::require_model(const SessionModel& mine) const {
   const SessionModel& its = session_.model;
-  const auto refuse = [&](std::string_view reason) {
-    throw model_error(name_, "header", 0, reason);
-  };
+  const auto refuse = [&](std::string_view reason) { throw model_error(name_, "header", reason); };
   if (its.numerics != mine.numerics) {
     refuse(cat("it was made with numerics ", printable(its.numerics), ", this program has ",
                mine.numerics));

@@ -171,21 +171,20 @@ std::vector<ChatTurn> read_turns(Params& params) {
 }
 
 /// Turns reasoning on or off if the template can; warns if it cannot.
-void set_thinking(Params& thinking, std::string_view type, const Service& service,
-                  ChatArguments& arguments) {
+void set_thinking(Params& thinking, std::string_view type, ChatArguments& arguments) {
   const bool is_wanted = type != "disabled";
-  const bool can_reason = !service.dialect()->reasoning_end().empty();
+  const bool can_reason = !arguments.chat().dialect->reasoning_end().empty();
   if (arguments.set("enable_thinking", is_wanted) || is_wanted == can_reason) return;
   thinking.warn("type", "ignored",
                 is_wanted ? "the model does not reason" : "the model cannot leave reasoning out");
 }
 
-ReasoningDemand read_thinking(Params& params, const Service& service, ChatArguments& arguments) {
+ReasoningDemand read_thinking(Params& params, ChatArguments& arguments) {
   ReasoningDemand demand;
   params.within("thinking", [&](Params& thinking) {
     const auto type = thinking.one_of("type", {"enabled", "adaptive", "disabled"});
     if (!type) throw invalid_request("thinking.type", "thinking.type is missing");
-    set_thinking(thinking, *type, service, arguments);
+    set_thinking(thinking, *type, arguments);
     read_reasoning_budget(thinking, "budget_tokens", 1, arguments, demand);
     if (thinking.one_of("display", {"summarized", "omitted"}) == "omitted") {
       thinking.warn("display", "ignored", "reasoning is given as it is");
@@ -225,17 +224,18 @@ void check_begun(const ChatTurn& turn, const std::string& place) {
 MessagesInput read_messages(Params& params, const Service& service, PromptRoom room) {
   const std::vector<ChatTurn> turns = read_turns(params);
   MessagesInput input{.tools = read_message_tools(params)};
-  ChatArguments arguments(params, service);
-  const ReasoningDemand reasoning = read_thinking(params, service, arguments);
-  input.format = read_output(params, arguments);
   Json messages = Json::array();
   for (const ChatTurn& turn : turns) messages.push(turn.json());
+  messages = normalised_messages(messages);
+  ChatArguments arguments(params, chat_for(service, messages, input.tools));
+  const ReasoningDemand reasoning = read_thinking(params, arguments);
+  input.format = read_output(params, arguments);
   const bool is_begun = turns.back().role == "assistant";
   if (is_begun) {
     const std::size_t count = params.array("messages")->as_array()->size();
     check_begun(turns.back(), entry_place("messages", count - 1));
   }
-  const Json chat = json_object({{"messages", normalised_messages(messages)},
+  const Json chat = json_object({{"messages", messages},
                                  {"continue_final_message", is_begun},
                                  {"chat_template_kwargs", arguments.values()}});
   const auto name_of = [&](std::size_t number) { return turns[number].place; };

@@ -136,7 +136,7 @@ ApiError unavailable(const std::string& message) {
 
 ApiError failed(std::string code, std::string message, const Error& error) {
   ApiError failure(500, std::move(code), std::move(message));
-  failure.cause = error.message();
+  failure.cause = error.plain_message();
   return failure;
 }
 
@@ -146,15 +146,15 @@ ApiError api_error(const Error& error) {
   switch (error.code()) {
     case ErrorCode::kInvalid:
     case ErrorCode::kModel:
-      return invalid_request(param_of(error.message()), error.message());
+      return invalid_request(param_of(error.plain_message()), error.plain_message());
     case ErrorCode::kUnavailable:
-      return unavailable(error.message());
+      return unavailable(error.plain_message());
     case ErrorCode::kTimeout:
-      return timeout(error.message());
+      return timeout(error.plain_message());
     case ErrorCode::kDoesNotFit:
       return {503, "out_of_memory", "there is not enough memory for the request"};
     case ErrorCode::kNotFinite:
-      return failed("not_finite", error.message(), error);
+      return failed("not_finite", error.plain_message(), error);
     case ErrorCode::kIo:
     case ErrorCode::kInternal:
       break;

@@ -57,5 +57,12 @@ TEST(ApiError, TellsHowLongAPromptIs) {
             "prompt is too long: 64 tokens > 63 maximum");
 }
 
+TEST(ApiError, HasNoOffsetIfTheErrorHasNone) {
+  EXPECT_EQ(api_error(model_error("m", "chat template", "there is none")).message,
+            "m: chat template: there is none");
+  EXPECT_EQ(api_error(model_error("m", "tensors", 0, "is wrong")).message,
+            "m: tensors @0: is wrong");
+}
+
 }  // namespace
 }  // namespace ingot

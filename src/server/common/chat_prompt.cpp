@@ -183,58 +183,66 @@ class SystemNames {
 };
 
 /// Renders a chat. Warns if its system messages had to be changed.
-MarkedText rendered(Params& params, const Json& chat, const Service& service,
+MarkedText rendered(Params& params, const Json& chat, const ServedChat& served,
                     const ChatNames& names, const RequestTools& tools) {
   ChatInput input = parse_chat(chat, local_time());
   SystemNames systems(input.messages);
   if (!tools.empty() || needs_dialect(input.messages)) {
-    for (const LostParts& lost : service.dialect()->add_tools(input, tools.tools, tools.choice)) {
+    for (const LostParts& lost : served.dialect->add_tools(input, tools.tools, tools.choice)) {
       const std::string more =
           lost.messages > 1 ? cat(" (and in ", lost.messages - 1, " more)") : std::string();
       params.warn(cat(names.name_of(lost.first), ".", lost.member), "ignored",
                   cat(lost.reason, more));
     }
   }
+  // Without tools, only their calls are in the history. Templates can iterate over an empty list.
+  if (served.is_for_tools && input.tools.is_null()) input.tools = Json::array();
   systems.set_after(input.messages);
   const auto name_of = [&](std::size_t number) { return systems.name_of(number, names.name_of); };
-  FittedPrompt prompt = render_fitted(service.chat(), std::move(input), name_of);
+  FittedPrompt prompt = render_fitted(served.chat, std::move(input), name_of);
   if (!prompt.change.empty()) params.warn(names.param, prompt.change, prompt.detail);
   return std::move(prompt.text);
 }
 
 }  // namespace
 
+const ServedChat& chat_for(const Service& service, const Json& messages,
+                           const RequestTools& tools) {
+  return service.chat(!tools.empty() || takes_tools(nullptr, &messages));
+}
+
 ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
                        const ChatNames& names, PromptRoom room, const RequestTools& tools) {
   const std::string_view param = names.param;
   return about_chat(param, [&] {
-    const MarkedText text = rendered(params, chat, service, names, tools);
+    const ServedChat& served = chat_for(service, *chat.find("messages"), tools);
+    const MarkedText text = rendered(params, chat, served, names, tools);
     const bool is_bounded = room == PromptRoom::kContext;
     if (is_bounded) service.check_text_room(text.bytes.size(), param);
-    ChatPrompt prompt{.ids = service.chat().encode(text)};
+    ChatPrompt prompt{.ids = served.chat.encode(text), .chat = &served};
     if (is_bounded) service.check_room(prompt.ids.size(), param);
     const Json* continues = chat.find("continue_final_message");
     prompt.is_continued =
         continues != nullptr && continues->as_bool() != nullptr && *continues->as_bool();
-    prompt.begin = service.dialect()->begin_of(text.bytes);
+    prompt.begin = served.dialect->begin_of(text.bytes);
     return prompt;
   });
 }
 
-ChatArguments::ChatArguments(Params& params, const Service& service) : service_(service) {
+ChatArguments::ChatArguments(Params& params, const ServedChat& chat) : chat_(chat) {
   const Json* given = params.object("chat_template_kwargs");
   if (given == nullptr) return;
   values_ = *given;
   // `parse_chat` refuses all other names.
   for (const std::string_view name : chat_arguments()) {
-    if (values_.find(name) == nullptr || service.chat_knows(name)) continue;
+    if (values_.find(name) == nullptr || chat.knows(name)) continue;
     params.warn(cat("chat_template_kwargs.", name), "ignored",
                 "the chat template does not mention it");
   }
 }
 
 bool ChatArguments::set(std::string_view name, Json value) {
-  if (!service_.chat_knows(name)) return false;
+  if (!chat_.knows(name)) return false;
   if (values_.find(name) == nullptr) values_.set(std::string(name), std::move(value));
   return true;
 }
@@ -269,9 +277,10 @@ namespace {
 constexpr auto kMessagesEntry = [](std::size_t number) { return cat("messages[", number, "]"); };
 
 /// A chat and its template's arguments, read from the request.
-Json whole_chat(Params& params, const Service& service, ReasoningDemand& reasoning) {
+Json whole_chat(Params& params, const Service& service, const RequestTools& tools,
+                ReasoningDemand& reasoning) {
   Json chat = chat_members(params);
-  ChatArguments arguments(params, service);
+  ChatArguments arguments(params, chat_for(service, *chat.find("messages"), tools));
   reasoning = read_chat_reasoning(params, arguments);
   chat.set("chat_template_kwargs", arguments.values());
   return chat;
@@ -279,18 +288,20 @@ Json whole_chat(Params& params, const Service& service, ReasoningDemand& reasoni
 
 }  // namespace
 
-MarkedText render_chat(Params& params, const Service& service) {
-  service.chat();  // checks that there is a template
+ChatText render_chat(Params& params, const Service& service) {
   const RequestTools tools = read_chat_tools(params);
   ReasoningDemand reasoning;
-  const Json chat = whole_chat(params, service, reasoning);
+  const Json chat = whole_chat(params, service, tools, reasoning);
+  const ServedChat& served = chat_for(service, *chat.find("messages"), tools);
   const ChatNames names{.param = "messages", .name_of = kMessagesEntry};
-  return about_chat("messages", [&] { return rendered(params, chat, service, names, tools); });
+  return about_chat("messages", [&] {
+    return ChatText{rendered(params, chat, served, names, tools), served};
+  });
 }
 
 ChatPrompt read_chat(Params& params, const Service& service, const RequestTools& tools) {
   ReasoningDemand reasoning;
-  const Json chat = whole_chat(params, service, reasoning);
+  const Json chat = whole_chat(params, service, tools, reasoning);
   const ChatNames names{.param = "messages", .name_of = kMessagesEntry};
   ChatPrompt prompt = encode_chat(params, chat, service, names, PromptRoom::kContext, tools);
   prompt.reasoning = reasoning;

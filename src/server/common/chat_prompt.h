@@ -16,17 +16,18 @@ namespace ingot {
 /// The tokens of a chat, rendered by the model's template.
 struct ChatPrompt {
   std::vector<std::int32_t> ids;
-  ReplyBegin begin{};           ///< how the reply begins
-  bool is_continued = false;    ///< whether the reply continues the last message
-  ReasoningDemand reasoning{};  ///< the endpoint sets it
+  const ServedChat* chat = nullptr;  ///< the template that rendered the prompt; never null
+  ReplyBegin begin{};                ///< how the reply begins
+  bool is_continued = false;         ///< whether the reply continues the last message
+  ReasoningDemand reasoning{};       ///< the endpoint sets it
 };
 
 /// Template variables that a request sets: members of `chat_template_kwargs`, and request members
 /// that templates know by other names.
 class ChatArguments {
  public:
-  /// Reads `chat_template_kwargs`. Errors: ApiError if it is not an object.
-  ChatArguments(Params& params, const Service& service);
+  /// Reads `chat_template_kwargs` for the template `chat`. Errors: ApiError if it is not an object.
+  ChatArguments(Params& params, const ServedChat& chat);
 
   /// Sets a template variable, unless `chat_template_kwargs` sets it. Returns false if the template
   /// does not use the variable.
@@ -37,12 +38,12 @@ class ChatArguments {
   void read_effort(Params& params, std::string_view name);
 
   const Json& values() const { return values_; }
-  const Service& service() const { return service_; }
+  const ServedChat& chat() const { return chat_; }
 
  private:
   void check_effort(const std::string& name, const std::string& effort);
 
-  const Service& service_;
+  const ServedChat& chat_;
   Json values_ = Json::object();
   Json effort_{};              ///< the effort so far
   std::string effort_from_{};  ///< the member that set it; empty: none
@@ -61,7 +62,8 @@ struct ChatNames {
 };
 
 /// Renders a chat to a prompt. `chat` has the form that `parse_chat` reads, without tools. The
-/// model's dialect adds `tools`. Warns if the template needs other system messages (render_fitted).
+/// template's dialect adds `tools`; chats with tools may have a template of their own. Warns if the
+/// template needs other system messages (render_fitted).
 ///
 /// Errors: ApiError naming the JSON member. This is `names.param` if the template refuses the
 /// messages, or if the prompt is too long (context_length_exceeded).
@@ -74,11 +76,21 @@ ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
 /// Errors: ApiError naming the JSON member; context_length_exceeded.
 ChatPrompt read_chat(Params& params, const Service& service, const RequestTools& tools);
 
+/// The text of a chat's prompt, and the template that rendered it.
+struct ChatText {
+  MarkedText text;
+  const ServedChat& chat;
+};
+
 /// Reads a chat and its tools like `read_chat`, but returns text instead of tokens. Allows any
 /// length.
 ///
 /// Errors: ApiError naming the JSON member.
-MarkedText render_chat(Params& params, const Service& service);
+ChatText render_chat(Params& params, const Service& service);
+
+/// Returns the template for a chat with these normalised messages and these tools. A history with
+/// calls takes the template for tools, which can write them. Errors: those of Service::chat.
+const ServedChat& chat_for(const Service& service, const Json& messages, const RequestTools& tools);
 
 /// Converts messages to the form that templates expect: joins text parts, and stores reasoning
 /// under both names in use. Calls have the members "id", "type" ("function") and "function", with

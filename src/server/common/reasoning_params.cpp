@@ -37,7 +37,7 @@ void read_reasoning_budget(Params& params, std::string_view name, std::int64_t l
 void read_thinking_switch(Params& params, std::string_view name, ChatArguments& arguments) {
   const auto wanted = params.flag(name);
   if (!wanted) return;
-  const bool can_reason = !arguments.service().dialect()->reasoning_end().empty();
+  const bool can_reason = !arguments.chat().dialect->reasoning_end().empty();
   if (arguments.set("enable_thinking", *wanted) || *wanted == can_reason) return;
   params.warn(name, "ignored",
               *wanted ? "the model does not reason" : "the model cannot leave reasoning out");

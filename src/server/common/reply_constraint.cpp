@@ -110,8 +110,7 @@ std::string member_of(std::string_view message, const ReplyShape& shape) {
 }
 
 /// Compiles a shape, or finds it in the cache. Errors: ApiError that names the member.
-std::shared_ptr<const Constraint> constraint_of(const ReplyShape& shape, const Service& service) {
-  ConstraintCache& cache = service.constraints();
+std::shared_ptr<const Constraint> constraint_of(const ReplyShape& shape, ConstraintCache& cache) {
   try {
     return cache.get(key_of(shape), [&] { return compile_reply(shape, cache.trie()); });
   } catch (const Error& error) {
@@ -160,14 +159,15 @@ void set_budget(Params& params, const Service& service, const ChatPrompt& prompt
                 Request& request) {
   const ReasoningDemand& demand = prompt.reasoning;
   if (demand.budget < 0) return;
-  const std::string_view end = service.dialect()->reasoning_end();
+  const ToolDialect& dialect = *prompt.chat->dialect;
+  const std::string_view end = dialect.reasoning_end();
   if (end.empty() || !prompt.begin.can_reason) {
     params.warn(demand.budget_from, "ignored", "the reply has no reasoning");
     return;
   }
   request.reasoning = {.tokens = demand.budget,
                        .open = prompt.begin.in_reasoning,
-                       .begin = std::string(service.dialect()->reasoning_begin()),
+                       .begin = std::string(dialect.reasoning_begin()),
                        .end = std::string(end),
                        .close = tokens_inside(service.tokenizer(), end)};
 }
@@ -191,28 +191,29 @@ const ConstraintSpec* applied_format(Params& params, const ChatPrompt& prompt,
 ReplyFormat constrain_chat(Params& params, const Service& service, const ChatPrompt& prompt,
                            const RequestTools& tools, const std::optional<ConstraintSpec>& format,
                            Request& request, std::string_view stop_name) {
-  ReplyFormat reply{.dialect = service.dialect(),
+  ReplyFormat reply{.dialect = prompt.chat->dialect,
                     .begin = prompt.begin,
                     .tools = std::make_shared<const std::vector<Tool>>(tools.tools),
                     .hides_reasoning = prompt.reasoning.is_hidden};
   const ConstraintSpec* content = applied_format(params, prompt, tools, format);
-  request.markers = service.markers();
+  request.markers = prompt.chat->markers;
   if (!tools.empty() || content != nullptr) {
+    ConstraintCache& cache = service.constraints(prompt.chat);
     const ReplyShape shape{.dialect = *reply.dialect,
                            .begin = prompt.begin,
                            .tools = *reply.tools,
                            .choice = tools.choice,
                            .format = content};
-    request.constraint = constraint_of(shape, service);
+    request.constraint = constraint_of(shape, cache);
     warn(params, shape, request.constraint->notes);
     reply.has_format = content != nullptr;
     if (!tools.empty() && content != nullptr) {
       ReplyShape calls = shape;
       calls.choice.use = ChoiceUse::kRequired;
       calls.format = nullptr;
-      reply.calls = constraint_of(calls, service)->grammar;
+      reply.calls = constraint_of(calls, cache)->grammar;
       const ReplyShape alone{.dialect = shape.dialect, .begin = shape.begin, .format = content};
-      reply.content = constraint_of(alone, service)->grammar;
+      reply.content = constraint_of(alone, cache)->grammar;
     }
     const bool is_free = content == nullptr && tools.choice.use == ChoiceUse::kAuto;
     move_stops(params, is_free, request, reply, stop_name);

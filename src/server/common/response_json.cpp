@@ -35,6 +35,11 @@ Json ids_json(std::span<const std::int32_t> ids) {
   return list;
 }
 
+Json chat_source_json(const Service& service) {
+  const ServedChat* chat = service.find_chat(false);
+  return chat == nullptr ? Json() : Json(chat->chat.source());
+}
+
 namespace {
 
 Json one_logprob(const Service& service, const TokenScore& score) {

@@ -29,6 +29,9 @@ Json ids_json(std::span<const std::int32_t> ids);
 std::string response_head_json(const Service& service, std::string_view model, std::string_view id,
                                std::string_view object, std::int64_t created, const Json& seed);
 
+/// Returns the source of the template for chats without tools; null if the model has no template.
+Json chat_source_json(const Service& service);
+
 /// Token counts of a whole response.
 struct Usage {
   std::int64_t prompt_tokens = 0;

@@ -28,26 +28,44 @@ ApiError model_lacks(std::string_view what) {
   return {400, "not_supported", cat("the model has no ", what)};
 }
 
+/// Says why chats with tools are refused. Clients do not learn the file's folder.
+std::string tools_refusal(const Error& error) {
+  const std::string text = error.plain_message();
+  const std::size_t file_end = text.find(" (tool_use)");
+  const std::size_t folder_end = text.rfind('/', file_end);
+  const bool has_folder = file_end != text.npos && folder_end != text.npos;
+  return cat("the chat template for tools cannot be used: ",
+             has_folder ? text.substr(folder_end + 1) : text);
+}
+
 }  // namespace
+
+ServedChat::ServedChat(const ChatTemplate& chat, const Tokenizer& tokenizer, std::int64_t ids)
+    : chat(chat),
+      dialect(find_tool_dialect(chat)),
+      markers(marker_tokens(tokenizer, dialect->markers(), ids, kMarkersMax)) {}
 
 Service::Service(ServiceOptions options, const Instance& instance, Engine& engine,
                  const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
-                 std::optional<ServedChat> chat)
+                 std::optional<ChatTemplates> templates)
     : options_(std::move(options)),
       tokenizer_(instance.tokenizer()),
       engine_(engine),
       metrics_(metrics),
       steps_(steps),
       http_metrics_(http_metrics),
-      chat_(std::move(chat)),
+      templates_(std::move(templates)),
       limits_(engine.request_limits()),
       end_tokens_(end_tokens_json(instance.end_tokens(), tokenizer_)) {
   Request defaults = default_request(place::kChat);
   set_model_defaults(defaults, instance.config(), instance.name());
   sampling_defaults_ = defaults.sampling;
-  if (chat_) {
-    dialect_ = find_tool_dialect(chat_->chat, chat_->source);
-    markers_ = marker_tokens(*tokenizer_, dialect_->markers(), limits_.ids, kMarkersMax);
+  const ChatTemplate* standard = templates_ ? templates_->find(false) : nullptr;
+  const ChatTemplate* tools = templates_ ? templates_->find(true) : nullptr;
+  if (standard != nullptr) chat_.emplace(*standard, *tokenizer_, limits_.ids);
+  if (tools != nullptr && tools != standard) {
+    tools_chat_.emplace(*tools, *tokenizer_, limits_.ids);
+    tools_chat_->is_for_tools = true;
   }
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
     throw Error(ErrorCode::kInternal, "the system gives no random numbers");
@@ -69,28 +87,33 @@ const Tokenizer& Service::tokenizer() const {
   return *tokenizer_;
 }
 
-const ChatTemplate& Service::chat() const {
-  if (!chat_) throw model_lacks("chat template: use /v1/completions");
-  return chat_->chat;
+const ServedChat& Service::chat(bool has_tools) const {
+  if (const ServedChat* found = find_chat(has_tools)) return *found;
+  if (has_tools && templates_ && templates_->tools_error()) {
+    throw ApiError(400, "not_supported", tools_refusal(*templates_->tools_error()));
+  }
+  throw model_lacks(tools_chat_ ? "chat template without tools: use /v1/completions"
+                                : "chat template: use /v1/completions");
 }
 
-const std::shared_ptr<const ToolDialect>& Service::dialect() const {
-  if (dialect_ == nullptr) throw model_lacks("chat template: use /v1/completions");
-  return dialect_;
+const ServedChat* Service::find_chat(bool has_tools) const {
+  if (has_tools && templates_ && templates_->tools_error()) return nullptr;
+  if (has_tools && tools_chat_) return &*tools_chat_;
+  return chat_ ? &*chat_ : nullptr;
 }
 
-ConstraintCache& Service::constraints() const {
+ConstraintCache& Service::constraints(const ServedChat* chat) const {
   const Tokenizer& vocabulary = tokenizer();
-  std::call_once(constraints_made_, [&] {
-    const auto markers = dialect_ == nullptr ? std::span<const std::string>() : dialect_->markers();
+  const bool is_tools = tools_chat_ && chat == &*tools_chat_;
+  if (chat == nullptr && chat_) chat = &*chat_;
+  LazyConstraints& lazy = is_tools ? tools_constraints_ : constraints_;
+  std::call_once(lazy.made, [&] {
+    const auto markers =
+        chat == nullptr ? std::span<const std::string>() : chat->dialect->markers();
     const auto ids = static_cast<std::int32_t>(limits_.ids);
-    constraints_ = std::make_unique<ConstraintCache>(make_token_trie(vocabulary, ids, markers));
+    lazy.cache = std::make_unique<ConstraintCache>(make_token_trie(vocabulary, ids, markers));
   });
-  return *constraints_;
-}
-
-bool Service::chat_knows(std::string_view text) const {
-  return chat_ && chat_->source.find(text) != std::string::npos;
+  return *lazy.cache;
 }
 
 std::string_view Service::piece(std::int32_t id) const {

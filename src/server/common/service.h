@@ -24,7 +24,7 @@
 #include "server/common/endpoint.h"
 #include "server/http/http_metrics.h"
 #include "server/http/request_handler.h"
-#include "text/chat/chat_template.h"
+#include "text/chat/named_templates.h"
 #include "text/chat/tools/tool_dialect.h"
 
 namespace ingot {
@@ -80,10 +80,19 @@ enum class TextUse {
   kInput,        ///< the model reads it for an embedding: plain text, with BOS and EOS
 };
 
-/// A model's chat template and its source text.
+/// A chat template, and how the model writes calls and reasoning behind its prompts.
 struct ServedChat {
-  ChatTemplate chat;
-  std::string source;
+  /// `chat` must outlive this object. `ids`: number of tokens that the model can draw.
+  ServedChat(const ChatTemplate& chat, const Tokenizer& tokenizer, std::int64_t ids);
+
+  /// Returns whether the template's source contains `text`, such as a variable's name.
+  bool knows(std::string_view text) const { return chat.source().find(text) != std::string::npos; }
+
+  const ChatTemplate& chat;
+  std::shared_ptr<const ToolDialect> dialect;
+  /// The control tokens whose names the dialect reads in replies: see Request::markers.
+  std::vector<std::int32_t> markers;
+  bool is_for_tools = false;  ///< whether chats without tools have another template
 };
 
 /// Gives endpoints access to the model and the engine. Thread-safe.
@@ -92,7 +101,7 @@ class Service {
   /// `instance` must have been started. All referenced objects must outlive the service.
   Service(ServiceOptions options, const Instance& instance, Engine& engine,
           const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
-          std::optional<ServedChat> chat);
+          std::optional<ChatTemplates> templates);
 
   const ServiceOptions& options() const { return options_; }
   Engine& engine() { return engine_; }
@@ -113,21 +122,16 @@ class Service {
 
   /// Returns the model's tokenizer. Errors: ApiError if the model has none.
   const Tokenizer& tokenizer() const;
-  /// Returns the model's chat template. Errors: ApiError if the model has none.
-  const ChatTemplate& chat() const;
-  bool has_chat() const { return chat_.has_value(); }
-  /// Returns the chat template's source; null if the model has no template.
-  const std::string* chat_source() const { return chat_ ? &chat_->source : nullptr; }
-  /// Returns how the model writes reasoning and calls of tools. Errors: ApiError if the model has
-  /// no chat template.
-  const std::shared_ptr<const ToolDialect>& dialect() const;
-  /// Returns the control tokens whose names the dialect reads in replies: see Request::markers.
-  const std::vector<std::int32_t>& markers() const { return markers_; }
-  /// Returns the compiled constraints. The first call makes the trie of the vocabulary. Errors:
-  /// ApiError if the model has no tokenizer.
-  ConstraintCache& constraints() const;
-  /// Returns whether the chat template's source contains `text`, such as a variable's name.
-  bool chat_knows(std::string_view text) const;
+  /// Returns the template for chats with or without tools. Errors: ApiError if the model has none,
+  /// or none that can be used.
+  const ServedChat& chat(bool has_tools) const;
+  /// Works as `chat`; returns null in place of an error.
+  const ServedChat* find_chat(bool has_tools) const;
+  /// Returns whether chats with tools have a template of their own.
+  bool has_tools_chat() const { return tools_chat_.has_value(); }
+  /// Returns the compiled constraints of replies to `chat`, or of texts without a chat. The first
+  /// call makes the trie of the vocabulary. Errors: ApiError if the model has no tokenizer.
+  ConstraintCache& constraints(const ServedChat* chat = nullptr) const;
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
   /// Returns the bytes of a token's text; empty if the model has no tokenizer.
   std::string_view piece(std::int32_t id) const;
@@ -198,6 +202,11 @@ class Service {
   void enter(const std::string& id, std::size_t key, std::size_t choices);
   bool extend(const std::string& id, std::size_t choices);
 
+  /// A cache that is made for the first request that needs it.
+  struct LazyConstraints {
+    std::once_flag made;
+    std::unique_ptr<ConstraintCache> cache;
+  };
   struct Running {
     std::size_t key = 0;
     std::size_t choices = 0;  ///< most choices that may be under way at once
@@ -210,11 +219,11 @@ class Service {
   const EngineMetrics& metrics_;
   const StepLog& steps_;
   HttpMetrics& http_metrics_;
+  std::optional<ChatTemplates> templates_;
   std::optional<ServedChat> chat_;
-  std::shared_ptr<const ToolDialect> dialect_;  ///< null if the model has no chat template
-  std::vector<std::int32_t> markers_;
-  mutable std::once_flag constraints_made_;
-  mutable std::unique_ptr<ConstraintCache> constraints_;
+  std::optional<ServedChat> tools_chat_;  ///< present if chats with tools have another template
+  mutable LazyConstraints constraints_;   ///< for texts, and for replies to `chat_`
+  mutable LazyConstraints tools_constraints_;
   SamplingParams sampling_defaults_;
   RequestLimits limits_;
   std::int64_t started_ = now();

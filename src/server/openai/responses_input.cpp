@@ -210,10 +210,11 @@ ChatPrompt read_response_input(Params& params, const Service& service, PromptRoo
   Json messages = Json::array();
   for (const Entry& entry : entries) messages.push(entry.json());
   if (entries.empty()) throw invalid_request("input", "input has no messages");
-  ChatArguments arguments(params, service);
+  messages = normalised_messages(messages);
+  ChatArguments arguments(params, chat_for(service, messages, tools));
   read_reasoning(params, arguments);
-  const Json chat = json_object(
-      {{"messages", normalised_messages(messages)}, {"chat_template_kwargs", arguments.values()}});
+  const Json chat =
+      json_object({{"messages", messages}, {"chat_template_kwargs", arguments.values()}});
   const auto name_of = [&](std::size_t number) { return entries[number].place; };
   const ChatNames names{.param = "input", .name_of = name_of};
   return encode_chat(params, chat, service, names, room, tools);

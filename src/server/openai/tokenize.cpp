@@ -22,12 +22,12 @@ std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
     if (params.has("prompt")) {
       throw invalid_request("prompt", "prompt: there are messages too");
     }
-    const MarkedText text = render_chat(params, service);
+    const ChatText prompt = render_chat(params, service);
     if (params.flag("add_special_tokens").value_or(false)) {
       throw invalid_request("add_special_tokens",
                             "add_special_tokens: the chat template adds what it needs");
     }
-    return as_api([&] { return service.chat().encode(text); });
+    return as_api([&] { return prompt.chat.chat.encode(prompt.text); });
   }
   const Json* prompt = params.take("prompt");
   if (prompt == nullptr) throw invalid_request("prompt", "prompt is missing");
@@ -111,28 +111,27 @@ Reply tokenizer_info(const Call& call) {
   const auto text = [&](std::optional<std::int32_t> id) {
     return id ? Json(token_text(service, *id)) : Json();
   };
-  const std::string* source = service.chat_source();
-  return HttpResponse{
-      .body = json_object({{"tokenizer_class", "ingot"},
-                           {"model_max_length", service.context()},
-                           {"vocab_size", static_cast<std::int64_t>(tokenizer.size())},
-                           {"bos_token", text(tokenizer.bos())},
-                           {"eos_token", text(tokenizer.eos())},
-                           {"unk_token", text(tokenizer.unknown())},
-                           {"pad_token", text(tokenizer.padding())},
-                           {"add_bos_token", tokenizer.adds_bos()},
-                           {"add_eos_token", tokenizer.adds_eos()},
-                           {"chat_template", source == nullptr ? Json() : Json(*source)}})
-                  .dump()};
+  return HttpResponse{.body =
+                          json_object({{"tokenizer_class", "ingot"},
+                                       {"model_max_length", service.context()},
+                                       {"vocab_size", static_cast<std::int64_t>(tokenizer.size())},
+                                       {"bos_token", text(tokenizer.bos())},
+                                       {"eos_token", text(tokenizer.eos())},
+                                       {"unk_token", text(tokenizer.unknown())},
+                                       {"pad_token", text(tokenizer.padding())},
+                                       {"add_bos_token", tokenizer.adds_bos()},
+                                       {"add_eos_token", tokenizer.adds_eos()},
+                                       {"chat_template", chat_source_json(service)}})
+                              .dump()};
 }
 
 Reply apply_template(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   call.service.read_model(params);
-  const MarkedText text = render_chat(params, call.service);
+  const ChatText prompt = render_chat(params, call.service);
   params.finish();
-  return prompt_response(text.bytes, params);
+  return prompt_response(prompt.text.bytes, params);
 }
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "load/json_object.h"
+#include "server/common/response_json.h"
 #include "server/common/service.h"
 #include "server/operator/endpoints.h"
 
@@ -9,30 +10,34 @@ namespace ingot {
 
 namespace {
 
-/// How the model writes calls of tools and reasoning; null without a chat template.
+/// How the model writes calls of tools and reasoning; null if it has no template for chats with
+/// tools.
 Json tool_calls_json(const Service& service) {
-  if (!service.has_chat()) return {};
-  const ToolDialect& dialect = *service.dialect();
+  const ServedChat* chat = service.find_chat(true);
+  if (chat == nullptr) return {};
+  const ToolDialect& dialect = *chat->dialect;
   return json_object({{"dialect", dialect.name()}, {"native", dialect.is_native()}});
 }
 
 Json reasoning_json(const Service& service) {
-  if (!service.has_chat()) return {};
-  const std::string_view end = service.dialect()->reasoning_end();
+  const ServedChat* chat = service.find_chat(false);
+  if (chat == nullptr) return {};
+  const std::string_view end = chat->dialect->reasoning_end();
   return json_object({{"end", end.empty() ? Json() : Json(end)},
-                      {"effort", service.chat_knows("reasoning_effort")},
-                      {"switch", service.chat_knows("enable_thinking")}});
+                      {"effort", chat->knows("reasoning_effort")},
+                      {"switch", chat->knows("enable_thinking")}});
 }
 
 /// What requests can ask for.
 Json capabilities_json(const Service& service) {
   const bool has_text = service.has_tokenizer();
-  const bool has_chat = service.has_chat();
+  const ServedChat* chat = service.find_chat(false);
+  const bool has_tools = service.find_chat(true) != nullptr;
   return json_object({{"completions", true},
-                      {"chat", has_chat},
-                      {"tool_calls", has_chat},
-                      {"parallel_tool_calls", has_chat},
-                      {"reasoning", has_chat && !service.dialect()->reasoning_end().empty()},
+                      {"chat", chat != nullptr},
+                      {"tool_calls", has_tools},
+                      {"parallel_tool_calls", has_tools},
+                      {"reasoning", chat != nullptr && !chat->dialect->reasoning_end().empty()},
                       {"json_schema", has_text},
                       {"regex", has_text},
                       {"grammar", has_text},
@@ -43,9 +48,7 @@ Json capabilities_json(const Service& service) {
 
 Reply props(const Call& call) {
   const Service& service = call.service;
-  const std::string* source = service.chat_source();
-  return HttpResponse{
-      .body = json_object({{"model", service.options().model_name},
+  Json body = json_object({{"model", service.options().model_name},
                            {"version", service.options().version},
                            {"system_fingerprint", service.options().fingerprint},
                            {"max_model_len", service.context()},
@@ -56,8 +59,11 @@ Reply props(const Call& call) {
                            {"reasoning", reasoning_json(service)},
                            {"capabilities", capabilities_json(service)},
                            {"settings", service.options().settings},
-                           {"chat_template", source == nullptr ? Json() : Json(*source)}})
-                  .dump()};
+                           {"chat_template", chat_source_json(service)}});
+  if (service.has_tools_chat()) {
+    body.set("chat_template_tool_use", service.chat(true).chat.source());
+  }
+  return HttpResponse{.body = body.dump()};
 }
 
 Reply version(const Call& call) {

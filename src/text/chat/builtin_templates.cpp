@@ -1,10 +1,8 @@
 // Built-in chat templates, for models without a template: ChatML, Gemma, Llama 2 and 3, ...
 #include <utility>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "text/chat/chat_template.h"
-#include "text/jinja/lexer.h"
 
 namespace ingot {
 
@@ -101,21 +99,15 @@ std::string builtin_template_names() {
   return names;
 }
 
-NamedTemplate find_template(const std::string& name_or_file) {
-  for (const auto& [name, source] : kBuiltins) {
-    if (name_or_file == name) return {name_or_file, std::string(source)};
+std::optional<NamedTemplate> builtin_template(std::string_view name) {
+  for (const auto& [known, source] : kBuiltins) {
+    if (name == known) return NamedTemplate{std::string(name), std::string(source)};
   }
-  try {
-    return {name_or_file, File(name_or_file).read_all(jinja::kTemplateBytesMax)};
-  } catch (const Error& error) {
-    throw Error(
-        error.code(),
-        cat(error.message(), " (templates that are built in: ", builtin_template_names(), ")"));
-  }
+  return std::nullopt;
 }
 
 Error no_template(const std::string& model) {
-  return model_error(model, "chat template", 0,
+  return model_error(model, "chat template",
                      cat("the model brings none: --template takes a file or a built-in one (",
                          builtin_template_names(), ")"));
 }

@@ -140,7 +140,7 @@ std::string with_prelude(std::string_view source) {
 
 ChatTemplate::ChatTemplate(std::string_view source, const std::string& file,
                            const Tokenizer& tokenizer)
-    : template_(with_prelude(source), file), tokenizer_(tokenizer) {
+    : source_(source), template_(with_prelude(source), file), tokenizer_(tokenizer) {
   const auto add = [this](std::string_view name, std::optional<std::int32_t> id) {
     if (id) tokens_.emplace_back(name, Json(tokenizer_.piece(*id)));
   };

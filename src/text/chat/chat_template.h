@@ -72,20 +72,21 @@ class ChatTemplate {
   std::vector<std::int32_t> encode(const ChatInput& input) const { return encode(render(input)); }
   /// Returns the tokens of a rendered prompt.
   std::vector<std::int32_t> encode(const MarkedText& prompt) const;
+  /// Returns the template's text.
+  const std::string& source() const { return source_; }
   /// Returns what the template does with system messages.
   const SystemRule& system_rule() const { return system_rule_; }
 
  private:
+  std::string source_;
   JinjaTemplate template_;
   const Tokenizer& tokenizer_;
   std::vector<std::pair<std::string_view, Json>> tokens_;  // variables such as bos_token
   SystemRule system_rule_;
 };
 
-/// Returns the built-in template named `name_or_file`. If none exists, reads the file at this path.
-///
-/// Errors:  those of File, with the built-in names added to the message.
-NamedTemplate find_template(const std::string& name_or_file);
+/// Returns the built-in template with this name; nothing if there is none.
+std::optional<NamedTemplate> builtin_template(std::string_view name);
 /// Returns the built-in templates' names for error and help texts: "chatml, gemma, ...".
 std::string builtin_template_names();
 /// Returns the error for a model without a template. The message tells the user what to do.

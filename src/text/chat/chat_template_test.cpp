@@ -134,7 +134,7 @@ std::string error_of(const ChatTemplate& chat_template, const ChatInput& input) 
 
 TEST(ChatTemplate, SpecialTokensInMessagesAreText) {
   const auto t = tokenizer(false);
-  const ChatTemplate chatml(find_template("chatml").text, "chatml", *t);
+  const ChatTemplate chatml(builtin_template("chatml")->text, "chatml", *t);
   EXPECT_EQ(
       chatml.encode(chat(R"([{"role": "user", "content": "<|im_end|>a<s>"}])")),
       joined(
@@ -165,7 +165,7 @@ TEST(ChatTemplate, ARenderedChatIsAPromptOfTheSameTokens) {
   for (const bool adds_bos : {true, false}) {
     const auto t = tokenizer(adds_bos);
     for (const std::string& source :
-         {find_template("chatml").text, "{{ bos_token }}" + find_template("chatml").text}) {
+         {builtin_template("chatml")->text, "{{ bos_token }}" + builtin_template("chatml")->text}) {
       const ChatTemplate format(source, "t", *t);
       EXPECT_EQ(t->encode_prompt(format.render(input).bytes, true), format.encode(input));
     }
@@ -174,7 +174,7 @@ TEST(ChatTemplate, ARenderedChatIsAPromptOfTheSameTokens) {
 
 TEST(ChatTemplate, AFinalMessageIsContinued) {
   const auto t = tokenizer(false);
-  const ChatTemplate chatml(find_template("chatml").text, "chatml", *t);
+  const ChatTemplate chatml(builtin_template("chatml")->text, "chatml", *t);
   ChatInput input =
       chat(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "So, "}])");
   input.add_generation_prompt = false;
@@ -195,7 +195,7 @@ TEST(ChatTemplate, EmptyPromptsAreErrors) {  // C09
 
 TEST(ChatTemplate, ChatsAreCheckedForShapeAndSize) {  // C14, C15
   const auto t = tokenizer(false);
-  const ChatTemplate chatml(find_template("chatml").text, "chatml", *t);
+  const ChatTemplate chatml(builtin_template("chatml")->text, "chatml", *t);
   EXPECT_NE(error_of(chatml, chat("{}")).find("expected an array"), std::string::npos);
   EXPECT_NE(error_of(chatml, chat("[1]")).find("messages[0]"), std::string::npos);
   EXPECT_NE(error_of(chatml, chat(R"([{"content": ""}])")).find("no role"), std::string::npos);
@@ -242,7 +242,8 @@ TEST(ChatTemplate, BuiltInOnesRenderAChat) {
        "<|system|>\nS<|end|>\n<|user|>\nU<|end|>\n<|assistant|>\nA<|end|>\n<|user|>\nV<|end|>\n"
        "<|assistant|>\n"}};
   for (const auto& [name, text] : expected) {
-    EXPECT_EQ(ChatTemplate(find_template(name).text, name, *t).render(input).bytes, text) << name;
+    EXPECT_EQ(ChatTemplate(builtin_template(name)->text, name, *t).render(input).bytes, text)
+        << name;
     EXPECT_NE(builtin_template_names().find(name), std::string::npos);
   }
 }

@@ -17,6 +17,7 @@
 #include "base/shared_data_test_util.h"
 #include "base/text.h"
 #include "load/tokenizer/tokenizer_files.h"
+#include "text/chat/named_templates.h"
 #include "text/tokenizer/tokenizer_test_util.h"
 
 namespace ingot {
@@ -162,8 +163,7 @@ TEST(EndTokens, real_tokenizers) {
     const TokenizerData data = read_tokenizer_files(paths);
     std::vector<std::string> warnings;
     const auto tokenizer = make_tokenizer(data, warnings);
-    EXPECT_EQ(set_of(*tokenizer, data.chat_template ? &*data.chat_template : nullptr), one.set)
-        << one.folder;
+    EXPECT_EQ(set_of(*tokenizer, standard_template(data.templates)), one.set) << one.folder;
   }
 }
 

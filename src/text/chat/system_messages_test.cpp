@@ -137,7 +137,7 @@ TEST(SystemRule, OfBuiltInTemplates) {
                                    {"gemma", "o-l-"},
                                    {"llama2", "o-l-"},
                                    {"mistral", "o-l-"}}) {
-    EXPECT_EQ(rule_of(find_template(name).text), rule) << name;
+    EXPECT_EQ(rule_of(builtin_template(name)->text), rule) << name;
   }
 }
 

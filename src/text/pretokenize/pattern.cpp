@@ -37,7 +37,7 @@ std::string pcre2_message(int code) {
 }
 
 Error pattern_error(std::string_view file, std::string_view source, std::string_view reason) {
-  return model_error(file, "tokenizer", 0, cat("pattern '", printable(source), "': ", reason));
+  return model_error(file, "tokenizer", cat("pattern '", printable(source), "': ", reason));
 }
 
 void check_pattern_size(std::string_view source, std::string_view file) {

@@ -75,7 +75,7 @@ class Translator {
   }
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw model_error(file_, "tokenizer", 0,
+    throw model_error(file_, "tokenizer",
                       cat("unsupported regex '", printable(source_), "': ", what, " at ", at_));
   }
   bool next_is(std::string_view text) const { return source_.substr(at_).starts_with(text); }

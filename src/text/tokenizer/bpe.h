@@ -12,11 +12,12 @@ namespace ingot {
 
 /// Makes a byte-level BPE model (GPT-2, Llama 3, Qwen). `data` spells tokens in GPT-2's byte
 /// alphabet. A byte without a token becomes the unknown token, as in Hugging Face's tokenizers.
-/// Without an unknown token the model drops the byte. Adds a warning if a byte has no token.
+/// Without an unknown token the model drops the byte. Appends a line to `details` if a byte has no
+/// token.
 ///
 /// Errors:  those of MergeTable.
 std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,
-                                          std::vector<std::string>& warnings);
+                                          std::vector<std::string>& details);
 
 /// Makes a BPE model that merges characters by rank (tokenizer.json of Llama 2, Mistral, Gemma). A
 /// character without a token becomes byte tokens. Without byte tokens it becomes the unknown token.

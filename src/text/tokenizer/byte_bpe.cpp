@@ -102,14 +102,14 @@ void ByteBpe::encode(std::string_view piece, ModelScratch& scratch,
 }  // namespace
 
 std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,
-                                          std::vector<std::string>& warnings) {
+                                          std::vector<std::string>& details) {
   PieceMap ids(data.tokens, data.tokens.size());
   for (std::size_t i = 0; i < data.tokens.size(); ++i) ids.insert(static_cast<std::int32_t>(i));
   auto model = std::make_unique<ByteBpe>(data, ids);
   if (model->missing() > 0) {
-    warnings.push_back(cat(printable(data.file), ": ", model->missing(),
-                           " bytes (of 256) have no token and ",
-                           data.unknown ? "become unknown" : "are left out"));
+    details.push_back(cat(printable(data.file), ": ", model->missing(),
+                          " bytes (of 256) have no token and ",
+                          data.unknown ? "become unknown" : "are left out"));
   }
   return model;
 }

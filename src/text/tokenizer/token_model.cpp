@@ -64,10 +64,10 @@ std::unique_ptr<TokenModel> make_wordpiece(const TokenizerData& data) {
 }  // namespace
 
 std::unique_ptr<TokenModel> make_token_model(const TokenizerData& data,
-                                             std::vector<std::string>& warnings) {
+                                             std::vector<std::string>& details) {
   switch (data.model) {
     case TokenizerModel::kBpe:
-      if (is_byte_level(data)) return make_byte_bpe(data, warnings);
+      if (is_byte_level(data)) return make_byte_bpe(data, details);
       return make_char_bpe(data);
     case TokenizerModel::kSentencePieceBpe:
       return make_sentencepiece_bpe(data);

@@ -36,10 +36,10 @@ class TokenModel {
 };
 
 /// Makes the model that `data` describes. With a ByteLevel pre-tokenizer, a BPE model merges bytes.
-/// Appends notes for the user to `warnings`.
+/// Appends lines on which no user can act to `details`.
 ///
 /// Errors:  vocabulary_error for a vocabulary that the model cannot use.
 std::unique_ptr<TokenModel> make_token_model(const TokenizerData& data,
-                                             std::vector<std::string>& warnings);
+                                             std::vector<std::string>& details);
 
 }  // namespace ingot

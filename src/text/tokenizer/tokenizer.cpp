@@ -27,7 +27,7 @@ struct Tokenizer::Scratch {
   ModelScratch model;
 };
 
-Tokenizer::Tokenizer(const TokenizerData& data, std::vector<std::string>& warnings)
+Tokenizer::Tokenizer(const TokenizerData& data, std::vector<std::string>& details)
     : types_(checked(data).types),
       bos_(data.bos),
       eos_(data.eos),
@@ -40,7 +40,7 @@ Tokenizer::Tokenizer(const TokenizerData& data, std::vector<std::string>& warnin
       fim_(find_fim(data)),
       normalizer_(data),
       pretokenizers_(data),
-      model_(make_token_model(data, warnings)),
+      model_(make_token_model(data, details)),
       decoded_(decode_pieces(data)) {
   for (std::size_t i = 0; i < decoded_.pieces.size(); ++i) {
     longest_piece_ = std::max(longest_piece_, decoded_.pieces[i].size());
@@ -189,9 +189,8 @@ TokenType Tokenizer::type(std::int32_t id) const {
 }
 
 std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerData& data,
-                                          std::vector<std::string>& warnings) {
-  warnings.insert(warnings.end(), data.warnings.begin(), data.warnings.end());
-  return std::make_unique<Tokenizer>(data, warnings);
+                                          std::vector<std::string>& details) {
+  return std::make_unique<Tokenizer>(data, details);
 }
 
 }  // namespace ingot

@@ -38,8 +38,8 @@ struct EncodeOptions {
 /// other added tokens, pre-tokenizes the rest, and passes each piece to the token model.
 class Tokenizer {
  public:
-  /// Works as `make_tokenizer`, but does not copy the warnings of `data`.
-  Tokenizer(const TokenizerData& data, std::vector<std::string>& warnings);
+  /// See make_tokenizer.
+  Tokenizer(const TokenizerData& data, std::vector<std::string>& details);
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
@@ -130,10 +130,10 @@ class Tokenizer {
   bool strips_ = false;                      // whether an added token strips white space
 };
 
-/// Makes the tokenizer that `data` describes. Appends warnings, one line each, to `warnings`.
+/// Makes the tokenizer that `data` describes. Appends lines on which no user can act to `details`.
 ///
-/// Errors:  model_error(file, "tokenizer", 0, reason) for unknown, missing or contradictory data.
+/// Errors:  model_error(file, "tokenizer", reason) for unknown, missing or contradictory data.
 std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerData& data,
-                                          std::vector<std::string>& warnings);
+                                          std::vector<std::string>& details);
 
 }  // namespace ingot

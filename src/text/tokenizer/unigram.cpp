@@ -49,7 +49,7 @@ Unigram::Unigram(const StringTable& pieces, std::span<const double> scores,
 void Unigram::check(const StringTable& pieces, std::span<const double> scores,
                     std::span<const TokenType> types, std::string_view file) const {
   const auto refuse = [&](std::string_view reason) {
-    throw model_error(file, "tokenizer", 0, reason);
+    throw model_error(file, "tokenizer", reason);
   };
   if (scores.size() != pieces.size()) {
     refuse(cat(scores.size(), " scores for ", pieces.size(), " unigram tokens"));

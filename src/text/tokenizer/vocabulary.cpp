@@ -57,7 +57,7 @@ void check_added(const TokenizerData& data) {
 }  // namespace
 
 Error vocabulary_error(const TokenizerData& data, std::string_view reason) {
-  return model_error(data.file, "tokenizer", 0, reason);
+  return model_error(data.file, "tokenizer", reason);
 }
 
 void check_steps(const TokenizerData& data, std::size_t count, std::string_view what) {

@@ -18,7 +18,7 @@ constexpr std::size_t kAllPieceBytesMax = 67'108'864;
 constexpr std::size_t kAddedTokensMax = 1'000'000;
 constexpr std::size_t kAddedBytesMax = 8'388'608;
 
-/// Returns the error for an unusable tokenizer: model_error(data.file, "tokenizer", 0, reason).
+/// Returns the error for an unusable tokenizer: model_error(data.file, "tokenizer", reason).
 Error vocabulary_error(const TokenizerData& data, std::string_view reason);
 
 /// Checks how many steps of one kind a tokenizer has. `what` names the kind in the message.

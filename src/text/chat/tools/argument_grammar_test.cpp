@@ -109,6 +109,24 @@ TEST(ArgumentGrammar, ATextIsJsonOnlyOfTheTypesThatItsSchemaAllows) {
   EXPECT_EQ(list.read("{}"), R"({"x": "{}"})");
 }
 
+TEST(ArgumentGrammar, ATagInsideAStringOfAnArrayOrObjectIsText) {
+  INGOT_NEEDS_SHARED(kTemplates);
+  constexpr std::string_view kTag = R"(["a</parameter>b\"</parameter>", {"</parameter>": 1}])";
+  const std::string read = cat(R"({"x": )", kTag, "}");
+  EXPECT_EQ(Values(R"({"type": "array"})").read(kTag), read);
+  const Values either(R"({"type": ["string", "array", "object"]})");
+  EXPECT_EQ(either.read(kTag), read);
+  EXPECT_EQ(either.read(R"({"</parameter>": ""})"), R"({"x": {"</parameter>": ""}})");
+  // These texts would swallow the tag that ends them.
+  for (const std::string_view open : {R"(["a)", R"( {"a": "b\"])", R"([a" b" ")", R"(["\)"}) {
+    EXPECT_EQ(either.read(open), "no") << open;
+  }
+  EXPECT_EQ(either.read(R"([a" b)"), "no");
+  EXPECT_EQ(either.read(R"([a" b" c)"), R"({"x": "[a\" b\" c"})");
+  EXPECT_EQ(either.read(R"(say ["a)"), R"({"x": "say [\"a"})");
+  EXPECT_EQ(Values(R"({"type": ["string", "null"]})").read(R"(["a)"), R"({"x": "[\"a"})");
+}
+
 TEST(ArgumentGrammar, AHalfWithoutTextsIsLeftOut) {
   INGOT_NEEDS_SHARED(kTemplates);
   const Values listed(R"({"type": ["string", "null"], "enum": ["a", "b"]})");

@@ -113,17 +113,22 @@ void ArgumentTexts::take_notes() {
   notes_.clear();
 }
 
-/// The texts that a parser reads as JSON of `types`. Arrays and objects are a superset, told by
-/// beginnings and ends.
+/// The texts that a parser may read as JSON of `types`. Arrays and objects are a superset: texts
+/// with their beginnings and ends, and texts that end inside a nested string, where a tag ends no
+/// value.
 TextDfa ArgumentTexts::json_texts(JsonTypes types) {
   using namespace json_type;
+  // Up to a quote that opens a string and is not followed by the one that closes it.
+  constexpr std::string_view kOpen =
+      "[^\"]*(\"([^\"\\\\]|\\\\[\\s\\S])*\"[^\"]*)*\"([^\"\\\\]|\\\\[\\s\\S])*\\\\?";
+  const std::string array = cat("\\[([ \\t\\r\\n]*([\\[{\"tfn0-9-][\\s\\S]*)?\\]|", kOpen, ")");
+  const std::string object = cat("\\{([ \\t\\r\\n]*(\"[\\s\\S]*)?\\}|", kOpen, ")");
   std::string any;
   for (const auto& [type, pattern] :
        {std::pair(kNull, "null"), std::pair(kBoolean, "true|false"),
         std::pair(kFraction, "-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?"),
-        std::pair(kInteger, "-?(0|[1-9][0-9]*)"),
-        std::pair(kArray, "\\[[ \\t\\r\\n]*([\\[{\"tfn0-9-][\\s\\S]*)?\\]"),
-        std::pair(kObject, "\\{[ \\t\\r\\n]*(\"[\\s\\S]*)?\\}")}) {
+        std::pair(kInteger, "-?(0|[1-9][0-9]*)"), std::pair(kArray, array.c_str()),
+        std::pair(kObject, object.c_str())}) {
     if ((types & type) != 0) any += cat(any.empty() ? "" : "|", pattern);
   }
   return compile_pattern(cat("[ \\t\\r\\n]*(", any, ")[ \\t\\r\\n]*"), Anchoring::kWhole,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/shared_data_test_util.h"
+#include "base/text.h"
 #include "constraint/matcher.h"
 #include "constraint/token_trie.h"
 #include "text/chat/tools/tool_dialect.h"
@@ -57,7 +58,7 @@ inline const std::vector<Model>& models() {
       const std::string source = text_of(path);
       Model model{.name = path.stem().string(), .tokenizer = tokenizer()};
       model.chat_template = std::make_unique<ChatTemplate>(source, model.name, *model.tokenizer);
-      model.dialect = find_tool_dialect(*model.chat_template, source);
+      model.dialect = find_tool_dialect(*model.chat_template);
       found.push_back(std::move(model));
     }
     return found;
@@ -98,6 +99,19 @@ inline bool accepts(const std::shared_ptr<const MatcherGrammar>& grammar, std::s
   return matcher.accept_bytes(text) && matcher.is_complete();
 }
 
+/// An end of a value in dialects without quotes, which a random walk hardly ever writes whole: one
+/// of these, or the closing tag of an element that `text` opens.
+inline std::string some_value_end(std::string_view text, std::mt19937& random) {
+  std::vector<std::string> ends = {"<|close|>argument<|sep|>", "</parameter>", "</arg_value>",
+                                   "</argument>"};
+  constexpr std::string_view kTag = "]<]minimax[>[<";
+  for (auto tag = text.find(kTag); tag != text.npos; tag = text.find(kTag, tag + 1)) {
+    const auto name = text.substr(tag + kTag.size());
+    ends.push_back(cat(kTag, "/", name.substr(0, name.find('>')), ">"));
+  }
+  return ends[random() % ends.size()];
+}
+
 /// Writes a text that a grammar allows, byte by byte at random; nothing if it is too long.
 inline std::optional<std::string> random_walk(const std::shared_ptr<const MatcherGrammar>& grammar,
                                               std::size_t tokens, std::mt19937& random,
@@ -112,10 +126,19 @@ inline std::optional<std::string> random_walk(const std::shared_ptr<const Matche
       if ((mask[id / 32] >> (id % 32) & 1U) != 0) allowed.push_back(static_cast<std::int32_t>(id));
     }
     if (allowed.empty()) return text;
-    // Quotes and brackets end values: without a preference for them, walks get long.
+    if (random() % 8 == 0) {
+      const std::string end = some_value_end(text, random);
+      Matcher ended = matcher;
+      if (ended.accept_bytes(end)) {
+        matcher = std::move(ended);
+        text += end;
+        continue;
+      }
+    }
+    // Quotes, brackets and markers end values: without a preference for them, walks get long.
     std::vector<std::int32_t> ends;
     for (const std::int32_t id : allowed) {
-      if (id < 256 &&
+      if (id >= 256 ||
           std::string_view("\"}])<\n'|").find(static_cast<char>(id)) != std::string::npos) {
         ends.push_back(id);
       }

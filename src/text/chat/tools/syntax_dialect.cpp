@@ -112,9 +112,8 @@ class SyntaxDialect : public ToolDialect {
 
 }  // namespace
 
-std::shared_ptr<const ToolDialect> find_tool_dialect(const ChatTemplate& chat_template,
-                                                     std::string_view source) {
-  return std::make_shared<SyntaxDialect>(find_dialect_facts(chat_template, source));
+std::shared_ptr<const ToolDialect> find_tool_dialect(const ChatTemplate& chat_template) {
+  return std::make_shared<SyntaxDialect>(find_dialect_facts(chat_template, chat_template.source()));
 }
 
 }  // namespace ingot

@@ -72,6 +72,7 @@ class TaggedReader : public TagReader {
     if (fits == Fit::kBegun) return Step::kMore;
     out_.key(key_);
     value_ = ValueWriter(types());
+    nested_ = NestedStrings(types());
     held_.clear();
     state_ = State::kValue;
     is_value_begin_ = true;
@@ -100,8 +101,10 @@ class TaggedReader : public TagReader {
       return Step::kMore;
     }
     held_ += c;
+    nested_.add(c);
     if (may_be_raw_) {
       if (held_ == syntax_.raw_begin) {
+        nested_ = NestedStrings();
         end_ = cat(syntax_.raw_end, syntax_.value_end);
         held_.clear();
       }
@@ -109,6 +112,11 @@ class TaggedReader : public TagReader {
       if (held_.empty() || may_be_raw_) return Step::kMore;
     }
     const std::string_view end = end_;
+    if (nested_.is_inside()) {
+      value_.add(held_, out_);
+      held_.clear();
+      return Step::kMore;
+    }
     if (held_.ends_with(end)) {
       held_.resize(held_.size() - end.size());
       CallSpan::Argument& argument = span_.arguments.back();
@@ -139,6 +147,7 @@ class TaggedReader : public TagReader {
   std::string end_{};        // ends the value
   std::string held_, key_;
   ValueWriter value_;
+  NestedStrings nested_;
 };
 
 }  // namespace

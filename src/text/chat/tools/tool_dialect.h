@@ -75,7 +75,6 @@ class ToolDialect {
 
 /// Recognises the dialect: renders messages with calls and results, and parses them back. Never
 /// fails: a template that no dialect fits gets the generic one.
-std::shared_ptr<const ToolDialect> find_tool_dialect(const ChatTemplate& chat_template,
-                                                     std::string_view source);
+std::shared_ptr<const ToolDialect> find_tool_dialect(const ChatTemplate& chat_template);
 
 }  // namespace ingot

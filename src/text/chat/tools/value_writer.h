@@ -50,6 +50,32 @@ class TypedJsonReader {
   bool has_begun_ = false, has_ended_ = false, is_number_ = false;
 };
 
+/// Tells whether a value's text is inside a string of a JSON array or object. A tag there is text
+/// and does not end the value.
+class NestedStrings {
+ public:
+  explicit NestedStrings(JsonTypes types = 0) : types_(types) {}
+
+  void add(char c) {
+    if (!has_begun_) {
+      if (is_space(c)) return;
+      has_begun_ = true;
+      types_ &= c == '[' ? json_type::kArray : c == '{' ? json_type::kObject : 0U;
+    } else if (std::exchange(is_escape_, false) || types_ == 0) {
+      return;
+    } else if (c == '"') {
+      is_inside_ = !is_inside_;
+    } else {
+      is_escape_ = is_inside_ && c == '\\';
+    }
+  }
+  bool is_inside() const { return is_inside_; }
+
+ private:
+  JsonTypes types_;  ///< the types that the text may have
+  bool has_begun_ = false, is_inside_ = false, is_escape_ = false;
+};
+
 /// Writes one value while it comes: decides whether it is a string or JSON.
 class ValueWriter {
  public:
