@@ -148,6 +148,7 @@ std::vector<std::span<const std::byte>> read_weights(const MappedFile& file, std
   compare_checksums(file, table, pool);
   file.expect_not_overwritten();  // the time of use may change at any time
   std::vector<std::span<const std::byte>> weights;
+  weights.reserve(table.size());
   for (const Entry& entry : table) weights.push_back(slice(file, entry));
   return weights;
 }
