@@ -130,8 +130,8 @@ TextInput read_input(const std::string& path, std::uint64_t bytes_max) {
   return {.name = path, .text = File(path).read_all(bytes_max)};
 }
 
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 std::vector<std::string_view> split_lines(std::string_view text) {

@@ -39,8 +39,8 @@ struct TextInput {
 /// Error{kIo} for stdin; Error{kInvalid} if Ctrl-C stops the wait (CtrlC); Interrupted.
 TextInput read_input(const std::string& path, std::uint64_t bytes_max);
 
-/// Returns whether a line has only spaces, tabs and carriage returns.
-bool is_blank(std::string_view line);
+/// Returns whether a text has only spaces, tabs and line breaks.
+bool is_blank(std::string_view text);
 
 /// Splits a text into lines without line breaks (LF or CR LF). Errors: Error{kInvalid} for more
 /// than 65536 lines.

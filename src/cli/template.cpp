@@ -38,11 +38,8 @@ Templates parsed(const ChosenTemplates& chosen) {
 
 Templates read_templates(const TemplateValues& v) {
   const TemplateChoice& choice = v.choice;
-  if (int{v.model.has_value()} + int{choice.source.has_value()} > 1) {
+  if (v.model && choice.source) {
     throw Error(ErrorCode::kInvalid, "expected MODEL or --template, not both");
-  }
-  if (choice.source && choice.name) {
-    throw Error(ErrorCode::kInvalid, "--template excludes --template-name");
   }
   if (choice.source) return parsed({find_template(*choice.source)});
   const ModelPlace place = find_model(v.model);

@@ -73,7 +73,7 @@ void read_inputs(ChatValues& v) {
   v.prompt = read_prompt(v.prompt_flags);
   v.constraint = constraint_of(v.constraint_flags);
   if (!v.prompt) claim_stdin("the chat");
-  if (v.prompt && v.prompt->find_first_not_of(" \t\r\n") == std::string::npos) {
+  if (v.prompt && is_blank(*v.prompt)) {
     throw Error(ErrorCode::kInvalid, "the prompt is blank: a reply needs a message");
   }
   if (v.constraint && !v.prompt) {

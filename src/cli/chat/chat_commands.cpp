@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kInputHelp =
     "A line is a message. It continues in the next line after a backslash at its end, and text of\n"
     "several lines stands between \"\"\" and \"\"\", also where it begins with a slash.\n"
-    "A paste is one message and never a command. Ctrl-R finds earlier messages.\n"
+    "A paste of several lines is one message. Ctrl-R finds earlier messages.\n"
     "Ctrl-C stops a reply; at an empty line, twice, it leaves, as Ctrl-D does.\n";
 
 /// The first word of a text, and what follows it.

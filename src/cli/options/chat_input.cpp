@@ -78,13 +78,11 @@ NamedTemplate find_template(const std::string& name_or_file) {
 void add_template_options(CLI::App& app, TemplateChoice& choice) {
   add_text(app, choice.source, "--template", template_help());
   add_text(app, choice.name, "--template-name", template_name_help());
+  exclude(app, "--template", {"--template-name"});
 }
 
 std::optional<ChosenTemplates> choose_templates(const Instance& instance,
                                                 const TemplateChoice& choice) {
-  if (choice.source && choice.name) {
-    throw Error(ErrorCode::kInvalid, "--template excludes --template-name");
-  }
   if (choice.source) return ChosenTemplates{find_template(*choice.source)};
   const TokenizerData* data = instance.checkpoint().tokenizer();
   return choose_templates(data == nullptr ? TemplateSet() : data->templates, instance.name(),

@@ -45,7 +45,7 @@ NamedTemplate find_template(const std::string& name_or_file);
 /// Returns the templates that `choice` names; by default the model's, if the model has one. Reads a
 /// file, which may be a pipe: call it once.
 ///
-/// Errors: those of find_template and choose_templates; Error{kInvalid} if both members are set.
+/// Errors: those of find_template and choose_templates.
 std::optional<ChosenTemplates> choose_templates(const Instance& instance,
                                                 const TemplateChoice& choice);
 

@@ -195,6 +195,7 @@ std::vector<OptionRow> server_option_rows(ServerConfig& c) {
 void add_server_options(CLI::App& app, ServerValues& values) {
   add_model_options(app, values.model);
   add_options(app, server_option_rows(values.server));
+  exclude(app, "--template", {"--template-name"});
 }
 
 }  // namespace ingot
