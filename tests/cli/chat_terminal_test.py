@@ -336,6 +336,11 @@ class Keys(TerminalTest):
         with open(path, "rb") as f:
             self.assertEqual(f.read(), b"mine")
 
+    def test_a_chat_is_not_saved_to_a_pipe(self):
+        path = self.path("fifo")
+        os.mkfifo(path)
+        self.assertIn(f"error: {path}: it is a pipe", self.talk().answer(f"/save {path}"))
+
     def test_hostile_chats_are_one_line(self):
         talk = self.talk()
         role = (b'{"format": "ingot-chat", "version": 1, "model": "", '

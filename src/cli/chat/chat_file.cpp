@@ -150,10 +150,15 @@ Json arguments_json(const std::string& text, ArgumentForm form) {
   }
 }
 
-/// Refuses to replace a file that is not a saved chat.
+/// Refuses to replace a file that is not a saved chat, and to wait for the reader of a pipe.
 void expect_replaceable(const std::string& path) {
   struct stat info {};
-  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return;
+  if (stat(path.c_str(), &info) != 0) return;
+  if (S_ISFIFO(info.st_mode)) {
+    // Opening a pipe would wait for its reader.
+    throw Error(ErrorCode::kInvalid, cat(printable(path, 4096), ": it is a pipe, name a file"));
+  }
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) return;
   try {
     load_chat(path);
   } catch (const Error&) {

@@ -55,13 +55,13 @@ std::string format_saved_chat(const std::vector<ChatMessage>& messages, std::str
 /// Errors: model_error(file, "chat", offset, reason) for any other text, also for unknown members.
 std::vector<ChatMessage> parse_saved_chat(std::string_view text, const std::string& file);
 
-/// Reads a saved chat from a file. Errors: those of File and parse_saved_chat.
+/// Reads a saved chat from a file or a pipe. Errors: those of read_input and parse_saved_chat.
 std::vector<ChatMessage> load_chat(const std::string& path);
 
 /// Writes a saved chat, completely or not at all. Replaces an existing file only if it is a saved
 /// chat.
 ///
-/// Errors: Error{kInvalid} for an existing file of another kind; Error{kIo}.
+/// Errors: Error{kInvalid} for an existing file of another kind and for a pipe; Error{kIo}.
 void save_chat(const std::string& path, const std::vector<ChatMessage>& messages,
                std::string_view model);
 
