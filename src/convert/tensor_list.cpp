@@ -96,9 +96,9 @@ void Lister::add_rope_freqs() {
   const std::string name = tensor_name(TensorRole::kRopeFreqs, Naming::kGguf);
   if (config_.naming == Naming::kGguf)
     return add_vector(TensorRole::kRopeFreqs, 0, checkpoint_.find(name));
-  if (config_.rope_scaling.kind != RopeScaling::Kind::kLlama3) return;
-  Config unscaled = config_;
-  unscaled.rope_scaling = {};
+  if (config_.ropes.front().scaling.kind != RopeScaling::Kind::kLlama3) return;
+  RopeConfig unscaled = config_.ropes.front();
+  unscaled.scaling = {};
   const CanonicalFp canonical;
   const std::vector<double> plain = rope_spec(unscaled).inverse_frequency;
   const std::vector<double>& scaled = model_.spec.ropes.front().inverse_frequency;

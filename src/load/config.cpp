@@ -62,12 +62,13 @@ void check_sizes(const Config& c, const Checks& check) {
 }
 
 void check_rope(const Config& c, const Checks& check) {
-  check.within("the rotary theta", c.rope_theta, 1.0, 1e12);
-  check.within("the number of rotated elements", c.rope_dims, 2, c.head_dim);
-  if (c.rope_dims % 2 != 0) {
-    check.fail(cat("the number of rotated elements is ", c.rope_dims, ", it must be even"));
+  check.within("the rotary theta", c.ropes.front().theta, 1.0, 1e12);
+  check.within("the number of rotated elements", c.ropes.front().dims, 2, c.head_dim);
+  if (c.ropes.front().dims % 2 != 0) {
+    check.fail(
+        cat("the number of rotated elements is ", c.ropes.front().dims, ", it must be even"));
   }
-  const RopeScaling& r = c.rope_scaling;
+  const RopeScaling& r = c.ropes.front().scaling;
   if (r.kind == RopeScaling::Kind::kNone) return;
   check.positive("the rope scaling factor", r.factor);
   if (r.kind == RopeScaling::Kind::kLinear) return;

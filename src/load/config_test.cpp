@@ -25,7 +25,7 @@ Config valid() {
   c.context = 512;
   c.vocab = 320;
   c.norm_eps = 1e-5;
-  c.rope_dims = 32;
+  c.ropes.front().dims = 32;
   return c;
 }
 
@@ -61,7 +61,7 @@ TEST(Config, S18SizesOutOfRange) {
     expect_invalid([&](Config& c) { c.head_dim = bad; }, "the head size is");
     expect_invalid([&](Config& c) { c.ffn = bad; }, "the feed-forward size is");
     expect_invalid([&](Config& c) { c.context = bad; }, "the context length is");
-    expect_invalid([&](Config& c) { c.rope_dims = bad; }, "rotated elements is");
+    expect_invalid([&](Config& c) { c.ropes.front().dims = bad; }, "rotated elements is");
   }
   expect_invalid([](Config& c) { c.vocab = std::int64_t{1} << 31; }, "the vocabulary size is");
   expect_invalid([](Config& c) { c.kv_heads = 2; }, "5 heads do not divide into 2 kv heads");
@@ -75,13 +75,13 @@ TEST(Config, NormAndRope) {
   }
   for (const double bad :
        {0.0, -1.0, 1e39, std::nan(""), std::numeric_limits<double>::infinity()}) {
-    expect_invalid([&](Config& c) { c.rope_theta = bad; }, "the rotary theta is");
+    expect_invalid([&](Config& c) { c.ropes.front().theta = bad; }, "the rotary theta is");
   }
-  expect_invalid([](Config& c) { c.rope_dims = 31; }, "it must be even");
-  expect_invalid([](Config& c) { c.rope_dims = 34; }, "rotated elements is 34");
+  expect_invalid([](Config& c) { c.ropes.front().dims = 31; }, "it must be even");
+  expect_invalid([](Config& c) { c.ropes.front().dims = 34; }, "rotated elements is 34");
   EXPECT_NO_THROW(([] {
     Config c = valid();
-    c.rope_dims = 16;
+    c.ropes.front().dims = 16;
     validate_config(c, "m");
   })());
 }
@@ -90,30 +90,32 @@ TEST(Config, S21RopeScaling) {
   using Kind = RopeScaling::Kind;
   const auto scaled = [](Kind kind) {
     Config c = valid();
-    c.rope_scaling.kind = kind;
-    c.rope_scaling.factor = 4;
-    c.rope_scaling.original_context = 128;
+    c.ropes.front().scaling.kind = kind;
+    c.ropes.front().scaling.factor = 4;
+    c.ropes.front().scaling.original_context = 128;
     return c;
   };
   for (const Kind kind : {Kind::kLinear, Kind::kLlama3, Kind::kYarn}) {
     EXPECT_NO_THROW(validate_config(scaled(kind), "m"));
     for (const double bad : {0.0, -2.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
-      expect_invalid([&](Config& c) { c.rope_scaling.factor = bad; }, "factor", scaled(kind));
+      expect_invalid([&](Config& c) { c.ropes.front().scaling.factor = bad; }, "factor",
+                     scaled(kind));
     }
   }
-  expect_invalid([](Config& c) { c.rope_scaling.low_freq_factor = 4; }, "is not below",
+  expect_invalid([](Config& c) { c.ropes.front().scaling.low_freq_factor = 4; }, "is not below",
                  scaled(Kind::kLlama3));
-  expect_invalid([](Config& c) { c.rope_scaling.low_freq_factor = 0; }, "low_freq_factor",
+  expect_invalid([](Config& c) { c.ropes.front().scaling.low_freq_factor = 0; }, "low_freq_factor",
                  scaled(Kind::kLlama3));
-  expect_invalid([](Config& c) { c.rope_scaling.original_context = 0; }, "original context",
-                 scaled(Kind::kLlama3));
-  expect_invalid([](Config& c) { c.rope_scaling.original_context = std::nan(""); },
+  expect_invalid([](Config& c) { c.ropes.front().scaling.original_context = 0; },
+                 "original context", scaled(Kind::kLlama3));
+  expect_invalid([](Config& c) { c.ropes.front().scaling.original_context = std::nan(""); },
                  "original context", scaled(Kind::kYarn));
-  expect_invalid([](Config& c) { c.rope_scaling.beta_fast = 0.5; }, "is below its beta_slow",
+  expect_invalid([](Config& c) { c.ropes.front().scaling.beta_fast = 0.5; },
+                 "is below its beta_slow", scaled(Kind::kYarn));
+  expect_invalid([](Config& c) { c.ropes.front().scaling.beta_slow = 0; }, "beta_slow",
                  scaled(Kind::kYarn));
-  expect_invalid([](Config& c) { c.rope_scaling.beta_slow = 0; }, "beta_slow", scaled(Kind::kYarn));
-  expect_invalid([](Config& c) { c.rope_scaling.attention_factor = 0; }, "attention_factor",
-                 scaled(Kind::kYarn));
+  expect_invalid([](Config& c) { c.ropes.front().scaling.attention_factor = 0; },
+                 "attention_factor", scaled(Kind::kYarn));
 }
 
 TEST(Config, LayerListsHaveOneEntryALayer) {

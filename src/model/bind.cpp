@@ -176,7 +176,7 @@ void Binder::bind_rope_freqs() {
   RopeSpec& rope = model_.spec.ropes.front();
   const TensorInfo* t = take(TensorRole::kRopeFreqs, {rope.dims / 2});
   if (t == nullptr) return;
-  if (config_.rope_scaling.kind != RopeScaling::Kind::kNone) {
+  if (config_.ropes.front().scaling.kind != RopeScaling::Kind::kNone) {
     fail(*t, "frequency factors together with another rotary scaling are not supported");
   }
   const std::vector<float> divisors = decode_tensor(*t);

@@ -63,15 +63,15 @@ Tensor upload_table(Backend& backend, const std::vector<float>& values, std::int
 
 }  // namespace
 
-RopeSpec rope_spec(const Config& c) {
+RopeSpec rope_spec(const RopeConfig& c) {
   RopeSpec r;
-  r.adjacent_pairs = c.rope_style == RopeStyle::kAdjacent;
-  r.dims = static_cast<std::int32_t>(c.rope_dims);
-  const auto dims = static_cast<double>(c.rope_dims);
+  r.adjacent_pairs = c.style == RopeStyle::kAdjacent;
+  r.dims = static_cast<std::int32_t>(c.dims);
+  const auto dims = static_cast<double>(c.dims);
   for (std::int32_t i = 0; i < r.dims / 2; ++i) {
-    r.inverse_frequency.push_back(math::pow(c.rope_theta, -2.0 * i / dims));
+    r.inverse_frequency.push_back(math::pow(c.theta, -2.0 * i / dims));
   }
-  const RopeScaling& s = c.rope_scaling;
+  const RopeScaling& s = c.scaling;
   switch (s.kind) {
     case RopeScaling::Kind::kNone:
       break;
@@ -81,8 +81,12 @@ RopeSpec rope_spec(const Config& c) {
     case RopeScaling::Kind::kLlama3:
       scale_llama3(s, r.inverse_frequency);
       break;
+    case RopeScaling::Kind::kLongrope:
+    case RopeScaling::Kind::kProportional:
+      INGOT_CHECK(false, "a rotary scaling without frequencies");
+      break;
     case RopeScaling::Kind::kYarn:
-      scale_yarn(s, dims, c.rope_theta, r.inverse_frequency);
+      scale_yarn(s, dims, c.theta, r.inverse_frequency);
       r.factor = s.attention_factor.value_or(s.factor <= 1 ? 1.0 : 0.1 * math::log(s.factor) + 1);
       break;
   }

@@ -9,11 +9,11 @@
 
 namespace ingot {
 
-/// Computes the rotary frequencies of a configuration, with the configuration's scaling.
+/// Computes the frequencies of a rotary embedding, with its scaling.
 ///
 /// Source: linear: Chen et al., arXiv:2306.15595. YaRN: arXiv:2309.00071, with the correction
 /// range of transformers and of GGUF readers. llama3: the Llama 3.1 release's frequency bands.
-RopeSpec rope_spec(const Config& config);
+RopeSpec rope_spec(const RopeConfig& config);
 
 /// Divides each pair's frequency by the pair's divisor. GGUF's rope_freqs.weight has the divisors.
 void divide_frequencies(RopeSpec& rope, std::span<const float> divisors);

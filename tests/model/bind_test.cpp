@@ -140,7 +140,7 @@ TEST(Bind, ATokenizerMayHaveFewerTokensButNotMore) {
 
 TEST(Bind, FrequencyFactorsHaveToBeUsable) {
   RandomModel m = model_of("llama");
-  m.config.rope_scaling = {};
+  m.config.ropes.front().scaling = {};
   for (const auto& [value, ok] :
        {std::pair{std::byte{0x3f}, true}, {std::byte{0}, false}, {std::byte{0xff}, false}}) {
     const auto c = make_checkpoint(m, 1);

@@ -28,7 +28,7 @@ Config base_config(std::string_view architecture) {
   c.ffn = 256;
   c.context = 256;
   c.norm_eps = 1e-5;
-  c.rope_dims = 64;
+  c.ropes.front().dims = 64;
   c.vocab = 37;
   return c;
 }
@@ -260,13 +260,13 @@ std::vector<RandomModel> random_models(Format format) {
         .name = cat(name, " ", format_name(format)), .config = config, .format = format});
   };
   Config llama = base_config("llama");
-  llama.rope_style = RopeStyle::kAdjacent;
-  llama.rope_scaling = scaling(RopeScaling::Kind::kYarn, 4);
+  llama.ropes.front().style = RopeStyle::kAdjacent;
+  llama.ropes.front().scaling = scaling(RopeScaling::Kind::kYarn, 4);
   add("llama", llama).mixed = true;
 
   Config mistral = base_config("llama");
   mistral.window = {8, 0, 8, 0};
-  mistral.rope_scaling = scaling(RopeScaling::Kind::kLlama3, 8);
+  mistral.ropes.front().scaling = scaling(RopeScaling::Kind::kLlama3, 8);
   add("mistral", mistral);
 
   add("qwen2", base_config("qwen2")).biases = true;

@@ -68,7 +68,7 @@ class ConfigReader {
     config_.naming = Naming::kGguf;
     config_.architecture = architecture_.name;
     config_.model_type = architecture_.name;
-    config_.rope_style = architecture_.rope_style;
+    config_.ropes.front().style = architecture_.rope_style;
     read_sizes();
     read_attention();
     read_rope();
@@ -137,21 +137,22 @@ class ConfigReader {
   }
 
   void read_rope() {
-    config_.rope_dims =
+    config_.ropes.front().dims =
         integer("rope.dimension_count", 2, config_.head_dim).value_or(config_.head_dim);
-    if (config_.rope_dims % 2 != 0) {
-      keys_.fail(cat("rotary embedding of ", config_.rope_dims, " elements: must be even"));
+    if (config_.ropes.front().dims % 2 != 0) {
+      keys_.fail(
+          cat("rotary embedding of ", config_.ropes.front().dims, " elements: must be even"));
     }
     const std::optional<double> base = keys_.float32(key("rope.freq_base"));
     if (base && !(*base >= 1 && *base <= 1e12)) {
       keys_.refuse(key("rope.freq_base"), "must be from 1 to 1e12");
     }
-    config_.rope_theta = base.value_or(10000);
+    config_.ropes.front().theta = base.value_or(10000);
   }
 
   /// Without a type, a factor means linear scaling. Older files name the factor rope.scale_linear.
   void read_scaling() {
-    RopeScaling& scaling = config_.rope_scaling;
+    RopeScaling& scaling = config_.ropes.front().scaling;
     const std::string type_key = key("rope.scaling.type");
     const std::optional<std::string_view> type = keys_.text(type_key);
     const double old_factor = positive("rope.scale_linear", 1);
@@ -202,7 +203,7 @@ class ConfigReader {
     // Mixtral (architecture llama) states one width, which is that of its experts.
     if (!ffn && architecture_.name != "llama") missing("expert_feed_forward_length");
     config_.expert_ffn = ffn.value_or(config_.ffn);
-    config_.renormalise_experts = normalised.value_or(true);
+    config_.router.renormalise = normalised.value_or(true);
   }
 
   void read_vocabulary(const TokenizerData* tokenizer) {

@@ -238,7 +238,7 @@ void read_experts(const JsonKeys& keys, const Family& family, Config& c) {
   c.experts = experts ? *experts : *local;
   c.experts_used = keys.required_integer("num_experts_per_tok", 1, c.experts);
   c.expert_ffn = keys.required_integer("moe_intermediate_size", 1, kFfnMax);
-  c.renormalise_experts = keys.boolean("norm_topk_prob").value_or(false);
+  c.router.renormalise = keys.boolean("norm_topk_prob").value_or(false);
   read_dense_layers(keys, c);
 }
 

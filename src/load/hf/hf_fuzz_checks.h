@@ -88,11 +88,14 @@ inline bool check_config(std::string_view text) {
   if (!accepts(read)) return false;
   INGOT_CHECK(c.layers > 0 && c.layers <= kLayersMax, c.layers);
   INGOT_CHECK(c.kv_heads > 0 && c.heads % c.kv_heads == 0, c.heads, " / ", c.kv_heads);
-  INGOT_CHECK(c.rope_dims > 0 && c.rope_dims <= c.head_dim && c.rope_dims % 2 == 0, c.rope_dims);
+  INGOT_CHECK(c.ropes.front().dims > 0 && c.ropes.front().dims <= c.head_dim &&
+                  c.ropes.front().dims % 2 == 0,
+              c.ropes.front().dims);
   INGOT_CHECK(c.hidden > 0 && c.hidden <= kHiddenMax && c.vocab > 0, c.hidden, " ", c.vocab);
-  INGOT_CHECK(c.norm_eps > 0 && c.norm_eps < 1 && c.rope_theta >= 1, c.norm_eps);
-  INGOT_CHECK(c.rope_scaling.factor > 0 && c.rope_scaling.factor - c.rope_scaling.factor == 0,
-              c.rope_scaling.factor);
+  INGOT_CHECK(c.norm_eps > 0 && c.norm_eps < 1 && c.ropes.front().theta >= 1, c.norm_eps);
+  INGOT_CHECK(c.ropes.front().scaling.factor > 0 &&
+                  c.ropes.front().scaling.factor - c.ropes.front().scaling.factor == 0,
+              c.ropes.front().scaling.factor);
   INGOT_CHECK(c.window.empty() || std::ssize(c.window) == c.layers, c.window.size());
   INGOT_CHECK(c.dense_layer.empty() || std::ssize(c.dense_layer) == c.layers, "dense layers");
   INGOT_CHECK(c.experts_used <= c.experts && c.experts <= kExpertsMax, c.experts);

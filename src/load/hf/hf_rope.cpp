@@ -95,7 +95,7 @@ void refuse_unknown(const Json& object, const JsonKeys& keys, LoadNotes& notes) 
 
 void read_object(const JsonKeys& keys, Config& config) {
   refuse_partial(keys);
-  RopeScaling& scaling = config.rope_scaling;
+  RopeScaling& scaling = config.ropes.front().scaling;
   scaling.kind = read_kind(keys);
   if (scaling.kind == RopeScaling::Kind::kNone) return;
   scaling.factor = keys.required_number("factor");
@@ -110,26 +110,26 @@ void read_theta(const JsonKeys& outer, const JsonKeys* inner, Config& config) {
   if (old_theta && new_theta && *old_theta != *new_theta) {
     outer.refuse("rope_theta", cat("the rotary parameters say ", *new_theta));
   }
-  config.rope_theta = new_theta ? *new_theta : old_theta.value_or(kDefaultTheta);
+  config.ropes.front().theta = new_theta ? *new_theta : old_theta.value_or(kDefaultTheta);
 }
 
 /// Reads the original context that some files repeat outside of the rope object.
 void check_outer_original(const JsonKeys& outer, const Config& config) {
   const auto original = outer.integer("original_max_position_embeddings", 1, kContextMax);
   if (!original) return;
-  const bool scaled = config.rope_scaling.kind == RopeScaling::Kind::kLlama3 ||
-                      config.rope_scaling.kind == RopeScaling::Kind::kYarn;
-  if (scaled && config.rope_scaling.original_context != static_cast<double>(*original)) {
+  const bool scaled = config.ropes.front().scaling.kind == RopeScaling::Kind::kLlama3 ||
+                      config.ropes.front().scaling.kind == RopeScaling::Kind::kYarn;
+  if (scaled && config.ropes.front().scaling.original_context != static_cast<double>(*original)) {
     outer.refuse("original_max_position_embeddings",
-                 cat("the rotary parameters say ", config.rope_scaling.original_context));
+                 cat("the rotary parameters say ", config.ropes.front().scaling.original_context));
   }
 }
 
 }  // namespace
 
 void read_hf_rope(const JsonKeys& keys, const std::string& file, Config& config, LoadNotes& notes) {
-  config.rope_style = RopeStyle::kHalfSplit;
-  config.rope_dims = config.head_dim;
+  config.ropes.front().style = RopeStyle::kHalfSplit;
+  config.ropes.front().dims = config.head_dim;
   refuse_partial(keys);
   const Json* old_object = keys.get("rope_scaling");
   const Json* new_object = keys.get("rope_parameters");

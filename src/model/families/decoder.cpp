@@ -18,6 +18,8 @@ Act act_of(Activation activation) {
       return Act::kGeluTanh;
     case Activation::kGeluErf:
       return Act::kGeluErf;
+    case Activation::kGptOss:
+      break;
   }
   return Act::kSilu;
 }
@@ -29,7 +31,7 @@ void set_experts(const Config& c, Spec& s) {
   s.moe = {.experts = static_cast<std::int32_t>(c.experts),
            .used = static_cast<std::int32_t>(c.experts_used),
            .ffn = static_cast<std::int32_t>(c.expert_ffn),
-           .renormalise = c.renormalise_experts,
+           .renormalise = c.router.renormalise,
            .act = act_of(c.activation)};
   for (std::size_t i = 0; i < c.dense_layer.size(); ++i) {
     if (c.dense_layer[i]) s.sparse[i] = false;
@@ -55,7 +57,7 @@ Spec decoder_spec(const Config& c) {
   for (std::size_t i = 0; i < c.window.size(); ++i) {
     s.window[i] = static_cast<std::int32_t>(c.window[i]);
   }
-  s.ropes = {rope_spec(c)};
+  s.ropes = {rope_spec(c.ropes.front())};
   s.rope.assign(layers, 0);
   s.act = act_of(c.activation);
   set_experts(c, s);
