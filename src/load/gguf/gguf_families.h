@@ -12,7 +12,7 @@ enum class WindowRule {
   kRefused,          ///< files do not say which, so a window is refused
   kAllLayers,        ///< all layers
   kPattern,          ///< those of the stated or the architecture's pattern; a window is required
-  kOptionalPattern,  ///< the same, but a model without windows states none
+  kOptionalPattern,  ///< those of the pattern; a model without windows states none
 };
 
 /// What "logit_scale" does with logits.

@@ -116,7 +116,7 @@ TEST(GgufFamilies, stated_patterns) {
   Model("llama").set(kKey, u32(2)).expect_refused(cat(kKey, " = 2 is not supported"));
 }
 
-/// Encoders see so many tokens to both sides together.
+/// The file states the width of both sides together.
 TEST(GgufFamilies, windows_of_encoders) {
   EXPECT_EQ(Model("modern-bert").set("attention.sliding_window", u32(16)).config().window,
             (Windows{0, 9, 9, 0}));
