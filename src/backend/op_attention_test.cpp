@@ -42,7 +42,7 @@ Matrix attention_error(const AttentionProblem& p) {
         for (std::int64_t key = p.first_key[s]; key < p.first_key[s] + n; ++key) {
           k_max = std::max(k_max, length(p.keys.row(key) + k, a.head_dim));
           for (std::int32_t d = 0; d < a.head_dim; ++d) {
-            v_max = std::max(v_max, std::abs(double{p.keys.at(key, k + a.kv_cols() + d)}));
+            v_max = std::max(v_max, std::abs(double{p.keys.at(key, k + a.k_cols() + d)}));
           }
         }
         const double q = length(p.rows.row(row) + h * a.head_dim, a.head_dim);
@@ -185,7 +185,7 @@ TEST(Attention, NanStaysWithWhoSeesIt) {
       }
       // The key and value of row 3 of the first sequence, in the second KV head.
       p.keys.at(67, a.q_cols() + 24 + 5) = std::nanf("");
-      p.keys.at(67, a.q_cols() + a.kv_cols() + 24 + 7) = std::nanf("");
+      p.keys.at(67, a.q_cols() + a.k_cols() + 24 + 7) = std::nanf("");
       Matrix got = p.attend(*d);
       for (std::int64_t t = 3; t < 6; ++t) {
         for (std::int64_t c = 48; c < 96; ++c) {
@@ -263,7 +263,7 @@ TEST(KvWrite, RoundsToTheType) {
     Random random(83);
     const Attention a{.heads = 2, .kv_heads = 2, .head_dim = 20, .scale = 1};
     AttentionProblem p(a, type, {{40, 40}, {3, 3}}, random);
-    const std::int64_t v = a.q_cols() + a.kv_cols();
+    const std::int64_t v = a.q_cols() + a.k_cols();
     for (std::int64_t d = 0; d < 14; ++d) {
       // The scale of the largest element would round the others to 0.
       p.keys.at(35, v + d) = type == KvType::kInt8 ? special[d] * 1e-30f : special[d];
@@ -328,7 +328,7 @@ TEST(KvWrite, SkipsPaddingAndTouchesNothingElse) {
       for (std::int64_t t = 0; t < got.rows(); ++t) {
         const Matrix& from = t % 3 == 0 ? others : p.keys;
         for (std::int64_t c = 0; c < a.q_cols(); ++c) {
-          const float* head = from.row(t) + a.q_cols() + a.kv_cols();
+          const float* head = from.row(t) + a.q_cols() + a.k_cols();
           ASSERT_TRUE(comes_back(got.at(t, c), rounded(head, 24, c % 24, type), type))
               << d.isa << " row " << t;
         }

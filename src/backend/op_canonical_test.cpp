@@ -159,8 +159,9 @@ TEST(Canonical, Rope) {
           Attention on_device = a;
           on_device.rope = &rope.table;
           const OnDevice got(*d, x);
-          run_step(*d, batch.get(),
-                   [&] { d->rope(got.view(), batch.get(), q.norm, k.norm, on_device); });
+          run_step(*d, batch.get(), [&] {
+            d->rope(got.view(), batch.get(), {.q = q.norm, .k = k.norm}, on_device);
+          });
           ASSERT_TRUE(same_bits(got.matrix(), want))
               << d.isa << " D " << head_dim << " norms " << norms;
         }

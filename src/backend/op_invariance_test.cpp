@@ -307,7 +307,7 @@ struct ReduceLogits {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     std::ranges::fill(call_scores, kNan);
     std::ranges::fill(call_top, TokenScore{.id = -7, .logprob = kNan});
-    backend.logits(in, head,
+    backend.logits(in, {.weight = &head},
                    {.ids_per_row = 1,
                     .ids = std::span(ids).subspan(first, count),
                     .id_logprobs = call_scores,
@@ -364,7 +364,7 @@ TEST(Invariance, Rope) {
             Attention on_device = a;
             on_device.rope = &rope.table;
             backend.gather(in, b, out);  // a copy, for an op in place
-            backend.rope(out, b, n.norm, n.norm, on_device);
+            backend.rope(out, b, {.q = n.norm, .k = n.norm}, on_device);
           };
         });
 }
@@ -505,7 +505,7 @@ TEST(Invariance, NoRowsAreFine) {
       d->norm(in, {}, n.norm, in, Next::kAnyone);
       d->activate(none, Act::kSilu, true, in, Next::kAnyone);
       d->moe(in, w.weights(), m, in);
-      d->logits(in, w.gate_up[0], {.full = none});
+      d->logits(in, {.weight = &w.gate_up[0]}, {.full = none});
       d->kv_write(none, b, a, pages.layer);
       d->attention(none, b, a, pages.layer, in, Next::kAnyone);
     });

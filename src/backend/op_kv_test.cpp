@@ -74,7 +74,7 @@ TEST(KvBlocks, RowsAreTokensThenKeysAndValuesThenHeads) {
   const std::vector<Device> all = devices();
   const Pages pages = p.fill_pages(*all[0]);
   const Bytes rows = read_block(*all[0], p.a, pages.layer, p.slots[16] / kBlockTokens);
-  const std::int64_t cols = 2 * p.a.kv_cols();
+  const std::int64_t cols = 2 * p.a.k_cols();
   for (std::int64_t t = 0; t < kBlockTokens; ++t) {
     for (std::int64_t i = 0; i < cols; ++i) {
       float value = 0;
@@ -90,7 +90,7 @@ TEST(KvBlocks, Int8RowsAreScalesThenSignedBytes) {
   const std::vector<Device> all = devices();
   const Pages pages = p.fill_pages(*all[0]);
   const Bytes rows = read_block(*all[0], p.a, pages.layer, p.slots[0] / kBlockTokens);
-  ASSERT_EQ(KvRows(p.a, KvType::kInt8).head_bytes, 2 * 4 + 33);
+  ASSERT_EQ(KvRows(p.a, KvType::kInt8).key.bytes, 2 * 4 + 33);
   for (std::int32_t head = 0; head < 6; ++head) {  // heads of the first token
     const std::byte* at = rows.data() + head * 41;
     for (std::int32_t d = 0; d < 33; ++d) {

@@ -18,8 +18,8 @@ void add(OpSeconds& to, const OpSeconds& seconds) {
 
 std::string_view to_string(OpKind kind) {
   constexpr std::array<std::string_view, kOpKinds> kNames{
-      "embed",     "norm",     "linear", "rope",   "kv_write",
-      "attention", "activate", "moe",    "gather", "logits"};
+      "embed",    "norm", "scale",     "linear", "linear_heads", "rope",   "kv_write", "attention",
+      "activate", "glu",  "add_gated", "moe",    "gather",       "logits", "pool",     "normalise"};
   return at(kNames, kind);
 }
 

@@ -15,16 +15,22 @@ namespace ingot {
 enum class OpKind : std::uint8_t {
   kEmbed,
   kNorm,
+  kScale,
   kLinear,
+  kLinearHeads,
   kRope,
   kKvWrite,
   kAttention,
   kActivate,
+  kGlu,
+  kAddGated,
   kMoe,
   kGather,
   kLogits,
+  kPool,
+  kNormalise,
 };
-inline constexpr std::size_t kOpKinds = 10;
+inline constexpr std::size_t kOpKinds = 16;
 
 /// Returns the name of an op in `Backend`, such as "kv_write".
 std::string_view to_string(OpKind kind);

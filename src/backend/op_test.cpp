@@ -183,13 +183,14 @@ struct RopeCase {
 /// The rows `x` after `rope`, which reads copies of the table and the norms on the device.
 Matrix roped(Backend& backend, const Matrix& x, const Batch& batch, const Norm& q_norm,
              const Norm& k_norm, const Attention& host) {
-  backend.plan({.rows = batch.rows(), .cols = host.qkv_cols(), .hidden = host.q_cols()});
+  backend.plan({.rows = batch.rows(), .cols = host.qk_cols(), .hidden = host.q_cols()});
   const RopeOnDevice rope(backend, host.rope != nullptr ? *host.rope : RopeTable{});
   const NormOnDevice q(backend, q_norm), k(backend, k_norm);
   Attention a = host;
   if (a.rope != nullptr) a.rope = &rope.table;
   const OnDevice rows(backend, x);
-  run_step(backend, batch, [&] { backend.rope(rows.view(), batch, q.norm, k.norm, a); });
+  run_step(backend, batch,
+           [&] { backend.rope(rows.view(), batch, {.q = q.norm, .k = k.norm}, a); });
   return rows.matrix();
 }
 
@@ -210,7 +211,7 @@ void check_rope(const RopeCase& c, const std::vector<Device>& all) {
   const Norm k = c.with_norms ? k_norm.norm : Norm{};
   TestBatch batch = plain_batch(5, random);
   batch.positions() = {0, 1, 77, 1500, kPositions - 1};
-  Matrix x(5, a.qkv_cols());
+  Matrix x(5, a.qk_cols());
   x.fill(random);
   ReferenceBackend reference;
   const Matrix want = roped(reference, x, batch.get(), q, k, a);
@@ -237,7 +238,7 @@ void check_rope(const RopeCase& c, const std::vector<Device>& all) {
     const Matrix got = roped(*d, x, batch.get(), q, k, a);
     ASSERT_TRUE(within(got, want, bound));
     for (std::int64_t t = 0; t < 5; ++t) {
-      for (std::int64_t col = a.q_cols() + a.kv_cols(); col < a.qkv_cols(); ++col) {
+      for (std::int64_t col = a.q_cols() + a.k_cols(); col < a.qk_cols(); ++col) {
         ASSERT_EQ(bits(got.at(t, col)), bits(x.at(t, col))) << "v changed";
       }
       for (std::int64_t col = 0; !c.with_norms && col < a.q_cols(); ++col) {
@@ -424,7 +425,7 @@ struct Written {
 /// Runs `rope_write`, or if not `fused`, `rope` and `kv_write`.
 Written written(Backend& backend, const AttentionProblem& p, const Batch& batch, const Norm& q_norm,
                 const Norm& k_norm, bool fused) {
-  backend.plan({.rows = batch.rows(), .cols = p.a.qkv_cols(), .hidden = p.a.q_cols()});
+  backend.plan({.rows = batch.rows(), .cols = p.a.qk_cols(), .hidden = p.a.q_cols()});
   const RopeOnDevice rope(backend, *p.a.rope);
   const NormOnDevice q(backend, q_norm), k(backend, k_norm);
   Attention a = p.a;
@@ -433,9 +434,9 @@ Written written(Backend& backend, const AttentionProblem& p, const Batch& batch,
   const OnDevice rows(backend, p.rows);
   run_step(backend, batch, [&] {
     if (fused) {
-      backend.rope_write(rows.view(), batch, q.norm, k.norm, a, pages.layer);
+      backend.rope_write(rows.view(), batch, {.q = q.norm, .k = k.norm}, a, pages.layer);
     } else {
-      backend.rope(rows.view(), batch, q.norm, k.norm, a);
+      backend.rope(rows.view(), batch, {.q = q.norm, .k = k.norm}, a);
       backend.kv_write(rows.view(), batch, a, pages.layer);
     }
   });

@@ -364,7 +364,7 @@ inline Matrix attention(const AttentionProblem& p) {
         };
         const auto attend_with = [&](const auto& heads, const auto& scaled) {
           const auto k = [&](std::int32_t key) { return heads(key, 0); };
-          const auto v = [&](std::int32_t key) { return heads(key, a.kv_cols()); };
+          const auto v = [&](std::int32_t key) { return heads(key, a.k_cols()); };
           return attend(a, scaled, first, last, k, v);
         };
         const Floats y = p.type == KvType::kInt8 ? attend_with(groups, quantised_head(q))

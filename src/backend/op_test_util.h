@@ -341,7 +341,7 @@ inline void run_logits(Backend& backend, const OnDevice& in, const Weight& head,
                        const LogitsReduce& reduce) {
   const std::int64_t rows = in.view().rows;
   run_rows(
-      backend, rows, [&] { backend.logits(in.view(), head, reduce); }, rows);
+      backend, rows, [&] { backend.logits(in.view(), {.weight = &head}, reduce); }, rows);
 }
 
 /// A backend under test, with what it uses.

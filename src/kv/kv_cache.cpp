@@ -32,14 +32,17 @@ std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention
     const std::int64_t bytes = backend.kv_block_bytes(a, type);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const KvGroup& g) {
       return g.window == a.window && g.block_bytes == bytes && g.kv_heads == a.kv_heads &&
-             g.head_dim == a.head_dim;
+             g.head_dim == a.head_dim && g.value_dim == a.v_dim() &&
+             g.values_in_keys == a.values_in_keys;
     });
     if (group == groups.end()) {
       groups.push_back({.layers = {},
                         .window = a.window,
                         .block_bytes = bytes,
                         .kv_heads = a.kv_heads,
-                        .head_dim = a.head_dim});
+                        .head_dim = a.head_dim,
+                        .value_dim = a.v_dim(),
+                        .values_in_keys = a.values_in_keys});
       group = groups.end() - 1;
     }
     group->layers.push_back(static_cast<std::int32_t>(i));
@@ -90,21 +93,19 @@ void KvCache::copy(std::span<const BlockCopy> copies) {
 
 std::int64_t KvCache::row_bytes(std::int32_t g) const {
   const KvGroup& of = group(g);
-  return KvRows(of.kv_heads, of.head_dim, type_).block_bytes * std::ssize(of.layers);
+  return KvRows(of.shape(), type_).block_bytes * std::ssize(of.layers);
 }
 
 void KvCache::read(std::int32_t g, std::int32_t block, std::span<std::byte> out) const {
   const KvGroup& of = group(g);
   INGOT_CHECK(std::ssize(out) == row_bytes(g), out.size(), " bytes for ", row_bytes(g));
-  const Attention shape{.kv_heads = of.kv_heads, .head_dim = of.head_dim};
-  backend_->kv_read(shape, at(layers_, g), block, out);
+  backend_->kv_read(of.shape(), at(layers_, g), block, out);
 }
 
 void KvCache::load(std::int32_t g, std::int32_t block, std::span<const std::byte> in) {
   const KvGroup& of = group(g);
   INGOT_CHECK(std::ssize(in) == row_bytes(g), in.size(), " bytes for ", row_bytes(g));
-  const Attention shape{.kv_heads = of.kv_heads, .head_dim = of.head_dim};
-  backend_->kv_load(shape, at(layers_, g), block, in);
+  backend_->kv_load(of.shape(), at(layers_, g), block, in);
 }
 
 void KvCache::release(std::int32_t g, std::int32_t block) {

@@ -22,8 +22,17 @@ struct KvGroup {
   std::int32_t window = 0;
   std::int64_t block_bytes = 0;  ///< bytes of a block in one layer
   std::int32_t kv_heads = 0;     ///< number of KV heads of a layer, G
-  std::int32_t head_dim = 0;     ///< number of elements of a head, D
+  std::int32_t head_dim = 0;     ///< number of elements of a key, D
+  std::int32_t value_dim = 0;    ///< number of elements of a value, Dv
+  bool values_in_keys = false;   ///< Attention::values_in_keys
 
+  /// Returns the sizes of the keys and values of a layer.
+  Attention shape() const {
+    return {.kv_heads = kv_heads,
+            .head_dim = head_dim,
+            .value_dim = value_dim,
+            .values_in_keys = values_in_keys};
+  }
   /// Returns the limit on a sequence's blocks for `tokens` tokens. `rows_max`: most rows of a step.
   std::int64_t blocks_for(std::int64_t tokens, std::int64_t rows_max) const;
   /// Returns the bytes of a block in all layers of the group.

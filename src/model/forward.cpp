@@ -33,7 +33,7 @@ void attend(ForwardPass& pass, const Layer& w, const KvLayer& kv, View in, View 
   const Attention& a = w.attention;
   pass.backend.linear(in, w.qkv, pass.s.qkv);  // [T, (N + 2G)*D]
   // q, k in place; k, v -> slots
-  pass.backend.rope_write(pass.s.qkv, pass.batch, w.q_norm, w.k_norm, a, kv);
+  pass.backend.rope_write(pass.s.qkv, pass.batch, {.q = w.q_norm, .k = w.k_norm}, a, kv);
   pass.backend.attention(pass.s.qkv, pass.batch, a, kv, pass.s.mix, Next::kLinears);  // [T, N*D]
   pass.backend.linear(pass.s.mix, w.attn_out, out);                                   // [T, H]
 }
@@ -62,7 +62,7 @@ void finish(ForwardPass& pass, const Outputs& outputs) {
   if (hidden.rows > 0) pass.backend.norm(hidden, {}, m.final_norm, hidden, Next::kAnyone);
   if (rows.rows > 0) {
     pass.backend.norm(rows, {}, m.final_norm, rows, Next::kLinears);
-    pass.backend.logits(rows, *m.head(), outputs.logits);
+    pass.backend.logits(rows, {.weight = m.head()}, outputs.logits);
   }
   for (const RowFetch& fetch : outputs.fetch) pass.backend.fetch(fetch.rows, fetch.out);
 }
@@ -88,7 +88,7 @@ void forward(const Model& model, Backend& backend, const Batch& batch, const KvC
              const Scratch& scratch, const Outputs& outputs) {
   backend.step(batch, [&] {
     ForwardPass pass{model, backend, batch, cut(scratch, batch), {}};
-    backend.embed(batch, model.embedding ? &model.embedding : nullptr, pass.s.x);
+    backend.embed(batch, {.tokens = model.embedding ? &model.embedding : nullptr}, pass.s.x);
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
       const Layer& w = model.layers[i];
       const KvLayer& pages = kv.layer(static_cast<std::int64_t>(i));

@@ -28,6 +28,10 @@ std::string_view to_string(Act act) {
       return "gelu_tanh";
     case Act::kGeluErf:
       return "gelu_erf";
+    case Act::kTanh:
+      return "tanh";
+    case Act::kGptOss:
+      return "gpt_oss";
   }
   return "?";
 }
@@ -38,6 +42,7 @@ Attention attention_of(const Spec& spec, std::int64_t i) {
   return {.heads = spec.heads,
           .kv_heads = spec.kv_heads,
           .head_dim = spec.head_dim,
+          .value_dim = spec.head_dim,
           .scale = spec.attention_scale,
           .score_cap = spec.score_cap,
           .causal = spec.causal,

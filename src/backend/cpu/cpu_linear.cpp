@@ -1,6 +1,9 @@
 // CpuBackend: the op linear, and the quantised rows that it reads.
+#include <algorithm>
+
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/panel_work.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -92,6 +95,20 @@ void CpuBackend::linear(View in, const Weight& w, View out) {
   pool_.parallel_for(work.items(), [&](std::int64_t item, int thread) {
     work.run(item, rows, linear_scratch(thread));
   });
+}
+
+void CpuBackend::linear_heads(View in, std::span<const Weight> w, std::int32_t extra, View out) {
+  for (std::int64_t h = 0; h < std::ssize(w); ++h) {
+    const Weight& head = at(w, h);
+    const std::int64_t from = h * (head.cols + extra);
+    const std::int64_t to = h * (head.rows + extra);
+    linear(columns(in, from, head.cols), head, columns(out, to, head.rows));
+    const View kept = columns(in, from + head.cols, extra);
+    const View copy = columns(out, to + head.rows, extra);
+    pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
+      std::copy_n(kept.row<const float>(t), extra, copy.row<float>(t));
+    });
+  }
 }
 
 }  // namespace ingot
