@@ -3,6 +3,7 @@
 // Source: transformers 5.24 (models/*/modeling_*.py), gguf-py 0.19 (constants.py).
 #include "load/architectures.h"
 
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -56,8 +57,18 @@ constexpr std::array kArchitectures = std::to_array<ArchitectureTraits>({
     {.name = "gpt-oss", .activation = Activation::kGptOss, .experts = true, .windows = {2}},
     {.name = "deepseek2", .gguf_style = kAdjacent, .hf_style = kAdjacent, .experts = true},
     {.name = "seed_oss"},
-    {.name = "bert", .norm = kLayer, .activation = kGeluErf, .gated = false, .causal = false},
-    {.name = "mpnet", .norm = kLayer, .activation = kGeluErf, .gated = false, .causal = false},
+    {.name = "bert",
+     .norm = kLayer,
+     .activation = kGeluErf,
+     .gated = false,
+     .causal = false,
+     .rotates = false},
+    {.name = "mpnet",
+     .norm = kLayer,
+     .activation = kGeluErf,
+     .gated = false,
+     .causal = false,
+     .rotates = false},
     {.name = "nomic-bert", .norm = kLayer, .causal = false},
     {.name = "modern-bert",
      .norm = kLayer,
@@ -95,6 +106,19 @@ void apply_traits(const ArchitectureTraits& traits, Config& config) {
   config.v_norm = traits.v_norm;
   config.attention_scale = traits.attention_scale;
   config.router.sigmoid = traits.sigmoid_router;
+}
+
+void set_rope_layers(const ArchitectureTraits& traits, bool rotates, Config& config) {
+  std::vector<std::int32_t> ropes;
+  bool first_everywhere = true;
+  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
+    const bool windowed = !config.window.empty() && at(config.window, layer) > 0;
+    const bool nope = traits.nope_period > 0 && (layer + 1) % traits.nope_period == 0;
+    const bool still = !rotates || nope || (!windowed && !traits.full_layers_rotate);
+    ropes.push_back(still ? -1 : windowed && config.ropes.size() > 1 ? 1 : 0);
+    first_everywhere = first_everywhere && ropes.back() == 0;
+  }
+  if (!first_everywhere) config.rope_layer = std::move(ropes);
 }
 
 }  // namespace ingot

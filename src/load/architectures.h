@@ -42,6 +42,7 @@ struct ArchitectureTraits {
   /// The last of each `nope_period` layers does not rotate (SmolLM3); 0: all rotate.
   std::int64_t nope_period = 0;
   bool full_layers_rotate = true;  ///< false: layers without a window do not rotate (Cohere2)
+  bool rotates = true;             ///< false: no layer rotates (BERT)
 };
 
 /// Returns the architecture with this name in GGUF's spelling; null if there is none.
@@ -52,5 +53,9 @@ std::string architecture_names();
 /// Copies the traits' values to the Config's fields. `naming` must be set: it decides the style of
 /// the first rotary embedding.
 void apply_traits(const ArchitectureTraits& traits, Config& config);
+
+/// Fills `rope_layer` from `layers`, `window` and `ropes`, which must be set: layers with a window
+/// have the second rotary embedding if there are two. If not `rotates`, no layer rotates.
+void set_rope_layers(const ArchitectureTraits& traits, bool rotates, Config& config);
 
 }  // namespace ingot
