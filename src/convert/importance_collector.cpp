@@ -40,7 +40,7 @@ ImportanceCollector::Place ImportanceCollector::add_input(std::vector<std::strin
 }
 
 void ImportanceCollector::watch(const Model& model) {
-  const Family& family = find_family({.architecture = model.spec.architecture}, "model");
+  const Family& family = find_family(model.spec.architecture, "model");
   const auto add = [&](const Weight& weight, std::initializer_list<TensorRole> roles,
                        std::int64_t i) {
     if (weight) places_[&weight] = add_input(names(family, roles, i), weight.cols);

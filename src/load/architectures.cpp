@@ -24,7 +24,11 @@ constexpr std::array kArchitectures = std::to_array<ArchitectureTraits>({
     {.name = "gemma", .activation = kGeluTanh},
     {.name = "gemma2", .activation = kGeluTanh, .windows = {2}},
     {.name = "gemma3", .activation = kGeluTanh, .windows = {6}},
-    {.name = "gemma4", .activation = kGeluTanh, .v_norm = true, .windows = {6}},
+    {.name = "gemma4",
+     .activation = kGeluTanh,
+     .v_norm = true,
+     .attention_scale = 1.0,
+     .windows = {6}},
     {.name = "gemma-embedding", .activation = kGeluTanh, .causal = false, .windows = {6}},
     {.name = "phi3"},
     {.name = "granite", .gguf_style = kAdjacent},
@@ -100,6 +104,7 @@ void apply_traits(const ArchitectureTraits& traits, Config& config) {
   config.causal = traits.causal;
   config.qk_norm_after_rope = traits.qk_norm_after_rope;
   config.v_norm = traits.v_norm;
+  config.attention_scale = traits.attention_scale;
   config.router.sigmoid = traits.sigmoid_router;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,10 +35,11 @@ struct ArchitectureTraits {
   bool causal = true;
   bool qk_norm_after_rope = false;
   bool v_norm = false;
-  bool experts = false;  ///< whether models may be a mixture of experts
+  std::optional<double> attention_scale{};  ///< factor of scores; absent: by the head's size
+  bool experts = false;                     ///< whether models may be a mixture of experts
   bool sigmoid_router = false;
   LayerPattern windows{};
-  /// Every so many layers, the last one does not rotate (SmolLM3); 0: all rotate.
+  /// The last of each `nope_period` layers does not rotate (SmolLM3); 0: all rotate.
   std::int64_t nope_period = 0;
   bool full_layers_rotate = true;  ///< false: layers without a window do not rotate (Cohere2)
   bool rotates = true;             ///< false: no layer rotates (BERT)

@@ -88,7 +88,7 @@ struct RouterRules {
   bool sigmoid = false;          ///< scores are sigmoids of the router's logits; else their softmax
   bool renormalise = true;       ///< whether to divide the chosen experts' weights by their sum
   double scale = 1;              ///< factor of the chosen experts' weights
-  std::int64_t groups = 1;       ///< experts form so many groups of equal size
+  std::int64_t groups = 1;       ///< number of groups of equal size that experts form
   std::int64_t groups_used = 1;  ///< groups of which experts can be chosen
   bool groups_by_two_best = false;  ///< ranks a group by the sum of its two best scores, not one
 };
@@ -216,6 +216,7 @@ inline constexpr std::int64_t kFfnMax = 1 << 22;
 inline constexpr std::int64_t kVocabMax = 1 << 24;
 inline constexpr std::int64_t kContextMax = 1 << 27;
 inline constexpr std::int64_t kExpertsMax = 4096;
+inline constexpr std::int64_t kLabelsMax = 1 << 16;
 inline constexpr std::int64_t kExpertsInAllMax = 1 << 17;  ///< limit on layers * experts
 
 }  // namespace ingot

@@ -44,10 +44,10 @@ struct Family {
                           std::int64_t expert = 0) const;
 };
 
-/// Finds the family that has the architecture `config.architecture`.
+/// Finds the family that has an architecture, in GGUF's spelling.
 ///
 /// Errors: if no family has it, model_error for `file` that lists the supported architectures.
-const Family& find_family(const Config& config, const std::string& file);
+const Family& find_family(std::string_view architecture, const std::string& file);
 
 /// Returns all supported families.
 std::span<const Family> families();

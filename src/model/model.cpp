@@ -96,7 +96,7 @@ class Loader {
   }
 
   void check_parts() const {
-    const Family& family = find_family(checkpoint_.config(), checkpoint_.name());
+    const Family& family = find_family(bound_.spec.architecture, checkpoint_.name());
     const auto need = [&](bool wanted, bool there, TensorRole role) {
       if (!wanted || there) return;
       const RoleRule* rule = family.rule_of(role);

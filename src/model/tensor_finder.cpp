@@ -66,7 +66,7 @@ std::string to_string(const Shape& shape) {
 TensorFinder::TensorFinder(const Checkpoint& checkpoint, const Config& config)
     : checkpoint_(checkpoint),
       config_(config),
-      family_(find_family(config, checkpoint.name())),
+      family_(find_family(config.architecture, checkpoint.name())),
       prefix_(find_prefix()) {}
 
 void TensorFinder::fail(const TensorInfo& t, std::string_view reason) const {

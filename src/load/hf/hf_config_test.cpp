@@ -121,10 +121,17 @@ TEST(HfConfig, WhatIsMissing) {
     expect_config_refused(ConfigText().remove(key), cat(key, " is missing"));
     expect_config_refused(with(key, "null"), cat(key, " is missing"));
   }
-  const Read r = read(ConfigText().remove("rms_norm_eps").remove("max_position_embeddings").text());
+  const Read r = read(ConfigText()
+                          .remove("rms_norm_eps")
+                          .remove("max_position_embeddings")
+                          .remove("rope_theta")
+                          .text());
   EXPECT_EQ(r.config.norm_eps, 1e-6);
   EXPECT_EQ(r.config.context, 2048);
-  EXPECT_EQ(r.notes.details().size(), 2u);
+  EXPECT_EQ(r.notes.details(),
+            (std::vector<std::string>{"max_position_embeddings is missing: taken as 2048",
+                                      "rms_norm_eps is missing: taken as 1e-06"}));
+  EXPECT_EQ(r.notes.warnings(), std::vector<std::string>{"rope_theta is missing: taken as 10000"});
 }
 
 /// The kinds of JSON values that a key does not take.
@@ -241,16 +248,18 @@ TEST(HfConfig, S20CodeIsIgnoredAndUnknownTypesAreRefused) {
   EXPECT_NO_THROW(config(with("auto_map", R"({"AutoModel": "evil.py--Evil"})")
                              .set("trust_remote_code", "true")
                              .set("something_new", "[1, {}]")));
-  expect_config_refused(with("model_type", "\"gemma4\""),
-                        "unknown or unsupported model_type 'gemma4'; supported: llama, mistral, "
+  expect_config_refused(with("model_type", "\"gpt_neox\""),
+                        "unknown or unsupported model_type 'gpt_neox'; supported: llama, mistral, "
                         "qwen2, qwen3, qwen3_moe");
   expect_config_refused(with("model_type", "\"a\\u001b[31m\\nb\""), "'a\\x1b[31m\\x0ab'");
   expect_config_refused(with("model_type", "42"), "model_type is 42, expected a string");
 }
 
-TEST(HfConfig, ActivationsOtherThanSiluAreRefused) {
-  EXPECT_NO_THROW(config(with("hidden_act", "\"silu\"")));
-  expect_config_refused(with("hidden_act", "\"gelu\""), "hidden_act is 'gelu', supported is silu");
+TEST(HfConfig, Activations) {
+  EXPECT_EQ(config(with("hidden_act", "\"silu\"")).activation, Activation::kSilu);
+  EXPECT_EQ(config(with("hidden_act", "\"gelu\"")).activation, Activation::kGeluErf);
+  EXPECT_EQ(config(with("hidden_act", "\"gelu_new\"")).activation, Activation::kGeluTanh);
+  expect_config_refused(with("hidden_act", "\"relu\""), "hidden_act is 'relu', supported are silu");
   expect_config_refused(with("hidden_act", "42"), "hidden_act is 42, expected a string");
 }
 
@@ -268,7 +277,8 @@ TEST(HfConfig, RopeScalingInBothSpellings) {
     EXPECT_EQ(llama3.ropes.front().scaling.high_freq_factor, 4);
     EXPECT_EQ(llama3.ropes.front().scaling.original_context, 32);
 
-    const Config theta = config(with(key, R"({"rope_type": "default", "rope_theta": 5e5})"));
+    const Config theta =
+        config(with(key, R"({"rope_type": "default", "rope_theta": 5e5})").remove("rope_theta"));
     EXPECT_EQ(theta.ropes.front().scaling.kind, RopeScaling::Kind::kNone);
     EXPECT_EQ(theta.ropes.front().theta, 5e5);
     EXPECT_EQ(
@@ -308,9 +318,11 @@ TEST(HfConfig, Yarn) {
   EXPECT_EQ(full.attention_factor, 1.25);
   EXPECT_EQ(yarn(R"(, "mscale": 0.7, "mscale_all_dim": 0.7)").attention_factor, 1.0);
   EXPECT_EQ(yarn(R"(, "mscale": 0, "mscale_all_dim": 0)").attention_factor, std::nullopt);
-  for (const char* bad : {R"(, "mscale": 1.0)", R"(, "mscale_all_dim": 1.0)",
-                          R"(, "mscale": 1.0, "mscale_all_dim": 0.5)"}) {
-    expect_refused([&] { yarn(bad); }, "only where equal");
+  // m(0.5) / m(1), where m(x) is 0.1 x ln(4) + 1.
+  EXPECT_NEAR(*yarn(R"(, "mscale": 0.5, "mscale_all_dim": 1)").attention_factor, 0.939125, 1e-6);
+  EXPECT_EQ(yarn(R"(, "mscale": 1.0)").attention_factor, std::nullopt);
+  for (const char* bad : {R"(, "mscale": 0.5)", R"(, "mscale_all_dim": 1.0)"}) {
+    expect_refused([&] { yarn(bad); }, "supported only together");
   }
   expect_config_refused(with("rope_scaling", R"({"rope_type": "yarn", "factor": 4,
       "original_max_position_embeddings": 32})")
@@ -328,7 +340,11 @@ TEST(HfConfig, S21RopeScalingThatIsRefused) {
   expect_config_refused(scaling(R"({"type": "linear"})"), "rope_scaling.factor is missing");
   expect_config_refused(scaling(R"({"factor": 2})"), "rope_scaling.rope_type is missing");
   expect_config_refused(scaling(R"({"type": "yarn", "factor": 0.5})"), "it must be at least 1");
-  for (const char* type : {"dynamic", "longrope", "su", "mrope", "banana"}) {
+  for (const char* type : {"longrope", "su"}) {
+    expect_config_refused(scaling(cat(R"({"type": ")", type, R"(", "factor": 2})")),
+                          "rope_scaling.short_factor is missing");
+  }
+  for (const char* type : {"dynamic", "mrope", "banana"}) {
     expect_config_refused(scaling(cat(R"({"type": ")", type, R"(", "factor": 2})")),
                           cat("rope_scaling.type is '", type, "', supported are"));
   }

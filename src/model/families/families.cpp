@@ -46,15 +46,15 @@ std::span<const Family> families() {
   return all;
 }
 
-const Family& find_family(const Config& config, const std::string& file) {
+const Family& find_family(std::string_view architecture, const std::string& file) {
   std::string supported;
   for (const Family& family : families()) {
     const auto& names = family.architectures;
-    if (std::find(names.begin(), names.end(), config.architecture) != names.end()) return family;
+    if (std::find(names.begin(), names.end(), architecture) != names.end()) return family;
     for (const std::string_view name : names) supported += cat(supported.empty() ? "" : ", ", name);
   }
   throw model_error(file, "config",
-                    cat("architecture ", printable(config.architecture),
+                    cat("architecture ", printable(architecture),
                         " is not supported; supported are ", supported));
 }
 
