@@ -20,7 +20,7 @@ constexpr std::size_t kLayersMax = 4096;
 constexpr std::size_t kGroupsMax = 64;
 
 /// Appends little-endian values to a string of bytes.
-class Head {
+class HeadWriter {
  public:
   template <class T>
   requires(std::integral<T> || std::floating_point<T>) void put(T value) {
@@ -41,7 +41,7 @@ class Head {
   std::string bytes_;
 };
 
-void put_model(Head& head, const SessionModel& m) {
+void put_model(HeadWriter& head, const SessionModel& m) {
   head.put(static_cast<std::uint32_t>(m.order_version));
   head.put_text(m.numerics);
   for (const std::uint64_t half : m.weights) head.put(half);
@@ -68,7 +68,7 @@ std::string fields_text(const Session& session) {
   return j.dump();
 }
 
-/// Parses and checks the bytes that Head writes.
+/// Parses and checks the bytes that HeadWriter writes.
 class HeadReader {
  public:
   explicit HeadReader(ByteReader& in) : in_(in) {}
@@ -212,7 +212,7 @@ class HeadReader {
 }  // namespace
 
 std::string format_session_head(const Session& session, const SessionBlocks& blocks) {
-  Head head;
+  HeadWriter head;
   head.put_raw(kMagic);
   head.put(kVersion);
   put_model(head, session.model);
