@@ -120,6 +120,7 @@ InstanceOptions instance_options(const OpenOptions& options) {
           .isa = options.isa,
           .kv_type = kv_type(options.kv_type),
           .weights = weights_format(options.weights),
+          .context = options.context,
           .pack_cache = {.folder = options.pack_cache},
           .memory_limit = options.memory_limit};
 }

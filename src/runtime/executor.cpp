@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "base/index.h"
 
@@ -38,7 +39,8 @@ std::int64_t Executor::result_bytes(const Spec& spec, const ExecutorLimits& limi
 }
 
 std::int64_t Executor::table_bytes(const Spec& spec, std::int32_t sequences) {
-  const std::set<std::int32_t> groups(spec.window.begin(), spec.window.end());
+  std::set<std::tuple<std::int32_t, std::int32_t, std::int32_t>> groups;
+  for (const LayerSpec& l : spec.layer_specs) groups.emplace(l.window, l.kv_heads, l.head_dim);
   return std::ssize(groups) * sequences * std::int64_t{sizeof(std::int32_t)};
 }
 

@@ -37,8 +37,9 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()),
       details_(checkpoint_->details().begin(), checkpoint_->details().end()) {
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(*backend_);
-  bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
+  bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_, options.context));
   spec_ = bound_->spec;
+  details_.insert(details_.end(), bound_->notes.begin(), bound_->notes.end());
   Request unused;
   for (std::string& line : set_model_defaults(unused, config_, options.path)) {
     warnings_.push_back(std::move(line));
@@ -56,6 +57,11 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   end_tokens_ = choose_end_tokens();
   available_bytes_ = options.memory_limit > 0 ? options.memory_limit : available_memory();
   if (!backend_->host_memory()) device_bytes_ = backend_->free_memory();
+}
+
+std::int64_t Instance::context_of(const StartOptions& options) const {
+  if (options.context > 0) return options.context;
+  return options_.context > 0 ? options_.context : spec_.context;
 }
 
 ModelOptions Instance::model_options(const StartOptions& options) const {
@@ -83,13 +89,13 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
 
 MemoryPlan Instance::plan(const StartOptions& options) const {
   INGOT_CHECK(bound_ != nullptr, "a plan for what is started already");
-  const std::int64_t context = options.context > 0 ? options.context : spec_.context;
+  const std::int64_t context = context_of(options);
   const ExecutorLimits limits = executor_limits(options, context);
   const std::int64_t sampling = options.generates ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
   return plan_memory(*bound_, *backend_,
                      {.options = model_options(options),
                       .kv_type = options_.kv_type,
-                      .context = options.context,
+                      .context = context,
                       .sequences = pool_sequences(options),
                       .rows = limits.rows,
                       .out_rows = limits.out_rows,
@@ -123,11 +129,12 @@ void Instance::start(const StartOptions& options, Progress progress) {
   model.pack_cache = options_.pack_cache;
   model_ = load_model(*checkpoint_, *bound_, *backend_, model, progress);
   warnings_.insert(warnings_.end(), model_->warnings.begin(), model_->warnings.end());
-  notes_ = model_->notes;
+  notes_ = bound_->notes;
+  notes_.insert(notes_.end(), model_->notes.begin(), model_->notes.end());
   bound_.reset();
   checkpoint_.reset();
 
-  auto groups = kv_groups(*backend_, model_->attention(), options_.kv_type);
+  auto groups = kv_groups(*backend_, model_->kv_uses(), options_.kv_type);
   const auto blocks = kv_blocks(groups, plan.context, pool_sequences(options), options.rows);
   cache_ = std::make_unique<KvCache>(*backend_, std::move(groups), options_.kv_type, blocks);
   Backend& steps = profiled_ ? static_cast<Backend&>(*profiled_) : *backend_;

@@ -32,6 +32,9 @@ struct InstanceOptions {
   std::string isa = "auto";            ///< instruction set: see find_host_kernels
   KvType kv_type = KvType::kF16;
   std::optional<Format> weights{};     ///< format to round dense matrices to: see ModelOptions
+  /// Limit on a sequence's tokens, 0 = the model's own context. It chooses the factors of a
+  /// longrope embedding; see make_spec.
+  std::int64_t context = 0;
   PackCacheOptions pack_cache{};       ///< no cache unless it names a folder
   std::int64_t memory_limit = 0;       ///< limit on host memory in bytes; 0 = what is available
   LinearObserver* observer = nullptr;  ///< gets each linear's input; must outlive the instance
@@ -43,7 +46,8 @@ struct InstanceOptions {
 /// The parts of the model to load, and the sizes of the largest step and sequence.
 struct StartOptions {
   ModelOptions model{};
-  std::int64_t context = 0;  ///< limit on a sequence's tokens; 0 = the model's own context
+  /// Limit on a sequence's tokens; 0 = InstanceOptions::context, or else the model's own context.
+  std::int64_t context = 0;
   std::int32_t sequences = 1;
   std::int32_t rows = 1;
   std::int32_t out_rows = 1;
@@ -119,6 +123,7 @@ class Instance {
  private:
   std::vector<EndToken> choose_end_tokens() const;
   ModelOptions model_options(const StartOptions& options) const;
+  std::int64_t context_of(const StartOptions& options) const;
   ExecutorLimits executor_limits(const StartOptions& options, std::int64_t context) const;
 
   ThreadPool& pool_;

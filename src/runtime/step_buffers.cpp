@@ -186,6 +186,7 @@ Batch StepBuffers::batch() {
   return {
       .tokens = tokens_,
       .embeddings = has_embeddings_ ? std::span<const View>(embeddings_) : std::span<const View>(),
+      .types = {},
       .positions = positions_,
       .q_start = q_start_,
       .kv_len = kv_len_,

@@ -24,7 +24,7 @@ class Watched {
     const BoundModel bound = bind_model(checkpoint);
     const ModelOptions options{.context = kContext};
     model_ = load_model(checkpoint, bound, backend_, options, [](std::uint64_t, std::uint64_t) {});
-    auto groups = kv_groups(backend_, model_->attention(), KvType::kF16);
+    auto groups = kv_groups(backend_, model_->kv_uses(), KvType::kF16);
     const auto blocks = kv_blocks(groups, kContext, 1, kContext);
     cache_ = std::make_unique<KvCache>(backend_, std::move(groups), KvType::kF16, blocks);
     executor_ = std::make_unique<Executor>(

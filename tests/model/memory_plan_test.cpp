@@ -375,8 +375,8 @@ TEST_F(DevicePlanTest, AModelIsRefusedByWhatTheDeviceDoesNotCompute) {
   device_.refuse([&](const ModelOps& model) {
     formats.assign(model.formats.begin(), model.formats.end());
     EXPECT_EQ(std::ssize(model.attention), bound_.spec.layers);
-    EXPECT_EQ(model.attention[0].head_dim, bound_.spec.head_dim);
-    EXPECT_EQ(model.attention[0].scale, bound_.spec.attention_scale);
+    EXPECT_EQ(model.attention[0].head_dim, bound_.spec.layer(0).head_dim);
+    EXPECT_EQ(model.attention[0].scale, bound_.spec.layer(0).attention_scale);
     return model.kv_type == KvType::kInt8 ? "8-bit keys" : "";
   });
   EXPECT_NO_THROW(require_supported(bound_, {}, KvType::kF16, device_, "m.gguf"));

@@ -77,7 +77,7 @@ ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
   model.context = options.context;
   model_ = load_model(checkpoint, bind_model(checkpoint), device, model,
                       [](std::uint64_t, std::uint64_t) {});
-  auto groups = kv_groups(device, model_->attention(), options.kv_type);
+  auto groups = kv_groups(device, model_->kv_uses(), options.kv_type);
   const std::int32_t held = options.pool_sequences > 0 ? options.pool_sequences : options.sequences;
   const auto blocks = kv_blocks(groups, options.context, held, options.rows);
   cache_ = std::make_unique<KvCache>(device, std::move(groups), options.kv_type, blocks);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "load/checkpoint.h"
+#include "model/names.h"
 
 namespace ingot::testing_support {
 
@@ -19,8 +20,7 @@ struct RandomModel {
   Format format{};
   /// q, k and v (and the experts' gate and up) in different formats, as real files have them.
   bool mixed = false;
-  bool biases = false;
-  bool qk_norms = false;
+  std::vector<TensorRole> optional{};  ///< optional tensors that the model has
 };
 
 /// Configurations that together use every feature of every family, with `format` in every matrix.

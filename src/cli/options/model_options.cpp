@@ -159,6 +159,7 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
           .isa = values.isa,
           .kv_type = parse_kv_type(values.kv_type),
           .weights = parse_weights(values.weights),
+          .context = values.ctx,
           .pack_cache = pack_cache_options(values.pack_cache),
           .memory_limit = parse_bytes(values.memory_limit, "--memory-limit"),
           .accept_unknown = values.accept_unknown,
@@ -229,16 +230,22 @@ std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_vi
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
                             std::int64_t prompt, std::int64_t needed) {
   const std::int64_t made_for = instance.spec().context;
-  const std::int64_t limit = values.ctx > 0 ? values.ctx : made_for;
+  const std::int64_t trained = std::max(made_for, instance.config().context);
+  const std::int64_t limit = values.ctx > 0 ? values.ctx : trained;
   if (prompt > limit) {
     throw Error(ErrorCode::kInvalid, cat("the input has ", prompt, " tokens, the context is ",
                                          limit, values.ctx > 0 ? " (--ctx)" : ": --ctx raises it"));
   }
-  if (values.ctx > made_for) {
-    log_warning(cat("--ctx ", values.ctx, " is more than the ", made_for,
+  if (values.ctx > trained) {
+    log_warning(cat("--ctx ", values.ctx, " is more than the ", trained,
                     " tokens that the model was made for"));
   }
-  return std::min(needed, limit);
+  if (values.ctx > 0) return std::min(needed, limit);
+  if (prompt > made_for) {
+    log_warning(cat("the input has ", prompt, " tokens, the model's rotary factors are those of ",
+                    made_for, " tokens: --ctx chooses factors for longer texts"));
+  }
+  return std::max(std::min(needed, made_for), prompt);
 }
 
 void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
