@@ -95,10 +95,9 @@ void Binder::bind_longrope() {
       }
     }
     if (context_ == 0 && static_cast<double>(config_.context) > s.original_context) {
-      model_.notes.push_back(
-          cat("the context is ", static_cast<std::int64_t>(s.original_context),
-              " tokens; a larger `context`, up to ", config_.context,
-              ", chooses the model's rotary factors for long texts"));
+      model_.notes.push_back(cat("the context is ", static_cast<std::int64_t>(s.original_context),
+                                 " tokens; a larger `context`, up to ", config_.context,
+                                 ", chooses the model's rotary factors for long texts"));
     }
   }
 }
@@ -148,8 +147,8 @@ void Binder::bind_ends() {
   const TensorInfo* ends = embedding != nullptr ? embedding : head;
   if (ends != nullptr && !ends->shape.empty()) s.vocab = ends->shape.front();
   if (ends != nullptr && config_.vocab != 0 && s.vocab != config_.vocab) {
-    finder_.fail(*ends, cat("it has ", s.vocab, " rows, the configuration says vocabulary ",
-                            config_.vocab));
+    finder_.fail(
+        *ends, cat("it has ", s.vocab, " rows, the configuration says vocabulary ", config_.vocab));
   }
   bind_tie(embedding, head);
   model_.embedding = finder_.take_matrix(R::kEmbedding, s.vocab, s.hidden);
@@ -164,9 +163,9 @@ void Binder::bind_tie(const TensorInfo* embedding, const TensorInfo* head) {
   s.tied = config_.tied.value_or(head == nullptr) && can_tie;
   if (!s.tied || head == nullptr) return;
   if (head->shape != embedding->shape) {
-    finder_.fail(*head, cat("shape is ", to_string(head->shape),
-                            ", but the head is tied to the embedding ",
-                            to_string(embedding->shape)));
+    finder_.fail(
+        *head, cat("shape is ", to_string(head->shape), ", but the head is tied to the embedding ",
+                   to_string(embedding->shape)));
   }
   const bool same = head->type_name == embedding->type_name && head->bytes == embedding->bytes &&
                     std::equal(head->data, head->data + head->bytes, embedding->data);
@@ -216,14 +215,13 @@ void Binder::bind_embeddings() {
   }
   for (const TensorInfo* t : {model_.positions, model_.types}) {
     if (t != nullptr && t->elements() > kTableElementsMax) {
-      finder_.fail(*t, cat("it has ", t->elements(), " elements, the limit is ",
-                           kTableElementsMax));
+      finder_.fail(*t,
+                   cat("it has ", t->elements(), " elements, the limit is ", kTableElementsMax));
     }
   }
   model_.embedding_norm = finder_.take_norm(R::kEmbeddingNorm, R::kEmbeddingNormBias, s.hidden);
   if (s.relative_buckets > 0) {
-    model_.relative_bias =
-        finder_.take(R::kRelativeBias, {s.relative_buckets, s.layer(0).heads});
+    model_.relative_bias = finder_.take(R::kRelativeBias, {s.relative_buckets, s.layer(0).heads});
   }
 }
 
