@@ -8,6 +8,7 @@
 
 #include "backend/batch.h"
 #include "backend/buffer.h"
+#include "backend/moe_stages.h"
 #include "backend/ops.h"
 #include "backend/weight.h"
 #include "base/check.h"
@@ -256,6 +257,10 @@ class Backend {
   ///
   /// Shapes: in, out [T, H]. The groups that a row chooses have at least m.used experts.
   virtual void moe(View in, const MoeWeights& w, const Moe& m, View out) = 0;
+
+  /// Lets all later calls of `moe` add the seconds of their stages to `seconds`, until the next
+  /// call of this function; null: to nothing. Only devices that compute during the call do so.
+  virtual void time_moe(MoeSeconds* /*seconds*/) {}
 
   /// Copies the output rows: out[i] = x[out_rows[i]]. Shapes: x [T, H], out [R, H].
   virtual void gather(View x, const Batch& batch, View out) = 0;

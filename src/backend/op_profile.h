@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/batch.h"
+#include "backend/moe_stages.h"
 #include "base/index.h"
 
 namespace ingot {
@@ -71,6 +72,7 @@ struct StepProfile {
   std::int64_t rows = 0;
   double seconds = 0;  ///< time of whole steps, including the time between ops
   std::array<OpTotals, kOpKinds> ops{};
+  std::array<OpTotals, kMoeStages> moe{};  ///< totals of the stages of `moe`, which `ops` includes
   std::vector<LinearTotals> linears;  ///< totals for each weight shape, in the order of first calls
   std::vector<OpSeconds> layers;      ///< seconds in each layer, in the order of the layers
 

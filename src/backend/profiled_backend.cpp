@@ -40,6 +40,7 @@ void ProfiledBackend::clear() {
     profile.rows = 0;
     profile.seconds = 0;
     profile.ops = {};
+    profile.moe = {};
     profile.linears.clear();
     profile.layers.clear();
   }
@@ -139,7 +140,13 @@ void ProfiledBackend::add_gated(View x, View y, View gate) {
 }
 
 void ProfiledBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
+  MoeSeconds stages{};
+  inner_.time_moe(&stages);
   timed(OpKind::kMoe, in.rows, [&] { inner_.moe(in, w, m, out); });
+  inner_.time_moe(nullptr);
+  for (std::size_t k = 0; current_ != nullptr && k < kMoeStages; ++k) {
+    current_->moe[k] += {.calls = 1, .rows = in.rows, .seconds = stages[k]};
+  }
   feed_forward_ = true;
 }
 

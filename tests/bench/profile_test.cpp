@@ -92,6 +92,13 @@ TEST(Profile, CountsTheOpsOfEveryLayer) {
     // Two norms for each layer, two at the end, and norms that only some checkpoints have.
     EXPECT_GE(profile.op(OpKind::kNorm).calls, 4 * (2 * layers + 2));
     EXPECT_EQ(std::ssize(profile.layers), layers);
+    double stages = 0;
+    for (const OpTotals& stage : profile.moe) {
+      EXPECT_EQ(stage.calls, 4 * sparse);
+      EXPECT_EQ(stage.seconds > 0, sparse > 0);
+      stages += stage.seconds;
+    }
+    EXPECT_LE(stages, profile.op(OpKind::kMoe).seconds);
   }
   EXPECT_GT(sparse_seen, 0);
 }

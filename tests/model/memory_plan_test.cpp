@@ -1,5 +1,6 @@
 // The memory plan equals what loading allocates, and what does not fit is refused with the way out.
 #include "model/memory_plan.h"
+#include "model/weight_list.h"
 
 #include <gtest/gtest.h>
 

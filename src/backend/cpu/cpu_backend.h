@@ -60,6 +60,7 @@ class CpuBackend final : public Backend {
   void activate(View in, Act act, bool gated, View out, Next next) override;
   void glu(View gate, View up, Act act, View out, Next next) override;
   void add_gated(View x, View y, View gate) override;
+  void time_moe(MoeSeconds* seconds) override { moe_seconds_ = seconds; }
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
   void gather(View x, const Batch& batch, View out) override;
   void logits(View in, const Head& head, const LogitsReduce& reduce) override;
@@ -125,6 +126,13 @@ class CpuBackend final : public Backend {
   /// Returns the quantised rows of `in`. If an earlier op kept these rows quantised and they are
   /// still valid, returns the kept rows; else quantises `in` now.
   LinearInput quantised(View in);
+  /// Quantises the heads of `linear_heads`, whose inputs have `cols` columns and lie `stride`
+  /// columns apart. Head h has the rows from head_row(in, h) on.
+  LinearInput quantised_heads(View in, std::int64_t heads, std::int64_t cols, std::int64_t stride);
+  /// Returns the first quantised row of head `h`.
+  std::int64_t head_row(View in, std::int64_t h) const {
+    return h * ((in.rows + rows_together() - 1) / rows_together() * rows_together());
+  }
   /// Returns the scratch memory for linear kernels on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
   /// Computes the states of one split. If no split of this row tile and head tile is left after it,
@@ -162,6 +170,7 @@ class CpuBackend final : public Backend {
   bool has_block_weights_ = false;
   std::int64_t matrix_rows_ = 0;  ///< linears with this many rows or more read only `matrix`
   View quantised_;                ///< rows whose quantised form in scratch_.q is valid; or null
+  MoeSeconds* moe_seconds_ = nullptr;
   ExpertPlan experts_;
   std::vector<ExpertWork> expert_work_;  ///< work of the current loop, one entry for each expert
   AttentionPlan attention_;

@@ -1,6 +1,7 @@
 // CpuBackend: the op moe (mixture of experts). The panels of all experts of a wave are one list of
 // items, so that threads seldom wait for each other.
 #include <algorithm>
+#include <chrono>
 
 #include "backend/cpu/cpu_backend.h"
 #include "base/index.h"
@@ -27,6 +28,25 @@ void choose(std::span<const float> scores, std::span<std::int32_t> chosen, Allow
     at(chosen, slot) = i;
   }
 }
+
+/// Adds the time since its last call, or since its construction, to a stage.
+class StageClock {
+ public:
+  explicit StageClock(MoeSeconds* seconds) : seconds_(seconds) {
+    if (seconds != nullptr) last_ = Clock::now();
+  }
+  void end(MoeStage stage) {
+    if (seconds_ == nullptr) return;
+    const auto now = Clock::now();
+    at(*seconds_, stage) += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  MoeSeconds* seconds_;
+  Clock::time_point last_;
+};
 
 float group_score(std::span<const float> scores, Moe::GroupScore kind) {
   constexpr auto kAll = [](std::int32_t) { return true; };
@@ -164,11 +184,13 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
                   m.groups <= limits_.moe.groups && m.groups_used <= limits_.moe.groups_used &&
                   in.cols == limits_.hidden,
               in.rows, " rows, ", m.used, " of ", m.experts, " experts: not planned");
+  StageClock clock(moe_seconds_);
   const View logits = scratch_.router.slice(0, in.rows);
   linear(in, *w.router, logits);
   route(logits, w, m);
   const auto pairs = to_size(in.rows * m.used);
   experts_.sort({scratch_.pair_expert, pairs}, m.experts);
+  clock.end(MoeStage::kRoute);
   const bool blocks = std::any_of(w.gate_up.begin(), w.gate_up.end(),
                                   [](const Weight& gate_up) { return gate_up.has_blocks(); });
   const LinearInput q = blocks ? quantised(in) : LinearInput{};
@@ -177,8 +199,11 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
     const ExpertWave wave = experts_.wave_from(e);
     send_rows(in, q, w, m, wave);
     expert_linears(wave, all, w.gate_up, {.view = scratch_.gate_up, .first = wave.row});
+    clock.end(MoeStage::kGateUp);
     activate_wave(w, m, wave);
+    clock.end(MoeStage::kActivate);
     expert_linears(wave, {.view = scratch_.ffn, .first = wave.row}, w.down, all);
+    clock.end(MoeStage::kDown);
     e = wave.end_expert;
   }
   overwrites(out);
@@ -190,6 +215,7 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
                         scratch_.routed.row<const float>(experts_.routed_row(i)), out.cols, y);
     }
   });
+  clock.end(MoeStage::kSum);
 }
 
 }  // namespace ingot

@@ -18,7 +18,6 @@ double read_cap(const GgufConfigParts& parts, std::string_view rest) {
 
 void read_attention_scale(const GgufConfigParts& parts) {
   Config& config = parts.config;
-  if (parts.family.attention_scale) config.attention_scale = parts.family.attention_scale;
   if (config.layers == parts.family.wide_score_layers) {
     config.attention_scale = 1 / std::sqrt(static_cast<double>(config.hidden / config.heads));
   }
@@ -72,17 +71,13 @@ void find_values_from_keys(const GgufConfigParts& parts) {
   if (any) config.values_from_keys = std::move(from_keys);
 }
 
-PoolingKind pooling_of(const GgufConfigParts& parts) {
-  constexpr std::string_view kKey = "pooling_type";
+/// The value of pooling_type that stands for a cross-encoder.
+constexpr std::int64_t kRank = 4;
+
+PoolingKind pooling_of(std::int64_t type) {
   constexpr PoolingKind kKinds[] = {PoolingKind::kNone, PoolingKind::kMean, PoolingKind::kCls,
-                                    PoolingKind::kLast};
-  constexpr std::int64_t kRank = 4;
-  const std::int64_t kind = parts.keys.integer(kKey, 0, kRank).value_or(0);
-  if (kind < kRank) return at(kKinds, kind);
-  if (!parts.family.classifier) {
-    parts.keys.refuse(kKey, "(a cross-encoder) is not supported for this architecture");
-  }
-  return PoolingKind::kCls;
+                                    PoolingKind::kLast, PoolingKind::kCls};
+  return at(kKinds, type);
 }
 
 /// A linear layer after pooling, if the file has its sizes.
@@ -108,13 +103,27 @@ void read_dense_module(const GgufConfigParts& parts, std::string_view name) {
 std::int64_t read_labels(const GgufConfigParts& parts) {
   constexpr std::string_view kLabels = "classifier.output_labels";
   const GgufEntry* labels = parts.keys.all().array(parts.keys.key(kLabels), GgufType::kString);
-  const bool ranks = parts.keys.integer("pooling_type", 0, 4) == 4;
-  if (labels == nullptr) return ranks ? 1 : 0;
-  if (!ranks) return 0;
-  if (labels->count == 0 || labels->count > static_cast<std::uint64_t>(kHiddenMax)) {
-    parts.keys.refuse(kLabels, cat("must have 1 to ", kHiddenMax, " elements"));
+  if (labels == nullptr) return 1;
+  if (labels->count == 0 || labels->count > static_cast<std::uint64_t>(kLabelsMax)) {
+    parts.keys.refuse(kLabels, cat("must have 1 to ", kLabelsMax, " elements"));
   }
   return static_cast<std::int64_t>(labels->count);
+}
+
+/// The head of a cross-encoder: its layers are those whose tensors the file has.
+void read_classifier(const GgufConfigParts& parts) {
+  Config& config = parts.config;
+  config.labels = read_labels(parts);
+  const auto add = [&](std::string_view name, bool tanh, std::int64_t outputs) {
+    const std::string bias = cat(name, ".bias");
+    config.dense.push_back({.weight = cat(name, ".weight"),
+                            .bias = parts.has_tensor(bias) ? bias : "",
+                            .tanh = tanh,
+                            .inputs = config.hidden,
+                            .outputs = outputs});
+  };
+  if (parts.has_tensor("cls.weight")) add("cls", true, config.hidden);
+  add("cls.output", false, config.labels);
 }
 
 }  // namespace
@@ -151,15 +160,22 @@ void read_layer_inputs(const GgufConfigParts& parts) {
 }
 
 void read_pooling(const GgufConfigParts& parts) {
+  constexpr std::string_view kType = "pooling_type";
   Config& config = parts.config;
-  config.pooling = pooling_of(parts);
-  if (parts.family.classifier) config.labels = read_labels(parts);
+  const std::int64_t type = parts.keys.integer(kType, 0, kRank).value_or(0);
+  config.pooling = pooling_of(type);
+  if (type == kRank) {
+    if (!parts.family.classifier) {
+      parts.keys.refuse(kType, "(a cross-encoder) is not supported for this architecture");
+    }
+    read_classifier(parts);
+  }
   if (parts.family.dense_modules) {
     read_dense_module(parts, "dense_2");
     read_dense_module(parts, "dense_3");
   }
   // Files do not say whether embeddings are normalised. Nearly all embedders' are.
-  config.normalise = config.pooling != PoolingKind::kNone && config.labels == 0;
+  config.normalise = config.pooling != PoolingKind::kNone && type != kRank;
 }
 
 }  // namespace ingot

@@ -37,7 +37,6 @@ constexpr std::array kFamilies = std::to_array<GgufFamily>({
      .unscaled_windows = true,
      .root_embeddings = true,
      .logit_cap = true,
-     .attention_scale = 1.0,
      .layer_inputs = true},
     {.architecture = "gemma-embedding",
      .windows = WindowRule::kPattern,
@@ -76,8 +75,7 @@ constexpr std::array kFamilies = std::to_array<GgufFamily>({
     {.architecture = "modern-bert",
      .windows = WindowRule::kPattern,
      .window_theta = 10000,
-     .unscaled_windows = true,
-     .classifier = true},
+     .unscaled_windows = true},
 });
 
 constexpr GgufFamily kDefaults{};

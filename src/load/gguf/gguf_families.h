@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace ingot {
@@ -32,9 +31,8 @@ struct GgufFamily {
   bool multipliers = false;      ///< has attention.scale, embedding_scale, residual_scale; and
                                  ///< rope.scaling.finetuned = false means no rotation
   LogitScale logit_scale = LogitScale::kRefused;
-  bool score_cap = false;                   ///< has attn_logit_softcapping
-  bool logit_cap = false;                   ///< has final_logit_softcapping
-  std::optional<double> attention_scale{};  ///< factor of scores; absent: by the head size
+  bool score_cap = false;  ///< has attn_logit_softcapping
+  bool logit_cap = false;  ///< has final_logit_softcapping
   /// In models with this number of layers, the factor of scores is 1 / sqrt(hidden / heads).
   std::int64_t wide_score_layers = 0;
 

@@ -397,9 +397,22 @@ TEST(GgufFamilies, cross_encoders) {
   EXPECT_EQ(c.pooling, PoolingKind::kCls);
   EXPECT_EQ(c.labels, 1);
   EXPECT_FALSE(c.normalise);
-  EXPECT_EQ(model.set("classifier.output_labels", strings({"no", "yes"})).config().labels, 2);
+  ASSERT_EQ(c.dense.size(), 1u);
+  EXPECT_EQ(c.dense[0].weight, "cls.output.weight");
+  model.set("classifier.output_labels", strings({"no", "yes"}));
+  model.tensor("cls.weight", {8, 8}).tensor("cls.output.bias", {2});
+  c = model.config();
+  EXPECT_EQ(c.labels, 2);
+  ASSERT_EQ(c.dense.size(), 2u);
+  EXPECT_TRUE(c.dense[0].tanh);
+  EXPECT_EQ(c.dense[0].bias, "");
+  EXPECT_EQ(c.dense[1].bias, "cls.output.bias");
+  EXPECT_EQ(c.dense[1].outputs, 2);
   model.set("classifier.output_labels", strings({})).expect_refused("classifier.output_labels");
   Model("qwen3").set("pooling_type", u32(4)).expect_refused("pooling_type = 4 (a cross-encoder)");
+  Model("qwen3")
+      .set("classifier.output_labels", strings({"a"}))
+      .expect_refused("classifier.output_labels = [string x 1] is not supported");
 }
 
 TEST(GgufFamilies, linear_layers_after_pooling) {
