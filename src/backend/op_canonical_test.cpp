@@ -5,8 +5,7 @@ namespace ingot::testing {
 namespace {
 
 using canonical::Floats;
-
-Floats row_of(const Matrix& x, std::int64_t r) { return Floats(x.row(r), x.row(r) + x.cols()); }
+using canonical::row_of;
 
 /// fn(row) for every row of x.
 template <class Fn>

@@ -486,13 +486,12 @@ TEST(Invariance, AttentionOfLongContexts) {
       {{.heads = 4, .kv_heads = 2, .head_dim = 40}, {{4, 2050}, {1, 3100}, {1, 7}}},
       {{.heads = 4, .kv_heads = 2, .head_dim = 40, .window = 1500}, {{4, 2050}, {1, 3100}}},
       {{.heads = 4, .kv_heads = 2, .head_dim = 40, .causal = false}, {{3, 2050}, {1, 1500}}},
-      {{.heads = 26, .kv_heads = 1, .head_dim = 24}, {{1, 7}, {2, 5000}}},  // two tiles of heads
-      // Values in keys, and more query heads than a call takes.
-      {{.heads = 26, .kv_heads = 1, .head_dim = 48, .value_dim = 32, .values_in_keys = true},
-       {{1, 7}, {2, 5000}}},
-      {{.heads = 6, .kv_heads = 3, .head_dim = 24, .value_dim = 56}, {{4, 2050}, {1, 3100}}},
+      // Two tiles of heads, and values in keys.
+      {{.heads = 26, .kv_heads = 1, .head_dim = 36, .value_dim = 32, .values_in_keys = true},
+       {{1, 7}, {2, 4000}}},
       // Several kv heads a call, of which the last call has fewer.
-      {{.heads = 14, .kv_heads = 7, .head_dim = 24}, {{2, 70}, {1, 2050}, {1, 3000}, {1, 1024}}},
+      {{.heads = 14, .kv_heads = 7, .head_dim = 24, .value_dim = 40},
+       {{2, 70}, {1, 2050}, {1, 3000}, {1, 1024}}},
       // No room where there are two threads, for all rows or those of the long sequence.
       {{.heads = 12, .kv_heads = 1, .head_dim = kHeadDimLimit}, {{2, 11000}, {1, 1100}}},
       {{.heads = 12, .kv_heads = 2, .head_dim = kHeadDimLimit}, {{2, 11000}, {1, 300}}}};

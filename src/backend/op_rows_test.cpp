@@ -9,8 +9,7 @@ namespace ingot::testing {
 namespace {
 
 using canonical::Floats;
-
-Floats row_of(const Matrix& x, std::int64_t t) { return Floats(x.row(t), x.row(t) + x.cols()); }
+using canonical::row_of;
 
 void set_row(Matrix& x, std::int64_t t, const Floats& values) {
   std::copy(values.begin(), values.end(), x.row(t));

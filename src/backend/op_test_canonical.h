@@ -15,6 +15,8 @@ namespace ingot::testing::canonical {
 
 using Floats = std::vector<float>;
 
+inline Floats row_of(const Matrix& x, std::int64_t r) { return {x.row(r), x.row(r) + x.cols()}; }
+
 /// Adds 16 lanes: lane i += lane i + 8, then i + 4, i + 2, i + 1.
 inline float tree(std::array<float, 16> lanes) {
   for (std::size_t half = 8; half > 0; half /= 2) {

@@ -23,8 +23,7 @@ class ExpertBinder {
       : finder_(finder), spec_(spec), i_(layer), experts_(spec.moe.experts), ffn_(spec.moe.ffn) {}
 
   void bind(BoundLayer& layer) {
-    layer.router =
-        finder_.take_weight({{R::kRouter, experts_, R::kRouterBias}}, spec_.hidden, i_);
+    layer.router = finder_.take_weight({{R::kRouter, experts_, R::kRouterBias}}, spec_.hidden, i_);
     layer.router.rounds = false;
     layer.selection_bias = finder_.take(R::kSelectionBias, {experts_}, i_);
     layer.expert_gate_up = add_biases(gate_up(), gate_up_biases());
@@ -185,9 +184,8 @@ std::vector<BiasOf> ExpertBinder::down_biases() {
   const std::int64_t h = spec_.hidden;
   const TensorInfo* stack = finder_.take(R::kExpertDownBias, {experts_, h}, i_);
   if (stack == nullptr) return {};
-  return {[=](std::int64_t e) -> BoundVector {
-    return {.tensor = stack, .first = e * h, .count = h};
-  }};
+  return {
+      [=](std::int64_t e) -> BoundVector { return {.tensor = stack, .first = e * h, .count = h}; }};
 }
 
 void ExpertBinder::bind_shared(BoundLayer& layer) {

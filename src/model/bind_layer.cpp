@@ -179,8 +179,8 @@ void LayerBinder::bind_layer_input() {
 void LayerBinder::check_complete() const {
   const auto need = [&](bool there, std::string_view what) {
     if (there) return;
-    finder_.fail(cat("layer ", i_, ": architecture ", spec_.architecture, " has no tensors for ",
-                     what));
+    finder_.fail(
+        cat("layer ", i_, ": architecture ", spec_.architecture, " has no tensors for ", what));
   };
   need(layer_.qkv || layer_.kv_down, "queries, keys and values");
   need(static_cast<bool>(layer_.attn_out), "the attention's output");

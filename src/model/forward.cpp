@@ -69,8 +69,8 @@ void attend(ForwardPass& pass, const Layer& w, const KvLayer& kv, View in, View 
   }
   pass.backend.rope_write(qkv, pass.batch, w.head_norms, a, kv);  // q, k in place; k, v -> slots
   pass.backend.attention(qkv, pass.batch, a, kv, mix, latent ? Next::kAnyone : Next::kLinears);
-  if (latent) pass.backend.linear_heads(mix, w.v_up, 0, pass.s.values);     // [T, N*value]
-  pass.backend.linear(latent ? pass.s.values : mix, w.attn_out, out);       // [T, H]
+  if (latent) pass.backend.linear_heads(mix, w.v_up, 0, pass.s.values);  // [T, N*value]
+  pass.backend.linear(latent ? pass.s.values : mix, w.attn_out, out);    // [T, H]
 }
 
 /// out = down(act(gate_up(in))). [T, H] -> [T, H]

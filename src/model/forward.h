@@ -25,7 +25,7 @@ struct Scratch {
   View ff2;  ///< [rows, ffn], output of the activation function
 
   View latent;  ///< [rows, q_rank], MLA: the latent of queries
-  View heads;   ///< [rows, heads * (nope + rope)], MLA: queries before they enter the latent's space
+  View heads;  ///< [rows, heads * (nope + rope)], MLA: queries before they enter the latent's space
   View values;  ///< [rows, heads * value], MLA: each head's output
   View shared;  ///< [rows, hidden], output of the shared experts
   View gate;    ///< [rows, 1], factor of the shared experts before the sigmoid

@@ -60,8 +60,8 @@ void set_heads(const Config& c, const LayerSizes& sizes, LayerSpec& layer) {
     layer.value_dim = layer.head_dim;
   }
   const std::int64_t scored = mla.kv_rank > 0 ? mla.nope + mla.rope : sizes.head_dim;
-  layer.attention_scale = static_cast<float>(
-      c.attention_scale.value_or(1 / std::sqrt(static_cast<double>(scored))));
+  layer.attention_scale =
+      static_cast<float>(c.attention_scale.value_or(1 / std::sqrt(static_cast<double>(scored))));
 }
 
 LayerSpec layer_spec(const Config& c, std::int64_t i) {

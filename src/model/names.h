@@ -12,8 +12,8 @@ namespace ingot {
 
 /// What a tensor is for.
 ///
-/// Roles up to kClassifierBias exist once per model, roles from kAttnNorm to kSelectionBias once per
-/// layer, and later roles once per layer and expert. A file may stack a layer's experts in one
+/// Roles up to kClassifierBias exist once per model, roles from kAttnNorm to kSelectionBias once
+/// per layer, and later roles once per layer and expert. A file may stack a layer's experts in one
 /// tensor. "Fused" matrices stand in one tensor, one below the other.
 enum class TensorRole : std::uint8_t {
   kEmbedding,
@@ -60,9 +60,9 @@ enum class TensorRole : std::uint8_t {
   kQUp,        ///< MLA: projects that latent to queries
   kKvDown,     ///< MLA: projects to the latent of keys and values, and to the rotary key
   kKvDownNorm,
-  kKvUp,  ///< MLA: projects the latent to keys and values; for each head, keys above values
-  kKUp,   ///< MLA: projects queries to the latent of keys, for each head
-  kVUp,   ///< MLA: projects the latent to values, for each head
+  kKvUp,          ///< MLA: projects the latent to keys and values; for each head, keys above values
+  kKUp,           ///< MLA: projects queries to the latent of keys, for each head
+  kVUp,           ///< MLA: projects the latent to values, for each head
   kAttnOutNorm,   ///< norm of the attention's output, before it is added
   kAttnPostNorm,  ///< norm of the residual stream after the attention's output is added
   kAttnPostNormBias,

@@ -27,8 +27,8 @@ template <class T>
 void turn_elements(const BoundPart& part, std::byte* out) {
   for (std::int64_t k = 0; k < part.cols; ++k) {
     const std::byte* from =
-        part.tensor->data + ((part.first_row + k) * part.stored_cols + part.first_col) *
-                                std::int64_t{sizeof(T)};
+        part.tensor->data +
+        ((part.first_row + k) * part.stored_cols + part.first_col) * std::int64_t{sizeof(T)};
     for (std::int64_t r = 0; r < part.rows; ++r) {
       std::memcpy(out + (r * part.cols + k) * std::int64_t{sizeof(T)},
                   from + r * part.row_step * std::int64_t{sizeof(T)}, sizeof(T));
@@ -64,8 +64,8 @@ void join_mxfp4(const BoundPart& part, std::byte* out) {
   for (std::int64_t r = 0; r < part.rows; ++r) {
     const std::int64_t first = (part.first_row + r * part.row_step) * blocks;
     for (std::int64_t b = 0; b < blocks; ++b) {
-      const auto* codes = reinterpret_cast<const std::uint8_t*>(part.tensor->data) +
-                          (first + b) * kCodeBytes;
+      const auto* codes =
+          reinterpret_cast<const std::uint8_t*>(part.tensor->data) + (first + b) * kCodeBytes;
       MXFP4::Block block;
       block.e = static_cast<std::uint8_t>(part.scales->data[first + b]);
       const auto code = [&](int i) { return codes[i / 2] >> (i % 2 * 4) & 15; };

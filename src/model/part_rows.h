@@ -10,7 +10,8 @@
 
 namespace ingot {
 
-/// Rows of a weight that one tensor stores. The tensor is read as a matrix of `stored_cols` columns.
+/// Rows of a weight that one tensor stores. The tensor is read as a matrix of `stored_cols`
+/// columns.
 ///
 /// A plain part is the stored rows first_row, first_row + row_step, ... A turned part has its
 /// inputs as stored rows: its element (r, k) is the stored element

@@ -94,7 +94,8 @@ TEST(PartRows, CodesAndScalesBecomeMxfp4) {
   part.scales = &s;
   EXPECT_EQ(part.format(), MXFP4::kFormat);
   EXPECT_TRUE(part.ends_tensor());
-  const std::array<float, 16> value{0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+  const std::array<float, 16> value{0, 0.5f,  1,  1.5f,  2,  3,  4,  6,
+                                    0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
   const Values got = decoded(part);
   for (std::size_t i = 0; i < 32; ++i) {
     EXPECT_EQ(got[i], value[i % 16]) << i;

@@ -63,9 +63,8 @@ void scale_longrope(const RopeScaling& s, std::int64_t context, RopeSpec& r) {
   const std::vector<double>& factors = is_long ? s.long_factors : s.short_factors;
   INGOT_CHECK(factors.size() == r.inverse_frequency.size(), factors.size(), " rotary factors");
   for (std::size_t i = 0; i < factors.size(); ++i) r.inverse_frequency[i] /= factors[i];
-  const double usual = s.factor <= 1 ? 1.0
-                                     : __builtin_sqrt(1 + math::log(s.factor) /
-                                                              math::log(s.original_context));
+  const double usual =
+      s.factor <= 1 ? 1.0 : __builtin_sqrt(1 + math::log(s.factor) / math::log(s.original_context));
   r.factor = s.attention_factor.value_or(usual);
 }
 

@@ -89,10 +89,10 @@ View resized(const View& rows, std::int64_t cols) {
 }
 
 StepLimits step_limits(const Spec& spec, std::int32_t rows, std::int32_t out_rows) {
-  std::int64_t cols = std::max({spec.hidden, mix_cols(spec), ffn_cols(spec),
-                                std::int64_t{spec.moe.ffn}, std::int64_t{spec.mla.q_rank},
-                                mla_heads(spec) * (spec.mla.nope + spec.mla.rope),
-                                mla_heads(spec) * spec.mla.value, spec.layer_input});
+  std::int64_t cols =
+      std::max({spec.hidden, mix_cols(spec), ffn_cols(spec), std::int64_t{spec.moe.ffn},
+                std::int64_t{spec.mla.q_rank}, mla_heads(spec) * (spec.mla.nope + spec.mla.rope),
+                mla_heads(spec) * spec.mla.value, spec.layer_input});
   for (const DenseSpec& d : spec.dense) cols = std::max(cols, d.inputs);
   return {.rows = rows,
           .out_rows = out_rows,

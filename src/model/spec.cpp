@@ -62,8 +62,8 @@ class Lines {
     using T = decltype(value(s_.layer_specs.front()));
     std::vector<T> values;
     for (const LayerSpec& layer : s_.layer_specs) values.push_back(value(layer));
-    const bool equal = shorten && !values.empty() &&
-                       std::equal(values.begin() + 1, values.end(), values.begin());
+    const bool equal =
+        shorten && !values.empty() && std::equal(values.begin() + 1, values.end(), values.begin());
     if (equal) {
       add(name, static_cast<T>(values.front()));
     } else {
@@ -123,7 +123,8 @@ void add_experts(Lines& lines, const Spec& s) {
                                    s.moe.group_score == Moe::GroupScore::kBest ? "best" : "two"));
   }
   lines.add_unless(std::int64_t{0}, "shared_ffn", s.shared_ffn);
-  lines.add_layers("sparse", [](const LayerSpec& l) { return l.sparse; }, false);
+  lines.add_layers(
+      "sparse", [](const LayerSpec& l) { return l.sparse; }, false);
 }
 
 void add_ends(Lines& lines, const Spec& s) {
@@ -170,9 +171,11 @@ std::string to_string(const Spec& s) {
   lines.add_layers("attention_scale", [](const LayerSpec& l) { return l.attention_scale; });
   lines.add("score_cap", s.score_cap);
   lines.add("causal", s.causal);
-  lines.add_layers("window", [](const LayerSpec& l) { return l.window; }, false);
+  lines.add_layers(
+      "window", [](const LayerSpec& l) { return l.window; }, false);
   for (const RopeSpec& r : s.ropes) lines.add("rope table", to_string(r));
-  lines.add_layers("rope", [](const LayerSpec& l) { return l.rope; }, false);
+  lines.add_layers(
+      "rope", [](const LayerSpec& l) { return l.rope; }, false);
   lines.add("act", to_string(s.act));
   lines.add("gated", s.gated);
   add_switches(lines, s);

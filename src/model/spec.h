@@ -23,15 +23,15 @@ struct RopeSpec {
 
 /// Sizes of one layer, and switches in which the layers of a model may differ.
 struct LayerSpec {
-  std::int32_t heads = 0;      ///< number of query heads (N in shapes)
-  std::int32_t kv_heads = 0;   ///< number of kv heads (G in shapes)
-  std::int32_t head_dim = 0;   ///< elements of a query or key head (D in shapes)
-  std::int32_t value_dim = 0;  ///< elements of a value head
-  std::int64_t ffn = 0;        ///< inner width of a dense feed-forward layer (F in shapes)
-  float attention_scale = 0;   ///< factor of attention scores
-  std::int32_t window = 0;     ///< sliding window in tokens; 0: no window
-  std::int32_t rope = 0;       ///< index in Spec::ropes; -1: no rotation
-  bool sparse = false;         ///< whether the layer is a mixture of experts
+  std::int32_t heads = 0;         ///< number of query heads (N in shapes)
+  std::int32_t kv_heads = 0;      ///< number of kv heads (G in shapes)
+  std::int32_t head_dim = 0;      ///< elements of a query or key head (D in shapes)
+  std::int32_t value_dim = 0;     ///< elements of a value head
+  std::int64_t ffn = 0;           ///< inner width of a dense feed-forward layer (F in shapes)
+  float attention_scale = 0;      ///< factor of attention scores
+  std::int32_t window = 0;        ///< sliding window in tokens; 0: no window
+  std::int32_t rope = 0;          ///< index in Spec::ropes; -1: no rotation
+  bool sparse = false;            ///< whether the layer is a mixture of experts
   std::int32_t kv_source = -1;    ///< layer whose keys and values this layer reads; -1: its own
   bool values_from_keys = false;  ///< whether the key projection also gives the values
 
@@ -77,23 +77,23 @@ struct Spec {
 
   NormKind norm = NormKind::kRms;
   float norm_eps = 0;
-  bool norm_plus_one = false;       ///< whether norms multiply by 1 + the stored weight
-  bool norm_after_rope = false;     ///< whether query and key norms follow the rotation
-  bool value_norm = false;          ///< whether each value head is normalised, without a weight
-  bool parallel_residual = false;   ///< whether attention and feed-forward layer share their input
-  float residual_scale = 1;         ///< factor of each sublayer's output
-  float embed_scale = 1;            ///< factor of token embeddings
-  float logit_scale = 1;            ///< factor of logits
-  float logit_cap = 0;              ///< a logit y becomes cap * tanh(y / cap); 0: no cap
-  float score_cap = 0;  ///< an attention score s becomes cap * tanh(s / cap); 0: no cap
+  bool norm_plus_one = false;      ///< whether norms multiply by 1 + the stored weight
+  bool norm_after_rope = false;    ///< whether query and key norms follow the rotation
+  bool value_norm = false;         ///< whether each value head is normalised, without a weight
+  bool parallel_residual = false;  ///< whether attention and feed-forward layer share their input
+  float residual_scale = 1;        ///< factor of each sublayer's output
+  float embed_scale = 1;           ///< factor of token embeddings
+  float logit_scale = 1;           ///< factor of logits
+  float logit_cap = 0;             ///< a logit y becomes cap * tanh(y / cap); 0: no cap
+  float score_cap = 0;             ///< an attention score s becomes cap * tanh(s / cap); 0: no cap
   bool causal = true;
   MlaSpec mla;
   std::vector<RopeSpec> ropes;
 
   Act act = Act::kSilu;
   bool gated = true;
-  Moe moe;                      ///< mixture of experts; `experts` is 0 if all layers are dense
-  std::int64_t shared_ffn = 0;  ///< inner width of the shared experts together; 0: none
+  Moe moe;                       ///< mixture of experts; `experts` is 0 if all layers are dense
+  std::int64_t shared_ffn = 0;   ///< inner width of the shared experts together; 0: none
   std::int64_t layer_input = 0;  ///< width of each layer's own token embedding; 0: none
 
   bool tied = false;  ///< true if the output head is the embedding matrix
@@ -102,9 +102,9 @@ struct Spec {
   std::int32_t position_offset = 0;   ///< row of the learned position table for position 0
   std::int64_t relative_buckets = 0;  ///< buckets of relative positions; 0: no such bias
   Pooling pooling = Pooling::kNone;
-  bool normalise = false;         ///< whether pooled rows are scaled to length 1
-  std::vector<DenseSpec> dense;   ///< layers after pooling, in order
-  std::int64_t labels = 0;        ///< outputs of a cross-encoder's head; 0: no cross-encoder
+  bool normalise = false;        ///< whether pooled rows are scaled to length 1
+  std::vector<DenseSpec> dense;  ///< layers after pooling, in order
+  std::int64_t labels = 0;       ///< outputs of a cross-encoder's head; 0: no cross-encoder
 
   bool operator==(const Spec&) const = default;
 

@@ -14,9 +14,15 @@ namespace {
 
 /// Prefixes of the language model's tensors in Hugging Face files. Base models have none;
 /// multimodal models have those of their language model.
-constexpr std::array<std::string_view, 9> kPrefixes{
-    kModelPrefix, "",         "language_model.model.", "model.language_model.", "language_model.",
-    "bert.",      "roberta.", "mpnet.",                "transformer."};
+constexpr std::array<std::string_view, 9> kPrefixes{kModelPrefix,
+                                                    "",
+                                                    "language_model.model.",
+                                                    "model.language_model.",
+                                                    "language_model.",
+                                                    "bert.",
+                                                    "roberta.",
+                                                    "mpnet.",
+                                                    "transformer."};
 
 /// Beginnings of names of the other parts of multimodal models, which text does not need.
 constexpr std::array<std::string_view, 19> kTowers{"vision_tower.",
@@ -166,8 +172,8 @@ const TensorInfo* TensorFinder::take_named(std::string_view name, const Shape& s
   return check(*t, shape);
 }
 
-BoundWeight TensorFinder::take_weight(std::initializer_list<MatrixRole> matrices,
-                                      std::int64_t cols, std::int64_t layer) {
+BoundWeight TensorFinder::take_weight(std::initializer_list<MatrixRole> matrices, std::int64_t cols,
+                                      std::int64_t layer) {
   BoundWeight w;
   for (const MatrixRole& m : matrices) {
     const TensorInfo* t = take(m.role, {m.rows, cols}, layer);

@@ -13,10 +13,10 @@ namespace {
 /// Adds the matrices W of a BoundLayer or a Layer, in the order in which they are packed.
 template <class W, class L>
 void add_weights(std::vector<const W*>& weights, const L& layer) {
-  for (const W* w : {&layer.qkv, &layer.q_down, &layer.q_up, &layer.kv_down, &layer.attn_out,
-                     &layer.gate_up, &layer.down, &layer.router, &layer.shared_gate_up,
-                     &layer.shared_down, &layer.shared_router, &layer.input_gate,
-                     &layer.input_out}) {
+  for (const W* w :
+       {&layer.qkv, &layer.q_down, &layer.q_up, &layer.kv_down, &layer.attn_out, &layer.gate_up,
+        &layer.down, &layer.router, &layer.shared_gate_up, &layer.shared_down, &layer.shared_router,
+        &layer.input_gate, &layer.input_out}) {
     if (*w) weights.push_back(w);
   }
   for (const auto* list : {&layer.k_up, &layer.v_up, &layer.expert_gate_up, &layer.expert_down}) {
@@ -65,8 +65,8 @@ std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const Model
 std::vector<const Weight*> loaded_weights(const Model& model) {
   std::vector<const Weight*> weights;
   for (const Layer& layer : model.layers) add_weights(weights, layer);
-  for (const Weight* w : {&model.embedding, &model.own_head, &model.layer_embedding,
-                          &model.layer_projection}) {
+  for (const Weight* w :
+       {&model.embedding, &model.own_head, &model.layer_embedding, &model.layer_projection}) {
     if (*w) weights.push_back(w);
   }
   for (const Weight& w : model.dense) weights.push_back(&w);

@@ -77,12 +77,11 @@ void check_layer(const BoundLayer& layer) {
   check_norm(layer.k_norm);
   for (const BoundWeight* weight :
        {&layer.qkv, &layer.q_down, &layer.q_up, &layer.kv_down, &layer.attn_out, &layer.gate_up,
-        &layer.down, &layer.router, &layer.shared_gate_up, &layer.shared_down,
-        &layer.shared_router, &layer.input_gate, &layer.input_out}) {
+        &layer.down, &layer.router, &layer.shared_gate_up, &layer.shared_down, &layer.shared_router,
+        &layer.input_gate, &layer.input_out}) {
     check_weight(*weight);
   }
-  for (const auto* list :
-       {&layer.k_up, &layer.v_up, &layer.expert_gate_up, &layer.expert_down}) {
+  for (const auto* list : {&layer.k_up, &layer.v_up, &layer.expert_gate_up, &layer.expert_down}) {
     for (const BoundWeight& weight : *list) check_weight(weight);
   }
 }

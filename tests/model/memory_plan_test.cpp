@@ -1,5 +1,6 @@
 // The memory plan equals what loading allocates, and what does not fit is refused with the way out.
 #include "model/memory_plan.h"
+#include "model/weight_list.h"
 
 #include <gtest/gtest.h>
 
@@ -315,11 +316,12 @@ TEST_F(DevicePlanTest, EachMemoryHasItsOwnPurposes) {
   std::int64_t largest = 0;
   for (const BoundLayer& l : bound_.layers) {
     for (const BoundWeight* w : {&l.qkv, &l.attn_out, &l.gate_up, &l.down}) {
-      largest = std::max(largest, backend_.prepared_bytes(w->views(), false));
+      largest = std::max(largest, backend_.prepared_bytes(held_views(*w, {}), false));
     }
   }
-  largest = std::max(largest, backend_.prepared_bytes(bound_.embedding.views(), false));
-  if (bound_.head) largest = std::max(largest, backend_.prepared_bytes(bound_.head.views(), false));
+  largest = std::max(largest, backend_.prepared_bytes(held_views(bound_.embedding, {}), false));
+  if (bound_.head)
+    largest = std::max(largest, backend_.prepared_bytes(held_views(bound_.head, {}), false));
   EXPECT_EQ(two.host.loading_bytes, largest);
 }
 

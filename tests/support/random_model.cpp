@@ -185,8 +185,8 @@ class Shapes {
       case R::kVBias:
         return {l.v_cols()};
       case R::kAttnOut:
-        return {h, c_.mla.kv_rank > 0 ? l.heads * c_.mla.value
-                                      : std::int64_t{l.heads} * l.value_dim};
+        return {h,
+                c_.mla.kv_rank > 0 ? l.heads * c_.mla.value : std::int64_t{l.heads} * l.value_dim};
       case R::kQNorm:
         return {d};
       case R::kKNorm:
@@ -519,10 +519,8 @@ Config gemma4_config() {
   c.ropes.back().scaling.pairs = 16;
   c.rope_layer = {0, 1, 0, 1};
   for (std::int64_t i = 0; i < c.layers; ++i) {
-    c.sizes.push_back({.heads = 4,
-                       .kv_heads = 2,
-                       .head_dim = i % 2 == 0 ? 64 : 128,
-                       .ffn = i < 2 ? 256 : 512});
+    c.sizes.push_back(
+        {.heads = 4, .kv_heads = 2, .head_dim = i % 2 == 0 ? 64 : 128, .ffn = i < 2 ? 256 : 512});
   }
   return c;
 }

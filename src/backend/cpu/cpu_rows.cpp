@@ -82,7 +82,12 @@ void rotate_heads(const KernelTable& table, const Heads& h, const Attention& a,
 }  // namespace
 
 void CpuBackend::embed(const Batch& batch, const Embedding& e, View x) {
-  INGOT_CHECK(x.rows == batch.rows(), x.rows, " rows for a batch of ", batch.rows());
+  INGOT_CHECK(x.rows == batch.rows() && (e.tokens == nullptr || e.tokens->cols == x.cols), x.rows,
+              " rows for a batch of ", batch.rows());
+  for (const View& given : batch.embeddings) {
+    INGOT_CHECK(!given || given.cols == x.cols, "embeddings of ", given.cols, " columns, not ",
+                x.cols);
+  }
   overwrites(x);
   pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
     float* row = x.row<float>(t);
@@ -181,11 +186,11 @@ void CpuBackend::gather(View x, const Batch& batch, View out) {
   const std::span<const std::int32_t> rows = batch.out_rows;
   INGOT_CHECK(std::ssize(rows) == out.rows, rows.size(), " rows into ", out.rows);
   overwrites(out);
-  for (std::int64_t i = 0; i < out.rows; ++i) {
+  pool_.parallel_for(out.rows, [&](std::int64_t i, int) {
     const std::int64_t row = at(rows, i);
     INGOT_CHECK(row >= 0 && row < x.rows, "row ", row, " of ", x.rows);
     std::copy_n(x.row<const float>(row), x.cols, out.row<float>(i));
-  }
+  });
 }
 
 void CpuBackend::pool(View x, const Batch& batch, Pooling pooling, View out) {

@@ -11,10 +11,9 @@ namespace {
 
 std::vector<Family> all_families() {
   std::vector<Family> all;
-  for (const auto list :
-       {role_lists::llama_families, role_lists::gemma_families, role_lists::sandwich_families,
-        role_lists::layer_norm_families, role_lists::expert_families,
-        role_lists::encoder_families}) {
+  for (const auto list : {role_lists::llama_families, role_lists::gemma_families,
+                          role_lists::sandwich_families, role_lists::layer_norm_families,
+                          role_lists::expert_families, role_lists::encoder_families}) {
     for (Family& family : list()) all.push_back(std::move(family));
   }
   return all;

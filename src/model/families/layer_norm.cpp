@@ -16,19 +16,18 @@ Roles norm_biases() {
 
 /// Only a model without parallel residual has a norm before the feed-forward layer.
 Roles stablelm() {
-  return with(
-      with(decoder(), norm_biases()),
-      {{R::kQNormEach, kOptional, {{}, "layers.%.self_attn.q_layernorm.norms.%.weight"}},
-       {R::kKNormEach, kOptional, {{}, "layers.%.self_attn.k_layernorm.norms.%.weight"}}});
+  return with(with(decoder(), norm_biases()),
+              {{R::kQNormEach, kOptional, {{}, "layers.%.self_attn.q_layernorm.norms.%.weight"}},
+               {R::kKNormEach, kOptional, {{}, "layers.%.self_attn.k_layernorm.norms.%.weight"}}});
 }
 
 Roles starcoder2() {
-  return with(with(without(decoder(), {R::kGate, R::kGateUp, R::kGateBias, R::kGateUpBias}),
-                   norm_biases()),
-              {{R::kUp, kRequired, {{}, "layers.%.mlp.c_fc.weight"}},
-               {R::kUpBias, kOptional, {{}, "layers.%.mlp.c_fc.bias"}},
-               {R::kDown, kRequired, {{}, "layers.%.mlp.c_proj.weight"}},
-               {R::kDownBias, kOptional, {{}, "layers.%.mlp.c_proj.bias"}}});
+  return with(
+      with(without(decoder(), {R::kGate, R::kGateUp, R::kGateBias, R::kGateUpBias}), norm_biases()),
+      {{R::kUp, kRequired, {{}, "layers.%.mlp.c_fc.weight"}},
+       {R::kUpBias, kOptional, {{}, "layers.%.mlp.c_fc.bias"}},
+       {R::kDown, kRequired, {{}, "layers.%.mlp.c_proj.weight"}},
+       {R::kDownBias, kOptional, {{}, "layers.%.mlp.c_proj.bias"}}});
 }
 
 }  // namespace

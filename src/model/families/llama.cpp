@@ -19,9 +19,8 @@ Roles mixtral_experts() {
 
 /// Qwen2's attention always has biases.
 Roles qwen2() {
-  return with(decoder(), {{R::kQBias, kRequired, {}},
-                          {R::kKBias, kRequired, {}},
-                          {R::kVBias, kRequired, {}}});
+  return with(decoder(),
+              {{R::kQBias, kRequired, {}}, {R::kKBias, kRequired, {}}, {R::kVBias, kRequired, {}}});
 }
 
 /// Qwen2-MoE's shared expert, with a gate of its own.
@@ -49,9 +48,9 @@ Roles phi3() {
 }  // namespace
 
 std::vector<Family> llama_families() {
-  const Roles seed_oss =
-      with(decoder(),
-           {{R::kFfnNorm, kRequired, {"blk.%.post_attention_norm.weight|blk.%.ffn_norm.weight", {}}}});
+  const Roles seed_oss = with(
+      decoder(),
+      {{R::kFfnNorm, kRequired, {"blk.%.post_attention_norm.weight|blk.%.ffn_norm.weight", {}}}});
   return {
       {.architectures = {"llama"}, .roles = with(decoder(), mixtral_experts()), .unused = {}},
       {.architectures = {"qwen2"}, .roles = qwen2(), .unused = {}},

@@ -35,18 +35,18 @@ Roles decoder() {
   // Embedding, head and final norm are optional, because a pipeline stage or a backbone lacks them.
   // load_model refuses a checkpoint that lacks a part which its options need.
   return {
-      {R::kEmbedding, kOptional, {}},   {R::kFinalNorm, kOptional, {}},
-      {R::kHead, kOptional, {}},        {R::kAttnNorm, kRequired, {}},
-      {R::kQkv, kOptional, {}},         {R::kQkvBias, kOptional, {}},
-      {R::kQ, kRequired, {}},           {R::kK, kRequired, {}},
-      {R::kV, kRequired, {}},           {R::kQBias, kOptional, {}},
-      {R::kKBias, kOptional, {}},       {R::kVBias, kOptional, {}},
-      {R::kAttnOut, kRequired, {}},     {R::kAttnOutBias, kOptional, {}},
-      {R::kFfnNorm, kRequired, {}},     {R::kGateUp, kOptional, {}},
-      {R::kGateUpBias, kOptional, {}},  {R::kGate, kRequired, {}},
-      {R::kUp, kRequired, {}},          {R::kDown, kRequired, {}},
-      {R::kGateBias, kOptional, {}},    {R::kUpBias, kOptional, {}},
-      {R::kDownBias, kOptional, {}},    {R::kRopeFreqs, kOptional, {}},
+      {R::kEmbedding, kOptional, {}},  {R::kFinalNorm, kOptional, {}},
+      {R::kHead, kOptional, {}},       {R::kAttnNorm, kRequired, {}},
+      {R::kQkv, kOptional, {}},        {R::kQkvBias, kOptional, {}},
+      {R::kQ, kRequired, {}},          {R::kK, kRequired, {}},
+      {R::kV, kRequired, {}},          {R::kQBias, kOptional, {}},
+      {R::kKBias, kOptional, {}},      {R::kVBias, kOptional, {}},
+      {R::kAttnOut, kRequired, {}},    {R::kAttnOutBias, kOptional, {}},
+      {R::kFfnNorm, kRequired, {}},    {R::kGateUp, kOptional, {}},
+      {R::kGateUpBias, kOptional, {}}, {R::kGate, kRequired, {}},
+      {R::kUp, kRequired, {}},         {R::kDown, kRequired, {}},
+      {R::kGateBias, kOptional, {}},   {R::kUpBias, kOptional, {}},
+      {R::kDownBias, kOptional, {}},   {R::kRopeFreqs, kOptional, {}},
   };
 }
 
