@@ -24,6 +24,10 @@ std::int64_t check_prompt(const Request& r, const RequestLimits& limits) {
     refuse(cat("prompt_ids[", i, "] is token ", id, ", possible are tokens from 0 to ",
                limits.vocab - 1));
   }
+  if (r.embedding_rows > 0 && !limits.embeddings) {
+    refuse(
+        "embeddings: this model looks up more than embeddings by token id, so it takes only ids");
+  }
   // Division, because the product may overflow.
   const std::int64_t cols = r.embedding_rows > 0 ? std::ssize(r.embeddings) / r.embedding_rows : 0;
   if (r.embedding_rows < 0 || r.embedding_rows * cols != std::ssize(r.embeddings) ||
