@@ -153,7 +153,7 @@ void write_rows(Instance& instance, Job& job, NpyWriter& writer) {
   Sequence sequence(executor.cache());
   sequence.tokens = job.tokens;
   if (job.from_embeds) {
-    sequence.embeddings = f32_view(job.embeds.values.data(), job.embeds.rows, job.embeds.cols);
+    sequence.add_given(f32_view(job.embeds.values.data(), job.embeds.rows, job.embeds.cols));
   }
   for (const std::int64_t size : job.steps) {
     interruption_point();

@@ -18,7 +18,9 @@ RequestLimits request_limits(const ModelParts& parts) {
           .context = limits.context,
           .prompt_logprobs = limits.score_top,
           .text = parts.tokenizer != nullptr,
-          .hidden_all = limits.out_rows >= limits.rows};
+          .hidden_all = limits.out_rows >= limits.rows,
+          .embedding = static_cast<bool>(parts.executor.model().embedding),
+          .head = parts.executor.model().head() != nullptr};
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
                         .logits_rows = options.logits_rows,
                         .finds_best = options.finds_best};
   if (options.generates) {
-    limits.logits_rows = options.sequences;
+    limits.logits_rows = options.model.head ? options.sequences : 0;
     limits.ids = std::min(sampled_ids(), spec_.vocab);
     limits.score_top = options.prompt_logprobs;
     const bool all_rows = options.prompt_logprobs >= 0 || options.hidden_states;
@@ -91,7 +91,8 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
   INGOT_CHECK(bound_ != nullptr, "a plan for what is started already");
   const std::int64_t context = context_of(options);
   const ExecutorLimits limits = executor_limits(options, context);
-  const std::int64_t sampling = options.generates ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
+  const bool draws = options.generates && options.model.head;
+  const std::int64_t sampling = draws ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
   return plan_memory(*bound_, *backend_,
                      {.options = model_options(options),
                       .kv_type = options_.kv_type,

@@ -60,10 +60,10 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   sequence_.id = id;
   sequence_.request = this;
   sequence_.tokens = std::move(request_.prompt);
-  if (!request_.embeddings.empty()) {
-    const std::int64_t rows = request_.embedding_rows;
-    sequence_.embeddings =
-        f32_view(request_.embeddings.data(), rows, std::ssize(request_.embeddings) / rows);
+  for (const EmbeddingRows& e : request_.embeddings) {
+    // A View has no const form. Steps only read embeddings.
+    sequence_.given.push_back(
+        {.first = e.first, .rows = f32_view(const_cast<float*>(e.values.get()), e.rows, e.cols)});
   }
   outcome_.prompt_tokens = prompt_tokens_ = sequence_.length();
   limit_ =
@@ -105,7 +105,7 @@ void RunningRequest::replay_history() {
   const auto drawn = prompt.last(to_size(request_.continued));
   if (needs_counts_) {
     for (const std::int32_t id : prompt.first(prompt.size() - drawn.size())) {
-      counts_.add_prompt(id);
+      if (id != kGivenRow) counts_.add_prompt(id);
     }
     for (const std::int32_t id : drawn) counts_.add_generated(id);
   }
@@ -129,6 +129,10 @@ void RunningRequest::want_hidden(std::int64_t hidden_size) {
   sequence_.final_norm = request_.final_norm;
   sequence_.hidden_end = sequence_.length();
   sequence_.hidden_next = request_.hidden == HiddenRows::kAll ? 0 : sequence_.hidden_end - 1;
+  if (request_.hidden == HiddenRows::kRange) {
+    sequence_.hidden_next = request_.hidden_range.first;
+    sequence_.hidden_end = request_.hidden_range.end;
+  }
   const std::int64_t rows = sequence_.hidden_end - sequence_.hidden_next;
   outcome_.hidden.reserve(to_size(rows * hidden_size));
 }

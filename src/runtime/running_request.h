@@ -41,6 +41,12 @@ class RunningRequest {
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
+  /// Returns the request's live sequence; null if it has none.
+  const std::shared_ptr<const LiveToken>& live() const { return request_.live; }
+  /// Returns whether the request's rows may stay in the KV cache after its end.
+  bool may_rest() const { return request_.live != nullptr && finish_ != FinishReason::kError; }
+  /// Drops the reference to the live sequence, whose owner may end it.
+  void leave_live() { request_.live.reset(); }
   bool is_cancelled() const;
   /// Returns the time at which the reader cancelled the request; kNever if it was not cancelled.
   double cancelled_at() const { return channel_->cancelled_at.load(); }

@@ -89,24 +89,26 @@ void StepBuffers::add_part(const StepPart& part, std::int32_t index) {
   Sequence& s = *part.sequence;
   const std::int64_t first = part.first;
   const std::int64_t last = first + part.rows;
-  const bool given = first < s.given_rows();
+  const GivenRows* const given = s.given_at(first);
   const std::int64_t known = s.length() + (part.previous >= 0 ? 1 : 0);
   INGOT_CHECK(part.rows > 0 && last <= known && last <= limits_.context, "rows ", first, " to ",
               last, " of ", known, ", context ", limits_.context);
   INGOT_CHECK(part.outputs <= part.rows, part.outputs, " outputs of ", part.rows, " rows");
-  INGOT_CHECK(!given || (last <= s.given_rows() && s.embeddings.cols == model_.spec.hidden),
-              "embeddings [", s.given_rows(), ", ", s.embeddings.cols, "] in rows ", first, " to ",
-              last);
+  INGOT_CHECK(last <= s.run_end(first), "rows ", first, " to ", last,
+              " are both tokens and embeddings");
+  INGOT_CHECK(given == nullptr || given->rows.cols == model_.spec.hidden, "embeddings of ",
+              given == nullptr ? 0 : given->rows.cols, " values");
   const auto start = static_cast<std::int32_t>(positions_.size());
   for (std::int64_t i = first; i < last; ++i) {
     positions_.push_back(static_cast<std::int32_t>(i));
-    tokens_.push_back(given ? 0 : i < s.length() ? s.token(i) : ~part.previous);
+    tokens_.push_back(given != nullptr ? 0 : i < s.length() ? s.token(i) : ~part.previous);
     for (std::size_t g = 0; g < slots_.size(); ++g) {
       slots_[g].push_back(s.blocks.slot(static_cast<std::int32_t>(g), i));
     }
   }
-  has_embeddings_ = has_embeddings_ || given;
-  embeddings_.push_back(given ? s.embeddings.slice(first, part.rows) : View{});
+  has_embeddings_ = has_embeddings_ || given != nullptr;
+  embeddings_.push_back(given != nullptr ? given->rows.slice(first - given->first, part.rows)
+                                         : View{});
   for (std::int32_t i = part.rows - part.outputs; i < part.rows; ++i) {
     out_rows_.push_back(start + i);
   }

@@ -108,7 +108,7 @@ class ModelSteps final : public StepRunner {
   Executor& executor_;
   ThreadPool& pool_;
   const ProfiledBackend* profiled_;
-  Sampler sampler_;
+  std::optional<Sampler> sampler_;  ///< absent if the model has no head
 };
 
 }  // namespace ingot

@@ -52,12 +52,21 @@ class RandomSchedule {
     return static_cast<std::int32_t>(rng_() % static_cast<std::uint64_t>(n));
   }
 
-  /// Rows of a few embeddings before the prompt's tokens.
+  /// Rows of a few embeddings before, among and behind the prompt's tokens.
   void embed(Request& request, std::int64_t hidden) {
     request.prompt_logprobs = -1;  // rows have none
-    request.embedding_rows = 1 + below(10);
-    for (std::int64_t i = 0; i < request.embedding_rows * hidden; ++i) {
-      request.embeddings.push_back(static_cast<float>(below(2001) - 1000) / 1000);
+    const std::vector<std::int32_t> ids = std::move(request.prompt);
+    request.prompt.clear();
+    auto rest = ids.begin();
+    for (int runs = 1 + below(3); runs > 0; --runs) {
+      std::vector<float> values(static_cast<std::size_t>((1 + below(10)) * hidden));
+      for (float& x : values) x = static_cast<float>(below(2001) - 1000) / 1000;
+      append_embeddings(request, std::move(values), hidden);
+      const auto end = runs == 1 && below(4) > 0
+                           ? ids.end()
+                           : rest + below(1 + static_cast<std::int32_t>(ids.end() - rest));
+      request.prompt.insert(request.prompt.end(), rest, end);
+      rest = end;
     }
   }
 

@@ -184,7 +184,7 @@ std::vector<float> ModelRunner::run_embeddings(std::vector<float> input,
                                                const std::vector<std::int32_t>& steps,
                                                Output output) {
   Sequence sequence(*cache_);
-  sequence.embeddings = f32_view(input.data(), std::ssize(input) / spec().hidden, spec().hidden);
+  sequence.add_given(f32_view(input.data(), std::ssize(input) / spec().hidden, spec().hidden));
   std::vector<std::vector<StepPart>> parts;
   for (const std::int32_t size : steps) parts.push_back({{.sequence = &sequence, .rows = size}});
   std::vector<float> result;

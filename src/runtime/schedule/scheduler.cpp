@@ -44,6 +44,7 @@ Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
   if (limits.prefix_cache) prefixes_.emplace(cache, limits.sequences, limits.prefix);
   const auto sequences = to_size(limits.sequences);
   running_.reserve(sequences);
+  resting_.reserve(sequences);
   order_.reserve(sequences);
   prompts_.reserve(sequences);
   dropped_.reserve(sequences);
@@ -68,14 +69,9 @@ void Scheduler::add(Sequence& s) {
 
 void Scheduler::remove(Sequence& s) {
   std::erase(running_, &s);
+  std::erase(resting_, &s);
   waiting_.erase(s);
-  if (std::exchange(s.known, false)) waiting_.leave(s);
-  timed_ -= std::exchange(s.timed, false) ? 1 : 0;
-  for (Step& step : steps_) {
-    for (StepPart& part : step.parts) {
-      if (part.sequence == &s) part.sequence = nullptr;
-    }
-  }
+  leave_steps(s);
   if (s.forked) {
     waiting_.visit([&](Sequence& other) {
       if (other.fork_of == &s) other.fork_of = nullptr;
@@ -85,6 +81,17 @@ void Scheduler::remove(Sequence& s) {
   if (INGOT_MUTANT(1) && s.admitted) new SequenceBlocks(std::move(s.blocks));
   if (INGOT_MUTANT(2) && s.blocks.held(0) > 0) cache_.release(0, s.blocks.table(0).back());
   stop_running(s);
+}
+
+/// Forgets a sequence that has ended, in its tenant's count and in the steps under way.
+void Scheduler::leave_steps(Sequence& s) {
+  if (std::exchange(s.known, false)) waiting_.leave(s);
+  timed_ -= std::exchange(s.timed, false) ? 1 : 0;
+  for (Step& step : steps_) {
+    for (StepPart& part : step.parts) {
+      if (part.sequence == &s) part.sequence = nullptr;
+    }
+  }
 }
 
 /// Stops running a sequence and releases its blocks. All its rows count as missing afterwards.
@@ -304,10 +311,16 @@ Sequence* Scheduler::first_waiting() const {
   return first;
 }
 
-/// Preempts paused sequences until `s` can be admitted. Preempts none if even preempting all is not
+/// Releases the blocks of resting sequences, and preempts paused ones, until `s` can be admitted.
+/// Preempts none if even preempting all is not
 /// enough, because they would be computed again for nothing.
 bool Scheduler::make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match) {
-  if (!may_admit(s, match, PausedRoom::kFree)) return false;
+  const auto is_full = [&] {
+    return !resting_.empty() && std::ssize(running_) + std::ssize(resting_) >= limits_.sequences;
+  };
+  while (is_full() || !may_admit(s, match, PausedRoom::kFree)) {
+    if (is_releasing() || !release_resting(step)) return false;
+  }
   while (!may_admit(s, match, PausedRoom::kHeld)) {
     if (is_releasing()) return false;
     preempt(step, *last_paused());
@@ -391,6 +404,7 @@ bool Scheduler::reserve(Step& step, Sequence& s, std::int64_t first, std::int32_
       return false;
     }
     if (is_releasing()) return false;
+    if (release_resting(step)) continue;
     Sequence* const victim = victim_for(s);
     if (victim == nullptr) return false;
     preempt(step, *victim);
@@ -420,6 +434,16 @@ Sequence* Scheduler::last_paused() const {
   return last;
 }
 
+/// Keeps the blocks of `s` that the step copies, until it has copied them.
+void Scheduler::keep_copied(const Step& step, const Sequence& s) {
+  for (const BlockCopy& copy : step.copies) {
+    const auto table = s.blocks.table(copy.group);
+    if (std::find(table.begin(), table.end(), copy.from) == table.end()) continue;
+    cache_.pool(copy.group).retain(copy.from);
+    cache_.release_after_next(copy.group, copy.from);
+  }
+}
+
 void Scheduler::preempt(Step& step, Sequence& s) {
   const auto part = std::find_if(step.parts.begin(), step.parts.end(),
                                  [&](const StepPart& p) { return p.sequence == &s; });
@@ -428,12 +452,7 @@ void Scheduler::preempt(Step& step, Sequence& s) {
     s.pending -= part->outputs;
     step.parts.erase(part);
   }
-  for (const BlockCopy& copy : step.copies) {
-    const auto table = s.blocks.table(copy.group);
-    if (std::find(table.begin(), table.end(), copy.from) == table.end()) continue;
-    cache_.pool(copy.group).retain(copy.from);
-    cache_.release_after_next(copy.group, copy.from);
-  }
+  keep_copied(step, s);
   std::erase(running_, &s);
   if (!INGOT_MUTANT(15)) waiting_.add_returned(s);
   s.preemptions += s.paused ? 0 : 1;
@@ -481,7 +500,7 @@ void Scheduler::commit_part(const StepPart& part) {
   s.computed = last;
   s.blocks.set_filled(last);
   if (prefixes_ && s.place.node >= 0) {
-    prefixes_->extend(s.place, s.tokens, std::min(last, std::ssize(s.tokens)), s.blocks);
+    prefixes_->extend(s.place, s.tokens, std::min(last, s.token_rows()), s.blocks);
   }
   s.forget();
 }
@@ -499,14 +518,15 @@ void Scheduler::abandon() {
 
 /// The last row that stays is computed again, because the next token is drawn from it.
 bool Scheduler::can_truncate(const Sequence& s, std::int64_t rows) {
-  return rows > s.given_rows() && rows <= s.length() &&
+  const std::int64_t given_end = s.given.empty() ? 0 : s.given.back().end();
+  return rows > given_end && rows <= s.length() &&
          s.blocks.can_share(std::min(s.computed, rows - 1), std::min(s.blocks.filled(), rows));
 }
 
 void Scheduler::truncate(Sequence& s, std::int64_t rows) {
   INGOT_CHECK(s.in_flight == 0 && s.pending == 0 && can_truncate(s, rows), "sequence ", s.id,
               " of ", s.length(), " rows truncated to ", rows);
-  s.tokens.resize(to_size(rows - s.given_rows()));
+  s.tokens.resize(to_size(rows));
   s.computed = std::min(s.computed, rows - 1);
   if (prefixes_ && !INGOT_MUTANT(18)) prefixes_->truncate(s.place, rows);
   s.blocks.truncate(rows);

@@ -32,8 +32,7 @@ void Step::count_parts() {
 }
 
 std::int64_t next_rows(const Sequence& s) {
-  const std::int64_t given = s.given_rows() - s.next_row();
-  return given > 0 ? given : s.missing();
+  return std::min(s.missing(), s.run_end(s.next_row()) - s.next_row());
 }
 
 StepPart next_part(Sequence& s, std::int32_t rows) {
