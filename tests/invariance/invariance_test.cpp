@@ -2,6 +2,7 @@
 // cuts: every comparison is of bits.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <iostream>
 #include <numeric>
 #include <random>
@@ -48,7 +49,7 @@ std::vector<Case> all_cases() {
 std::string case_name(const testing::TestParamInfo<Case>& info) {
   std::string name = cat(info.param.model.name, "_", info.param.seed);
   for (char& c : name) {
-    if (c == ' ') c = '_';
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   }
   return name;
 }

@@ -1,6 +1,5 @@
 // The memory plan equals what loading allocates, and what does not fit is refused with the way out.
 #include "model/memory_plan.h"
-#include "model/weight_list.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +10,7 @@
 #include "base/text.h"
 #include "model/forward.h"
 #include "model/require_supported.h"
+#include "model/weight_list.h"
 #include "quant/formats.h"
 #include "support/planned_device.h"
 #include "support/random_model.h"
@@ -27,14 +27,8 @@ class MemoryPlanTest : public testing::Test {
 std::int64_t weight_storage(const Weight& w) { return w.storage.bytes() + w.bias.buffer.bytes(); }
 
 std::int64_t loaded_bytes(const Model& m) {
-  std::int64_t bytes = weight_storage(m.embedding) + weight_storage(m.own_head);
-  for (const Layer& l : m.layers) {
-    for (const Weight* w : {&l.qkv, &l.attn_out, &l.gate_up, &l.down, &l.router}) {
-      bytes += weight_storage(*w);
-    }
-    for (const Weight& w : l.expert_gate_up) bytes += weight_storage(w);
-    for (const Weight& w : l.expert_down) bytes += weight_storage(w);
-  }
+  std::int64_t bytes = 0;
+  for (const Weight* w : loaded_weights(m)) bytes += weight_storage(*w);
   return bytes;
 }
 
@@ -133,7 +127,7 @@ TEST_F(MemoryPlanTest, MaxContextIsTheLargestThatFits) {
     request.context = plan_memory(bound, backend_, request).max_context;
     EXPECT_GT(request.context, 16);
     EXPECT_TRUE(plan_memory(bound, backend_, request).fits);
-    if (request.context == m.config.context) continue;  // the model's own end comes first
+    if (request.context == bound.spec.context) continue;  // the model's own end comes first
     ++request.context;
     EXPECT_FALSE(plan_memory(bound, backend_, request).fits);
   }
