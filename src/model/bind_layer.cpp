@@ -102,11 +102,11 @@ void LayerBinder::bind_head_norms() {
   };
   layer_.q_norm = bind(R::kQNorm, R::kQNormWide, R::kQNormEach, sizes_.heads);
   if (own_keys) layer_.k_norm = bind(R::kKNorm, R::kKNormWide, R::kKNormEach, sizes_.kv_heads);
-  if (own_keys && static_cast<bool>(layer_.q_norm) != static_cast<bool>(layer_.k_norm)) {
-    const BoundNorm& there = layer_.q_norm ? layer_.q_norm : layer_.k_norm;
-    finder_.fail(*there.weights.front(),
-                 cat("it normalises ", layer_.q_norm ? "queries" : "keys", ", but no tensor ",
-                     layer_.q_norm ? "keys" : "queries"));
+  if (!own_keys || static_cast<bool>(layer_.q_norm) == static_cast<bool>(layer_.k_norm)) return;
+  for (const auto& [q, k] : {std::pair{R::kQNorm, R::kKNorm},
+                             {R::kQNormWide, R::kKNormWide},
+                             {R::kQNormEach, R::kKNormEach}}) {
+    if (finder_.family().rule_of(q) != nullptr) finder_.fail_missing(layer_.q_norm ? k : q, i_, 0);
   }
 }
 

@@ -160,18 +160,128 @@ TEST(Bind, FrequencyFactorsHaveToBeUsable) {
   expect_refused(*twice, "together with another rotary scaling");
 }
 
-TEST(Bind, ExpertsInAFamilyWithoutThemAreRefused) {
-  const auto c = checkpoint("llama");
-  c->config().experts = 4;
-  c->config().experts_used = 2;
-  c->config().expert_ffn = 256;
-  expect_refused(*c, "architecture llama with 4 experts is not supported");
+TEST(Bind, WhatAFamilyHasNoTensorsForIsRefused) {
+  const auto with = [](auto change) {
+    auto c = checkpoint("qwen2");
+    change(c->config());
+    return c;
+  };
+  expect_refused(*with([](Config& c) {
+    c.experts = 4;
+    c.experts_used = 2;
+    c.expert_ffn = 256;
+  }),
+                 "architecture qwen2 with 4 experts is not supported");
+  expect_refused(*with([](Config& c) { c.mla.kv_rank = 64; }),
+                 "architecture qwen2 with a latent of 64 for keys and values is not supported");
+  expect_refused(*with([](Config& c) { c.layer_input = 8; }),
+                 "architecture qwen2 with per-layer inputs is not supported");
+  expect_refused(*with([](Config& c) { c.relative_buckets = 32; }),
+                 "architecture qwen2 with relative positions is not supported");
+  expect_refused(*with([](Config& c) { c.labels = 2; }),
+                 "architecture qwen2 with 2 labels is not supported");
+  const auto deepseek = checkpoint("deepseek2");
+  deepseek->config().mla = {};
+  expect_refused(*deepseek, "deepseek2 with no latent for keys and values is not supported");
+  const auto starcoder2 = checkpoint("starcoder2");
+  starcoder2->config().gated = true;
+  expect_refused(*starcoder2, "layer 0: architecture starcoder2 has no tensors for a gate");
 }
 
 TEST(Bind, AnUnknownArchitectureIsRefusedWithWhatIsSupported) {
   const auto c = checkpoint("llama");
   c->config().architecture = "mamba";
-  expect_refused(*c, "supported are llama, qwen2, qwen3, qwen3moe");
+  expect_refused(*c, "supported are llama, qwen2, qwen2moe, qwen3, qwen3moe");
+}
+
+TEST(Bind, HeadNormsAreForQueriesAndKeysOrForNone) {
+  const auto c = checkpoint("qwen3");
+  for (int i = 0; i < 4; ++i) {
+    c->remove(cat("blk.", i, ".attn_q_norm.weight"));
+    c->remove(cat("blk.", i, ".attn_k_norm.weight"));
+  }
+  EXPECT_EQ(refusal(*c), "accepted");
+}
+
+TEST(Bind, FusedMatricesAreTakenWhole) {
+  const BoundModel bound = bind_model(*checkpoint("phi3"));
+  EXPECT_EQ(bound.layers[0].qkv.parts.size(), 1u);
+  EXPECT_EQ(bound.layers[0].gate_up.parts.size(), 1u);
+  const auto llama = checkpoint("llama");
+  llama->duplicate("blk.1.attn_q.weight", "blk.1.attn_qkv.weight");
+  llama->reshape("blk.1.attn_qkv.weight", {512, 256});
+  expect_refused(*llama, "architecture llama has no such tensor");  // blk.1.attn_q.weight
+}
+
+TEST(Bind, LatentHeadsMayStandInOneTensor) {
+  const auto c = checkpoint("deepseek2");
+  for (int i = 0; i < 4; ++i) {
+    // Each head has 32 rows of keys and 64 rows of values.
+    c->duplicate(cat("blk.", i, ".attn_v_b.weight"), cat("blk.", i, ".attn_kv_b.weight"));
+    c->reshape(cat("blk.", i, ".attn_kv_b.weight"), {4 * 96, 64});
+    c->remove(cat("blk.", i, ".attn_k_b.weight"));
+    c->remove(cat("blk.", i, ".attn_v_b.weight"));
+  }
+  const BoundModel bound = bind_model(*c);
+  const BoundLayer& layer = bound.layers[2];
+  ASSERT_EQ(layer.k_up.size(), 4u);
+  EXPECT_TRUE(layer.k_up[1].parts[0].turned);
+  EXPECT_EQ(layer.k_up[1].parts[0].first_row, 96);
+  EXPECT_EQ(layer.v_up[1].parts[0].first_row, 96 + 32);
+  EXPECT_FALSE(layer.k_up[0].rounds);
+}
+
+TEST(Bind, LayersThatReadAnothersKeysHaveQueriesOnly) {
+  const auto c = checkpoint("gemma4");
+  const BoundModel bound = bind_model(*c);
+  EXPECT_EQ(bound.layers[2].qkv.parts.size(), 1u);
+  EXPECT_EQ(bound.layers[1].qkv.parts.size(), 3u);
+  EXPECT_EQ(bound.layers[1].qkv.parts[1].tensor, bound.layers[1].qkv.parts[2].tensor);
+  for (const std::int32_t source : {3, 2, 1}) {  // itself, a reader, a layer of another shape
+    c->config().kv_source[2] = source == 2 ? 3 : source;
+    expect_refused(*c, "layer 2 cannot read the keys and values of layer");
+  }
+}
+
+TEST(Bind, TensorsThatTextDoesNotNeedAreNamedInANote) {
+  const auto c = checkpoint("llama");
+  EXPECT_TRUE(bind_model(*c).notes.empty());
+  c->duplicate("blk.0.attn_norm.weight", "vision_tower.patch.weight");
+  c->duplicate("blk.0.attn_norm.weight", "vision_tower.norm.weight");
+  c->duplicate("blk.0.attn_norm.weight", "blk.4.nextn.enorm.weight");
+  expect_refused(*c, "tensor blk.4.nextn.enorm.weight");
+  c->config().mtp_layers = 1;
+  ASSERT_EQ(bind_model(*c).notes.size(), 1u);
+  EXPECT_EQ(bind_model(*c).notes[0],
+            "left out, because text does not need them: layers for multi-token prediction (1 "
+            "tensor), vision_tower.* (2 tensors)");
+  c->duplicate("blk.0.attn_norm.weight", "blk.5.nextn.enorm.weight");
+  expect_refused(*c, "tensor blk.5.nextn.enorm.weight");
+}
+
+TEST(Bind, LongropeChoosesItsFactorsByTheContext) {
+  const auto c = checkpoint("phi3");
+  const BoundModel usual = bind_model(*c);
+  EXPECT_EQ(usual.spec.context, 32);
+  EXPECT_EQ(usual.notes.size(), 1u);
+  EXPECT_EQ(bind_model(*c, 32).spec.ropes, usual.spec.ropes);
+  const BoundModel large = bind_model(*c, 33);
+  EXPECT_EQ(large.spec.context, 256);
+  EXPECT_TRUE(large.notes.empty());
+  EXPECT_EQ(large.spec.ropes[0].inverse_frequency[1] * 4,
+            usual.spec.ropes[0].inverse_frequency[1] * 1.25);
+  EXPECT_EQ(large.spec.ropes[0].factor, usual.spec.ropes[0].factor);
+}
+
+TEST(Bind, LongropeFactorsOfGgufAreTensors) {
+  const auto c = checkpoint("phi3");
+  c->config().ropes[0].scaling.short_factors.clear();
+  expect_refused(*c, "tensor rope_factors_short.weight is missing");
+  c->duplicate("blk.0.attn_norm.weight", "rope_factors_short.weight");
+  c->reshape("rope_factors_short.weight", {24});
+  EXPECT_EQ(refusal(*c), "accepted");
+  c->fill("rope_factors_short.weight", std::byte{0});
+  expect_refused(*c, "rotary factor 0 is not usable");
 }
 
 class LoadTest : public testing::Test {
