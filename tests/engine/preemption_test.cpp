@@ -35,7 +35,8 @@ class RandomSchedule {
     const int count = 1 + below(12);
     for (int i = 0; i < count; ++i) {
       requests_.push_back(random_request(rng_, 50, 30));
-      if (below(4) == 0) embed(requests_.back(), shared.model().spec().hidden);
+      if (below(4) == 0 && shared.model().spec().takes_embeddings())
+        embed(requests_.back(), shared.model().spec().hidden);
       if (requests_.back().sampling.seed % 3 == 0) constrain(requests_.back());
     }
     drive(shared.engine());
