@@ -159,7 +159,7 @@ void check_stop(const Request& r, const RequestLimits& limits) {
 }  // namespace
 
 void check_sampling(const Request& request, const RequestLimits& limits) {
-  check_sampling(request.sampling, limits.ids);
+  if (limits.head) check_sampling(request.sampling, limits.ids);  // else nothing is drawn
   check_history(request, limits);
 }
 
