@@ -14,7 +14,8 @@ namespace ingot {
 /// Whether a family's checkpoints must have a tensor.
 enum class Presence : std::uint8_t {
   kRequired,
-  kOptional,  ///< may be absent, for example a bias
+  kOptional,    ///< may be absent, for example a bias
+  kAfterFirst,  ///< required in all layers but the first, which must not have it
 };
 
 /// One entry of a family's tensor table: a role, whether checkpoints must have its tensor, and how

@@ -128,6 +128,10 @@ const TensorInfo* TensorFinder::find(TensorRole role, std::int64_t layer,
   return nullptr;
 }
 
+void TensorFinder::leave_out(TensorRole role, std::int64_t layer, std::string_view part) {
+  if (const TensorInfo* t = find(role, layer, 0)) left_out_[t] = part;
+}
+
 void TensorFinder::use(const TensorInfo& tensor, TensorRole role, std::int64_t layer) {
   if (used_.insert(&tensor).second) list_.push_back({&tensor, role, layer});
 }
@@ -144,6 +148,7 @@ const TensorInfo* TensorFinder::take(TensorRole role, const Shape& shape, std::i
                                      std::int64_t expert) {
   const RoleRule* rule = family_.rule_of(role);
   if (rule == nullptr) return nullptr;
+  if (rule->presence == Presence::kAfterFirst && layer == 0) return nullptr;
   const TensorInfo* t = find(role, layer, expert);
   if (t == nullptr) {
     if (rule->presence == Presence::kOptional) return nullptr;
@@ -238,12 +243,13 @@ std::string TensorFinder::check_left_over() const {
   std::map<std::string, std::int64_t> parts;
   for (const TensorInfo& t : checkpoint_.tensors()) {
     if (used_.count(&t) != 0 || is_ignorable(t.name)) continue;
-    const std::string part = unused_part(t.name);
-    if (part.empty()) {
+    const auto known = left_out_.find(&t);
+    const std::string part = known == left_out_.end() ? unused_part(t.name) : known->second;
+    if (part.empty() && known == left_out_.end()) {
       fail(t, cat("architecture ", config_.architecture,
                   " has no such tensor; a model that needs it would give wrong text"));
     }
-    ++parts[part];
+    if (!part.empty()) ++parts[part];
   }
   std::string note;
   for (const auto& [part, count] : parts) {

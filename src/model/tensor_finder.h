@@ -79,6 +79,8 @@ class TensorFinder {
 
   /// Marks a tensor as used for a role.
   void use(const TensorInfo& tensor, TensorRole role, std::int64_t layer);
+  /// Leaves out the role's tensor, if there is one. A note counts it as `part`, unless that is "".
+  void leave_out(TensorRole role, std::int64_t layer, std::string_view part);
   /// Refuses tensors that no role uses, unless no result needs them. Returns a note that names
   /// those, or "".
   std::string check_left_over() const;
@@ -97,6 +99,7 @@ class TensorFinder {
   const Family& family_;
   std::string prefix_;
   std::set<const TensorInfo*> used_;
+  std::map<const TensorInfo*, std::string> left_out_;
   std::vector<BoundTensor> list_;
 };
 

@@ -7,8 +7,7 @@ using R = TensorRole;
 
 namespace {
 
-/// An encoder with embeddings of words and positions, and a norm after each sublayer. Biases are
-/// optional.
+/// An encoder with embeddings of words and positions, a norm after each sublayer, and biases.
 Roles post_norm_encoder() {
   return {
       {R::kEmbedding, kOptional, {{}, "embeddings.word_embeddings.weight"}},
@@ -23,24 +22,20 @@ Roles post_norm_encoder() {
       {R::kKBias, kOptional, {{}, "encoder.layer.%.attention.self.key.bias"}},
       {R::kVBias, kOptional, {{}, "encoder.layer.%.attention.self.value.bias"}},
       {R::kAttnOut, kRequired, {{}, "encoder.layer.%.attention.output.dense.weight"}},
-      {R::kAttnOutBias, kOptional, {{}, "encoder.layer.%.attention.output.dense.bias"}},
+      {R::kAttnOutBias, kRequired, {{}, "encoder.layer.%.attention.output.dense.bias"}},
       {R::kAttnPostNorm, kRequired, {}},
       {R::kAttnPostNormBias, kRequired, {}},
       {R::kUp, kRequired, {{}, "encoder.layer.%.intermediate.dense.weight"}},
-      {R::kUpBias, kOptional, {{}, "encoder.layer.%.intermediate.dense.bias"}},
+      {R::kUpBias, kRequired, {{}, "encoder.layer.%.intermediate.dense.bias"}},
       {R::kDown, kRequired, {{}, "encoder.layer.%.output.dense.weight"}},
-      {R::kDownBias, kOptional, {{}, "encoder.layer.%.output.dense.bias"}},
+      {R::kDownBias, kRequired, {{}, "encoder.layer.%.output.dense.bias"}},
       {R::kFfnPostNorm, kRequired, {}},
       {R::kFfnPostNormBias, kRequired, {}},
-      {R::kPooler, kOptional, {}},
-      {R::kPoolerBias, kOptional, {}},
-      {R::kClassifier, kRequired, {}},
-      {R::kClassifierBias, kOptional, {}},
   };
 }
 
 Roles bert() {
-  return with(post_norm_encoder(), {{R::kPositions, kRequired, {}}, {R::kTypes, kOptional, {}}});
+  return with(post_norm_encoder(), {{R::kPositions, kRequired, {}}, {R::kTypes, kRequired, {}}});
 }
 
 Roles mpnet() {
@@ -55,14 +50,14 @@ Roles mpnet() {
        {R::kKBias, kOptional, {{}, "encoder.layer.%.attention.attn.k.bias"}},
        {R::kVBias, kOptional, {{}, "encoder.layer.%.attention.attn.v.bias"}},
        {R::kAttnOut, kRequired, {{}, "encoder.layer.%.attention.attn.o.weight"}},
-       {R::kAttnOutBias, kOptional, {{}, "encoder.layer.%.attention.attn.o.bias"}},
+       {R::kAttnOutBias, kRequired, {{}, "encoder.layer.%.attention.attn.o.bias"}},
        {R::kAttnPostNorm, kRequired, {{}, "encoder.layer.%.attention.LayerNorm.weight"}},
        {R::kAttnPostNormBias, kRequired, {{}, "encoder.layer.%.attention.LayerNorm.bias"}}});
 }
 
 Roles nomic_bert() {
   return with(post_norm_encoder(),
-              {{R::kTypes, kOptional, {}},
+              {{R::kTypes, kRequired, {}},
                {R::kEmbeddingNorm, kRequired, {{}, "emb_ln.weight"}},
                {R::kEmbeddingNormBias, kRequired, {{}, "emb_ln.bias"}},
                {R::kQkv, kRequired, {{}, "encoder.layers.%.attn.Wqkv.weight"}},
@@ -86,7 +81,7 @@ Roles modern_bert() {
       {R::kEmbedding, kOptional, {{}, "embeddings.tok_embeddings.weight"}},
       {R::kEmbeddingNorm, kRequired, {{}, "embeddings.norm.weight"}},
       {R::kFinalNorm, kRequired, {{}, "final_norm.weight"}},
-      {R::kAttnNorm, kOptional, {{}, "layers.%.attn_norm.weight"}},
+      {R::kAttnNorm, Presence::kAfterFirst, {{}, "layers.%.attn_norm.weight"}},
       {R::kQkv, kRequired, {{}, "layers.%.attn.Wqkv.weight"}},
       {R::kAttnOut, kRequired, {{}, "layers.%.attn.Wo.weight"}},
       {R::kFfnNorm, kRequired, {{}, "layers.%.mlp_norm.weight"}},
