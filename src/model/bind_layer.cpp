@@ -79,6 +79,9 @@ void LayerBinder::bind_qkv() {
   const std::int64_t h = spec_.hidden;
   if (sizes_.kv_source >= 0) {
     layer_.qkv = finder_.take_weight({{R::kQ, q, R::kQBias}}, h, i_);
+    for (const TensorRole role : {R::kK, R::kV, R::kKBias, R::kVBias, R::kKNorm}) {
+      finder_.leave_out(role, i_, "keys and values of layers that read those of another layer");
+    }
   } else if (finder_.has(R::kQkv, i_) || finder_.family().rule_of(R::kQ) == nullptr) {
     layer_.qkv = finder_.take_weight({{R::kQkv, q + k + v, R::kQkvBias}}, h, i_);
   } else if (sizes_.values_from_keys) {

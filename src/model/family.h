@@ -14,7 +14,8 @@ namespace ingot {
 /// Whether a family's checkpoints must have a tensor.
 enum class Presence : std::uint8_t {
   kRequired,
-  kOptional,  ///< may be absent, for example a bias
+  kOptional,    ///< may be absent, but then in all layers; for example a bias
+  kNotInFirst,  ///< absent in the first layer, required in the others
 };
 
 /// One entry of a family's tensor table: a role, whether checkpoints must have its tensor, and how

@@ -128,6 +128,10 @@ const TensorInfo* TensorFinder::find(TensorRole role, std::int64_t layer,
   return nullptr;
 }
 
+void TensorFinder::leave_out(TensorRole role, std::int64_t layer, std::string_view part) {
+  if (const TensorInfo* t = find(role, layer, 0)) left_out_.emplace(t, part);
+}
+
 void TensorFinder::use(const TensorInfo& tensor, TensorRole role, std::int64_t layer) {
   if (used_.insert(&tensor).second) list_.push_back({&tensor, role, layer});
 }
@@ -146,11 +150,23 @@ const TensorInfo* TensorFinder::take(TensorRole role, const Shape& shape, std::i
   if (rule == nullptr) return nullptr;
   const TensorInfo* t = find(role, layer, expert);
   if (t == nullptr) {
-    if (rule->presence == Presence::kOptional) return nullptr;
-    fail_missing(role, layer, expert);
+    if (!may_lack(*rule, layer)) fail_missing(role, layer, expert);
+    return nullptr;
+  }
+  if (rule->presence == Presence::kOptional && lacking_.contains(role)) {
+    fail(*t, "other layers have no such tensor");
   }
   use(*t, role, layer);
+  found_.insert(role);
   return check(*t, shape);
+}
+
+/// Whether the layer's tensor may be absent. An optional tensor is in all layers or in none.
+bool TensorFinder::may_lack(const RoleRule& rule, std::int64_t layer) {
+  if (rule.presence == Presence::kNotInFirst) return layer == 0;
+  if (rule.presence == Presence::kRequired || found_.contains(rule.role)) return false;
+  lacking_.insert(rule.role);
+  return true;
 }
 
 const TensorInfo* TensorFinder::take_bytes(TensorRole role, const Shape& shape,
@@ -238,7 +254,8 @@ std::string TensorFinder::check_left_over() const {
   std::map<std::string, std::int64_t> parts;
   for (const TensorInfo& t : checkpoint_.tensors()) {
     if (used_.count(&t) != 0 || is_ignorable(t.name)) continue;
-    const std::string part = unused_part(t.name);
+    const auto left_out = left_out_.find(&t);
+    const std::string part = left_out == left_out_.end() ? unused_part(t.name) : left_out->second;
     if (part.empty()) {
       fail(t, cat("architecture ", config_.architecture,
                   " has no such tensor; a model that needs it would give wrong text"));

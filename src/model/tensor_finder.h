@@ -77,6 +77,9 @@ class TensorFinder {
   BoundNorm take_norm_rows(TensorRole role, std::int64_t rows, std::int64_t cols,
                            std::int64_t layer);
 
+  /// Accepts a tensor that no result needs, if the checkpoint has it. `part`: what it is, for the
+  /// note of `check_left_over`.
+  void leave_out(TensorRole role, std::int64_t layer, std::string_view part);
   /// Marks a tensor as used for a role.
   void use(const TensorInfo& tensor, TensorRole role, std::int64_t layer);
   /// Refuses tensors that no role uses, unless no result needs them. Returns a note that names
@@ -89,6 +92,7 @@ class TensorFinder {
   std::string find_prefix() const;
   std::int64_t tensors_with(std::string_view prefix) const;
   const TensorInfo* check(const TensorInfo& tensor, const Shape& shape) const;
+  bool may_lack(const RoleRule& rule, std::int64_t layer);
   std::string unused_part(std::string_view name) const;
   bool is_mtp(std::string_view name) const;
 
@@ -97,6 +101,9 @@ class TensorFinder {
   const Family& family_;
   std::string prefix_;
   std::set<const TensorInfo*> used_;
+  std::map<const TensorInfo*, std::string> left_out_;
+  std::set<TensorRole> found_;    ///< roles of which a tensor was found
+  std::set<TensorRole> lacking_;  ///< optional roles of which a tensor was absent
   std::vector<BoundTensor> list_;
 };
 

@@ -7,8 +7,7 @@ using R = TensorRole;
 
 namespace {
 
-/// An encoder with embeddings of words and positions, and a norm after each sublayer. Biases are
-/// optional.
+/// An encoder with embeddings of words and positions, and a norm after each sublayer.
 Roles post_norm_encoder() {
   return {
       {R::kEmbedding, kOptional, {{}, "embeddings.word_embeddings.weight"}},
@@ -19,17 +18,17 @@ Roles post_norm_encoder() {
       {R::kQ, kRequired, {{}, "encoder.layer.%.attention.self.query.weight"}},
       {R::kK, kRequired, {{}, "encoder.layer.%.attention.self.key.weight"}},
       {R::kV, kRequired, {{}, "encoder.layer.%.attention.self.value.weight"}},
-      {R::kQBias, kOptional, {{}, "encoder.layer.%.attention.self.query.bias"}},
-      {R::kKBias, kOptional, {{}, "encoder.layer.%.attention.self.key.bias"}},
-      {R::kVBias, kOptional, {{}, "encoder.layer.%.attention.self.value.bias"}},
+      {R::kQBias, kRequired, {{}, "encoder.layer.%.attention.self.query.bias"}},
+      {R::kKBias, kRequired, {{}, "encoder.layer.%.attention.self.key.bias"}},
+      {R::kVBias, kRequired, {{}, "encoder.layer.%.attention.self.value.bias"}},
       {R::kAttnOut, kRequired, {{}, "encoder.layer.%.attention.output.dense.weight"}},
-      {R::kAttnOutBias, kOptional, {{}, "encoder.layer.%.attention.output.dense.bias"}},
+      {R::kAttnOutBias, kRequired, {{}, "encoder.layer.%.attention.output.dense.bias"}},
       {R::kAttnPostNorm, kRequired, {}},
       {R::kAttnPostNormBias, kRequired, {}},
       {R::kUp, kRequired, {{}, "encoder.layer.%.intermediate.dense.weight"}},
-      {R::kUpBias, kOptional, {{}, "encoder.layer.%.intermediate.dense.bias"}},
+      {R::kUpBias, kRequired, {{}, "encoder.layer.%.intermediate.dense.bias"}},
       {R::kDown, kRequired, {{}, "encoder.layer.%.output.dense.weight"}},
-      {R::kDownBias, kOptional, {{}, "encoder.layer.%.output.dense.bias"}},
+      {R::kDownBias, kRequired, {{}, "encoder.layer.%.output.dense.bias"}},
       {R::kFfnPostNorm, kRequired, {}},
       {R::kFfnPostNormBias, kRequired, {}},
       {R::kPooler, kOptional, {}},
@@ -40,7 +39,7 @@ Roles post_norm_encoder() {
 }
 
 Roles bert() {
-  return with(post_norm_encoder(), {{R::kPositions, kRequired, {}}, {R::kTypes, kOptional, {}}});
+  return with(post_norm_encoder(), {{R::kPositions, kRequired, {}}, {R::kTypes, kRequired, {}}});
 }
 
 Roles mpnet() {
@@ -51,18 +50,18 @@ Roles mpnet() {
        {R::kQ, kRequired, {{}, "encoder.layer.%.attention.attn.q.weight"}},
        {R::kK, kRequired, {{}, "encoder.layer.%.attention.attn.k.weight"}},
        {R::kV, kRequired, {{}, "encoder.layer.%.attention.attn.v.weight"}},
-       {R::kQBias, kOptional, {{}, "encoder.layer.%.attention.attn.q.bias"}},
-       {R::kKBias, kOptional, {{}, "encoder.layer.%.attention.attn.k.bias"}},
-       {R::kVBias, kOptional, {{}, "encoder.layer.%.attention.attn.v.bias"}},
+       {R::kQBias, kRequired, {{}, "encoder.layer.%.attention.attn.q.bias"}},
+       {R::kKBias, kRequired, {{}, "encoder.layer.%.attention.attn.k.bias"}},
+       {R::kVBias, kRequired, {{}, "encoder.layer.%.attention.attn.v.bias"}},
        {R::kAttnOut, kRequired, {{}, "encoder.layer.%.attention.attn.o.weight"}},
-       {R::kAttnOutBias, kOptional, {{}, "encoder.layer.%.attention.attn.o.bias"}},
+       {R::kAttnOutBias, kRequired, {{}, "encoder.layer.%.attention.attn.o.bias"}},
        {R::kAttnPostNorm, kRequired, {{}, "encoder.layer.%.attention.LayerNorm.weight"}},
        {R::kAttnPostNormBias, kRequired, {{}, "encoder.layer.%.attention.LayerNorm.bias"}}});
 }
 
 Roles nomic_bert() {
   return with(post_norm_encoder(),
-              {{R::kTypes, kOptional, {}},
+              {{R::kTypes, kRequired, {}},
                {R::kEmbeddingNorm, kRequired, {{}, "emb_ln.weight"}},
                {R::kEmbeddingNormBias, kRequired, {{}, "emb_ln.bias"}},
                {R::kQkv, kRequired, {{}, "encoder.layers.%.attn.Wqkv.weight"}},
@@ -86,7 +85,7 @@ Roles modern_bert() {
       {R::kEmbedding, kOptional, {{}, "embeddings.tok_embeddings.weight"}},
       {R::kEmbeddingNorm, kRequired, {{}, "embeddings.norm.weight"}},
       {R::kFinalNorm, kRequired, {{}, "final_norm.weight"}},
-      {R::kAttnNorm, kOptional, {{}, "layers.%.attn_norm.weight"}},
+      {R::kAttnNorm, kNotInFirst, {{}, "layers.%.attn_norm.weight"}},
       {R::kQkv, kRequired, {{}, "layers.%.attn.Wqkv.weight"}},
       {R::kAttnOut, kRequired, {{}, "layers.%.attn.Wo.weight"}},
       {R::kFfnNorm, kRequired, {{}, "layers.%.mlp_norm.weight"}},

@@ -11,7 +11,7 @@ namespace {
 Roles norm_biases() {
   return {{R::kAttnNormBias, kRequired, {}},
           {R::kFfnNormBias, kRequired, {}},
-          {R::kFinalNormBias, kOptional, {}}};
+          {R::kFinalNormBias, kRequired, {}}};
 }
 
 /// Only a model without parallel residual has a norm before the feed-forward layer.
