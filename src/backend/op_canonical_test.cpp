@@ -279,24 +279,9 @@ TEST(Canonical, Moe) {
 }
 
 TEST(Canonical, MoeOfEveryRouter) {
-  for (int choice = 0; choice < 32; ++choice) {
+  for (int choice = 0; choice < kRouters; ++choice) {
     SCOPED_TRACE(cat("choice ", choice));
-    Random random(std::uint64_t(141 + choice));
-    const bool groups = choice % 2 == 1;
-    const Moe m{
-        .experts = 24,
-        .used = choice % 3 == 0 ? 8 : 5,
-        .ffn = 32,
-        .renormalise = choice % 4 < 2,
-        .act = choice % 5 == 0 ? Act::kGptOss : Act::kSilu,
-        .score = choice % 8 < 4 ? Moe::Score::kSigmoid : Moe::Score::kSoftmax,
-        .scale = choice % 7 == 0 ? 1.0f : 2.5f,
-        .groups = groups ? 6 : 1,
-        .groups_used = groups ? 3 : 1,
-        .group_score = choice % 16 < 8 ? Moe::GroupScore::kSumOfTwo : Moe::GroupScore::kBest};
-    MoeProblem p(m, {F32::kFormat, Q4_0::kFormat, Q8_0::kFormat}, 64, 9, random);
-    if (choice % 3 != 1) p.add_biases(random);
-    if (choice % 4 != 2) p.add_selection_bias(random);
+    const MoeProblem p = router_problem(choice, {F32::kFormat, Q4_0::kFormat, Q8_0::kFormat});
     const Matrix want = by_row(p.x, 64, [&](const Floats& row) { return canonical::moe(p, row); });
     for (const Device& d : devices()) ASSERT_TRUE(same_bits(run_moe(*d, p), want)) << d.isa;
   }

@@ -76,6 +76,29 @@ struct MoeProblem {
   }
 };
 
+/// Number of problems of `router_problem`.
+inline constexpr int kRouters = 32;
+
+/// Makes a problem with one of kRouters routers: scores of both kinds, groups, scales and biases.
+inline MoeProblem router_problem(int choice, const ExpertFormats& formats) {
+  Random random(std::uint64_t(141 + choice));
+  const bool groups = choice % 2 == 1;
+  const Moe m{.experts = 24,
+              .used = choice % 3 == 0 ? 8 : 5,
+              .ffn = 32,
+              .renormalise = choice % 4 < 2,
+              .act = choice % 5 == 0 ? Act::kGptOss : Act::kSilu,
+              .score = choice % 8 < 4 ? Moe::Score::kSigmoid : Moe::Score::kSoftmax,
+              .scale = choice % 7 == 0 ? 1.0f : 2.5f,
+              .groups = groups ? 6 : 1,
+              .groups_used = groups ? 3 : 1,
+              .group_score = choice % 16 < 8 ? Moe::GroupScore::kSumOfTwo : Moe::GroupScore::kBest};
+  MoeProblem p(m, formats, 64, 9, random);
+  if (choice % 3 != 1) p.add_biases(random);
+  if (choice % 4 != 2) p.add_selection_bias(random);
+  return p;
+}
+
 /// The weights of a MoeProblem, packed by a backend.
 struct PreparedMoe {
   PreparedMoe(Backend& backend, const MoeProblem& p)

@@ -71,6 +71,7 @@ void ImportanceCollector::watch(const Model& model) {
     add_experts(layer.expert_gate_up, {TensorRole::kExpertGate, TensorRole::kExpertUp}, i);
     add_experts(layer.expert_down, {TensorRole::kExpertDown}, i);
   }
+  add(model.layer_projection, {TensorRole::kLayerProjection}, 0);
   const TensorRole head = model.spec.tied ? TensorRole::kEmbedding : TensorRole::kHead;
   head_ = add_input({tensor_name(head, Naming::kGguf)}, model.spec.hidden);
 }

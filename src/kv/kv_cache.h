@@ -14,7 +14,7 @@
 
 namespace ingot {
 
-/// How a layer uses keys and values: the shape of its attention, and whose keys and values it reads.
+/// How a layer uses keys and values: the shape of its attention, and the layer that writes them.
 struct KvUse {
   Attention attention;
   std::int32_t source = -1;  ///< layer whose keys and values this layer reads; -1: its own
@@ -28,8 +28,8 @@ struct KvReader {
 
 /// Layers whose keys and values have equal shapes and windows. They share a sequence's block table.
 struct KvGroup {
-  std::vector<std::int32_t> layers;   ///< layers with keys and values of their own
-  std::vector<KvReader> readers{};    ///< layers that read those of `layers`
+  std::vector<std::int32_t> layers;  ///< layers with keys and values of their own
+  std::vector<KvReader> readers{};   ///< layers that read those of `layers`
   /// Number of latest keys that a row sees, including the row's own key; 0: all keys. A sequence
   /// releases a block once no later row sees its keys.
   std::int32_t window = 0;
@@ -44,8 +44,8 @@ struct KvGroup {
 
 /// Groups a stage's layers into KV groups.
 ///
-/// Shapes: `uses[i]` describes the stage's layer i. `KvGroup::layers` holds these indices i. A source
-/// is an earlier layer of the stage; any other is a bug.
+/// Shapes: `uses[i]` describes the stage's layer i. `KvGroup::layers` holds these indices i. A
+/// source is an earlier layer of the stage; any other is a bug.
 std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const KvUse> uses, KvType type);
 
 /// A pending copy: the keys and values of block `from` go to block `to`.

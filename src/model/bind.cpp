@@ -184,8 +184,10 @@ void Binder::bind_rope_freqs() {
     finder_.fail(*t, "frequency factors together with another rotary scaling are not supported");
   }
   const std::vector<float> divisors = decode_tensor(*t);
+  constexpr float kDivisorMax = 1e30F;  // Gemma 4's files: a pair that does not rotate
   for (const float d : divisors) {
-    if (!(d > 0) || d > 1e12f) finder_.fail(*t, cat("frequency factor ", d, " is not usable"));
+    if (!(d > 0) || d > kDivisorMax)
+      finder_.fail(*t, cat("frequency factor ", d, " is not usable"));
   }
   divide_frequencies(rope, divisors);
 }

@@ -56,7 +56,7 @@ class Lines {
   void add_unless(const T& neutral, std::string_view name, const T& value) {
     if (value != neutral) add(name, value);
   }
-  /// Adds a value of each layer: one number if all layers have the same.
+  /// Adds a value of each layer, as one number if the layers are equal.
   template <class Fn>
   void add_layers(std::string_view name, Fn value, bool shorten = true) {
     using T = decltype(value(s_.layer_specs.front()));

@@ -127,8 +127,8 @@ struct Spec {
 Attention attention_of(const Spec& spec, std::int64_t i);
 
 /// Formats a Spec as lines of "name = value", for messages, comparisons and fingerprints. Names
-/// everything that changes results. Fields with neutral values have no line, except those that all
-/// models had in the first version: so the fingerprints of these models stay.
+/// everything that changes results. A field that this function gained later has no line if its
+/// value is neutral, so that fingerprints of older models stay.
 std::string to_string(const Spec& spec);
 
 }  // namespace ingot

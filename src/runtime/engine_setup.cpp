@@ -15,6 +15,7 @@ RequestLimits request_limits(const ModelParts& parts) {
   return {.vocab = spec.vocab,
           .ids = std::min(parts.ids, spec.vocab),
           .hidden = spec.hidden,
+          .embeddings = spec.takes_embeddings(),
           .context = limits.context,
           .prompt_logprobs = limits.score_top,
           .text = parts.tokenizer != nullptr,

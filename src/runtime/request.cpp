@@ -33,6 +33,10 @@ void check_prompt(const Request& r, const RequestLimits& limits) {
     refuse(cat("prompt_ids[", i, "] is token ", id, ", possible are tokens from 0 to ",
                limits.vocab - 1));
   }
+  if (!r.embeddings.empty() && !limits.embeddings) {
+    refuse(
+        "embeddings: this model looks up more than embeddings by token id, so it takes only ids");
+  }
   std::int64_t end = 0;
   for (const EmbeddingRows& e : r.embeddings) {
     if (e.cols != limits.hidden) {

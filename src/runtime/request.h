@@ -110,6 +110,7 @@ struct RequestLimits {
   std::int64_t vocab = 0;             ///< vocabulary size: number of rows of the embedding matrix
   std::int64_t ids = 0;               ///< number of ids that the engine can draw
   std::int64_t hidden = 0;            ///< H: size of a hidden state
+  bool embeddings = true;             ///< whether rows can be embeddings: Spec::takes_embeddings
   std::int64_t context = 0;           ///< limit on the tokens of a sequence
   std::int32_t prompt_logprobs = -1;  ///< limit on Request::prompt_logprobs; -1 = no scores
   bool text = true;                   ///< whether the engine has a tokenizer

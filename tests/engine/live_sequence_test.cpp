@@ -155,10 +155,11 @@ void run_schedule(const RandomModel& model, std::uint64_t seed, Totals& totals) 
       }
       shared.engine().step();
       for (LiveClient& client : clients) client.move_on();
-      std::erase_if(others, [](auto& entry) {
-        while (entry.second.try_next()) continue;
-        return entry.second.finished();
-      });
+      for (auto at = others.begin(); at != others.end();) {
+        Stream& stream = at->second;
+        while (stream.try_next()) continue;
+        at = stream.finished() ? others.erase(at) : std::next(at);
+      }
     }
     for (const LiveClient& client : clients) totals.kept += client.kept();
     totals.preemptions += shared.engine().scheduler().preemptions();

@@ -216,7 +216,7 @@ TEST(Bind, FusedMatricesAreTakenWhole) {
 TEST(Bind, LatentHeadsMayStandInOneTensor) {
   const auto c = checkpoint("deepseek2");
   for (int i = 0; i < 4; ++i) {
-    // Of each head, 32 rows of keys and 64 rows of values.
+    // Each head has 32 rows of keys and 64 rows of values.
     c->duplicate(cat("blk.", i, ".attn_v_b.weight"), cat("blk.", i, ".attn_kv_b.weight"));
     c->reshape(cat("blk.", i, ".attn_kv_b.weight"), {4 * 96, 64});
     c->remove(cat("blk.", i, ".attn_k_b.weight"));

@@ -133,6 +133,37 @@ TEST_F(MemoryPlanTest, MaxContextIsTheLargestThatFits) {
   }
 }
 
+TEST_F(MemoryPlanTest, PartsThatNoDeviceComputesAreRefused) {
+  const auto refusal = [&](std::string_view name, const ModelOptions& options, KvType type,
+                           auto change) -> std::string {
+    for (RandomModel& m : random_models(F32::kFormat)) {
+      if (m.name != cat(name, " F32")) continue;
+      change(m.config);
+      const auto checkpoint = make_checkpoint(m, 3);
+      try {
+        require_supported(bind_model(*checkpoint), options, type, backend_, "file");
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+        return error.message();
+      }
+      return "supported";
+    }
+    return "no such model";
+  };
+  const auto as_it_is = [](Config&) {};
+  EXPECT_EQ(refusal("deepseek2", {}, KvType::kInt8, as_it_is), "supported");
+  const auto narrow = [](Config& c) { c.mla.kv_rank = 48; };
+  EXPECT_EQ(refusal("deepseek2", {}, KvType::kF16, narrow), "supported");
+  EXPECT_EQ(refusal("deepseek2", {}, KvType::kInt8, narrow),
+            "file: `kv_type` int8 needs a latent of a multiple of 32 elements, this model has 48");
+  EXPECT_EQ(refusal("gemma4", {.last_layer = 2}, KvType::kF16, as_it_is), "supported");
+  EXPECT_EQ(refusal("gemma4", {.first_layer = 1}, KvType::kF16, as_it_is),
+            "file: layers with inputs of their own cannot start a stage, which has no token ids");
+  const auto readers = [](Config& c) { c.kv_source = {-1, -1, 0, 1}; };
+  EXPECT_EQ(refusal("llama", {.first_layer = 1}, KvType::kF16, readers),
+            "file: layer 2 reads the keys and values of layer 0, which is not in the same stage");
+}
+
 TEST_F(MemoryPlanTest, WhatDoesNotFitIsRefusedWithNumbersAndFlag) {
   const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
   const BoundModel bound = bind_model(*checkpoint);

@@ -76,8 +76,8 @@ NAMES = {
     "hunyuan-dense": DEEPSEEK_V3, "llama-bpe": [LLAMA3], "modern-bert": [GPT2],
     "llama-v3": [LLAMA3], "llama3": [LLAMA3], "llama4": [O200K], "minerva-7b": NUMBERS_GPT2,
     "mpt": [GPT2], "olmo": [GPT2], "phi-2": [GPT2], "qwen2": [QWEN2], "qwen35": [QWEN35],
-    "refact": NUMBERS_GPT2, "roberta-bpe": [GPT2], "seed-coder": [SEED], "smaug-bpe": [LLAMA3], "smollm": NUMBERS_GPT2,
-    "stablelm2": [QWEN2], "starcoder": NUMBERS_GPT2, "tekken": [TEKKEN],
+    "refact": NUMBERS_GPT2, "roberta-bpe": [GPT2], "seed-coder": [SEED], "smaug-bpe": [LLAMA3],
+    "smollm": NUMBERS_GPT2, "stablelm2": [QWEN2], "starcoder": NUMBERS_GPT2, "tekken": [TEKKEN],
 }
 # As PCRE2 runs them, which is what files with other patterns get.
 REGEXES = {

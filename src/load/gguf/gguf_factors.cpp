@@ -110,7 +110,7 @@ std::int64_t read_labels(const GgufConfigParts& parts) {
   return static_cast<std::int64_t>(labels->count);
 }
 
-/// The head of a cross-encoder: its layers are those whose tensors the file has.
+/// The head of a cross-encoder. The tensors decide which layers it has.
 void read_classifier(const GgufConfigParts& parts) {
   Config& config = parts.config;
   config.labels = read_labels(parts);

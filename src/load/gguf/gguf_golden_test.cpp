@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 struct Unstated {
   std::string_view name;
   bool attention_scale = false;   ///< the file's weights include it
-  bool attention_factor = false;  ///< of YaRN
+  bool attention_factor = false;  ///< the factor that YaRN has
   bool truncate = false;
   bool windows = false;
   bool activation = false;

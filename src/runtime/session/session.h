@@ -36,7 +36,7 @@ struct SessionModel {
   std::int32_t kv_heads = 0;
   std::int32_t head_dim = 0;
   std::vector<std::int32_t> windows{};  ///< window of each layer in tokens; 0 = none
-  std::vector<SessionShape> shapes{};   ///< empty: all layers have the same
+  std::vector<SessionShape> shapes{};   ///< empty: all layers have equal shapes
 
   bool operator==(const SessionModel&) const = default;
 };
