@@ -628,6 +628,15 @@ std::vector<RandomModel> random_models(Format format) {
   return models;
 }
 
+std::vector<RandomModel> random_models_in_turn(std::span<const Format> formats) {
+  std::vector<RandomModel> models;
+  const std::size_t count = random_models(formats.front()).size();
+  for (std::size_t i = 0; i < count; ++i) {
+    models.push_back(random_models(formats[i % formats.size()])[i]);
+  }
+  return models;
+}
+
 std::unique_ptr<EditableCheckpoint> make_checkpoint(const RandomModel& model, std::uint64_t seed) {
   return std::make_unique<RandomCheckpoint>(model, seed);
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct RandomModel {
 
 /// Configurations that together use every feature of every family, with `format` in every matrix.
 std::vector<RandomModel> random_models(Format format);
+
+/// Each configuration once, with the formats in turn.
+std::vector<RandomModel> random_models_in_turn(std::span<const Format> formats);
 
 /// A checkpoint in memory whose tensors a test may damage.
 class EditableCheckpoint : public Checkpoint {
