@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/fp_env.h"
@@ -166,7 +167,7 @@ void Binder::bind_tie(const TensorInfo* embedding, const TensorInfo* head) {
                    to_string(embedding->shape)));
   }
   const bool same = head->type_name == embedding->type_name && head->bytes == embedding->bytes &&
-                    std::equal(head->data, head->data + head->bytes, embedding->data);
+                    std::memcmp(head->data, embedding->data, head->bytes) == 0;
   if (!same) {
     finder_.fail(*head, "the configuration ties the head to the embedding, but they differ");
   }
@@ -209,10 +210,9 @@ void Binder::bind_embeddings() {
   const Spec& s = model_.spec;
   const std::int64_t positions = config_.context + s.position_offset;
   model_.positions = finder_.take(R::kPositions, {positions, s.hidden});
-  if (const TensorInfo* t = finder_.find(R::kTypes, 0, 0)) {
-    const std::int64_t types = t->shape.empty() ? 0 : t->shape.front();
-    model_.types = finder_.take(R::kTypes, {types, s.hidden});
-  }
+  const TensorInfo* types = finder_.find(R::kTypes, 0, 0);
+  const bool has_rows = types != nullptr && !types->shape.empty();
+  model_.types = finder_.take(R::kTypes, {has_rows ? types->shape.front() : 0, s.hidden});
   for (const TensorInfo* t : {model_.positions, model_.types}) {
     if (t != nullptr && t->elements() > kTableElementsMax) {
       finder_.fail(*t,

@@ -14,7 +14,7 @@ namespace ingot {
 /// Whether a family's checkpoints must have a tensor.
 enum class Presence : std::uint8_t {
   kRequired,
-  kOptional,    ///< may be absent, for example a bias
+  kOptional,    ///< may be absent, but then in all layers; for example a bias
   kAfterFirst,  ///< required in all layers but the first, which must not have it
 };
 

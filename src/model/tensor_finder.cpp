@@ -151,11 +151,22 @@ const TensorInfo* TensorFinder::take(TensorRole role, const Shape& shape, std::i
   if (rule->presence == Presence::kAfterFirst && layer == 0) return nullptr;
   const TensorInfo* t = find(role, layer, expert);
   if (t == nullptr) {
-    if (rule->presence == Presence::kOptional) return nullptr;
-    fail_missing(role, layer, expert);
+    if (!may_lack(*rule)) fail_missing(role, layer, expert);
+    return nullptr;
+  }
+  if (rule->presence == Presence::kOptional && lacking_.contains(role)) {
+    fail(*t, "other layers have no such tensor");
   }
   use(*t, role, layer);
+  found_.insert(role);
   return check(*t, shape);
+}
+
+/// Whether the tensor of a role may be absent. An optional tensor is in all layers or in none.
+bool TensorFinder::may_lack(const RoleRule& rule) {
+  if (rule.presence != Presence::kOptional || found_.contains(rule.role)) return false;
+  lacking_.insert(rule.role);
+  return true;
 }
 
 const TensorInfo* TensorFinder::take_bytes(TensorRole role, const Shape& shape,

@@ -91,6 +91,7 @@ class TensorFinder {
   std::string find_prefix() const;
   std::int64_t tensors_with(std::string_view prefix) const;
   const TensorInfo* check(const TensorInfo& tensor, const Shape& shape) const;
+  bool may_lack(const RoleRule& rule);
   std::string unused_part(std::string_view name) const;
   bool is_mtp(std::string_view name) const;
 
@@ -100,6 +101,8 @@ class TensorFinder {
   std::string prefix_;
   std::set<const TensorInfo*> used_;
   std::map<const TensorInfo*, std::string> left_out_;
+  std::set<TensorRole> found_;    ///< roles of which a tensor was found
+  std::set<TensorRole> lacking_;  ///< optional roles of which a tensor was absent
   std::vector<BoundTensor> list_;
 };
 
