@@ -68,6 +68,7 @@ class Binder {
   void bind_embeddings();
   void bind_layer_inputs();
   void bind_dense();
+  void bind_label_tokens();
   void check_tokenizer() const;
 
   const Checkpoint& checkpoint_;
@@ -248,6 +249,7 @@ void Binder::bind_dense() {
     }
     model_.dense.push_back(std::move(w));
   }
+  if (!config_.label_tokens.empty()) bind_label_tokens();
   std::int64_t cols = model_.spec.hidden;
   for (const DenseSpec& d : model_.spec.dense) {
     if (d.inputs != cols) {
@@ -255,10 +257,27 @@ void Binder::bind_dense() {
     }
     cols = d.outputs;
   }
-  if (model_.spec.labels > 0 && (config_.dense.empty() || cols != model_.spec.labels)) {
+  if (model_.spec.labels > 0 && (model_.spec.dense.empty() || cols != model_.spec.labels)) {
     fail_config(cat("architecture ", config_.architecture, " with ", model_.spec.labels,
                     " labels is not supported"));
   }
+}
+
+/// The head of a reranker that is a decoder: rows of the output head.
+void Binder::bind_label_tokens() {
+  Spec& s = model_.spec;
+  const BoundWeight& head = s.tied ? model_.embedding : model_.head;
+  if (head.parts.size() != 1) fail_config("a reranker by tokens needs an output head");
+  BoundWeight w;
+  for (const std::int32_t id : config_.label_tokens) {
+    if (id >= s.vocab) fail_config(cat("the label token ", id, " is not one of ", s.vocab));
+    BoundPart row = head.parts.front();
+    row.first_row = id;
+    row.rows = 1;
+    w.parts.push_back(row);
+  }
+  s.dense.push_back({.inputs = s.hidden, .outputs = std::ssize(w.parts), .tanh = false});
+  model_.dense.push_back(std::move(w));
 }
 
 void Binder::check_tokenizer() const {
