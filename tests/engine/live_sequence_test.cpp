@@ -150,7 +150,7 @@ void run_schedule(const RandomModel& model, std::uint64_t seed, Totals& totals) 
     const auto is_done = [](const LiveClient& c) { return c.is_done(); };
     for (int tick = 0; !std::all_of(clients.begin(), clients.end(), is_done); ++tick) {
       ASSERT_LT(tick, 20000) << "the requests do not get on";
-      if (below(8) == 0) {
+      if (others.size() < 4 && below(8) == 0) {
         if (auto stream = shared.engine().submit(random_request(rng, 30, 20))) {
           others.emplace(tick, std::move(*stream));
         }
