@@ -277,7 +277,7 @@ class Backend {
   ///
   /// mean: in each column acc = fma(1, x, acc), rows ascending from +0; out = acc * (1 / count).
   /// cls: the first row. last: the last row. Shapes: x [T, H], out [P, H]. All rows of these
-  /// sequences are in this step. Pooling::kNone is a bug.
+  /// sequences are in this step; for `last`, their last rows suffice. Pooling::kNone is a bug.
   virtual void pool(View x, const Batch& batch, Pooling pooling, View out) = 0;
 
   /// Divides each row by its length, in place: inv = 1 / sqrt(tree(lanes of x*x)), x = x * inv. A

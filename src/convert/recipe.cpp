@@ -50,7 +50,6 @@ bool stays_exact(TensorRole role) {
     case TensorRole::kExpertGateBias:
     case TensorRole::kExpertUpBias:
     case TensorRole::kExpertDownBias:
-    case TensorRole::kClassifier:
       return true;
     default:
       return false;

@@ -41,10 +41,6 @@ std::vector<ListedTensor> list_stored(const BoundModel& model) {
     const TensorInfo& y = *b.sources.front();
     return x.file != y.file ? x.file < y.file : x.offset < y.offset;
   });
-  // A stored copy of a tied head is left out: it is the embedding.
-  if (model.spec.tied) {
-    std::erase_if(list, [](const ListedTensor& t) { return t.role == TensorRole::kHead; });
-  }
   return list;
 }
 

@@ -235,6 +235,16 @@ void check_experts(const Config& c, const Checks& check) {
   check_router(c, check);
 }
 
+void check_label_tokens(const Config& c, const Checks& check) {
+  const std::int64_t ids = c.vocab > 0 ? c.vocab : kVocabMax;
+  for (const std::int32_t id : c.label_tokens) {
+    check.within("a label's token id", std::int64_t{id}, 0, ids - 1);
+  }
+  if (std::ssize(c.label_tokens) != c.labels || !c.dense.empty() || !c.causal) {
+    check.fail("labels by tokens are only for decoders without another head");
+  }
+}
+
 void check_embedder(const Config& c, const Checks& check) {
   check.within("the first position's row", c.position_offset, 0, kContextMax);
   check.within("the number of buckets of positions", c.relative_buckets, 0, kContextMax);
@@ -248,8 +258,11 @@ void check_embedder(const Config& c, const Checks& check) {
     check.within("the outputs of a layer after pooling", layer.outputs, 1, kHiddenMax);
     width = layer.outputs;
   }
-  if (c.labels > 0 && width != c.labels)
+  if (!c.label_tokens.empty()) {
+    check_label_tokens(c, check);
+  } else if (c.labels > 0 && width != c.labels) {
     check.fail(cat(width, " outputs for ", c.labels, " labels"));
+  }
 }
 
 void check_tokens(const Config& c, const Checks& check) {

@@ -192,6 +192,11 @@ struct Config {
   bool normalise = false;         ///< whether embeddings are scaled to length 1
   std::vector<DenseLayer> dense;  ///< layers after pooling, in order
   std::int64_t labels = 0;        ///< outputs of a cross-encoder's head; 0: no cross-encoder
+  /// Tokens whose rows of the output head form the head of a reranker that is a decoder: the token
+  /// for yes, and maybe the token for no. Empty: the model has another head, or none.
+  std::vector<std::int32_t> label_tokens;
+  /// Whether a head of two labels answers yes (the first) or no.
+  bool yes_or_no = false;
 
   std::vector<EndToken> ends;  ///< tokens that end a text, no id twice; may be empty
   std::optional<std::int32_t> bos_id;

@@ -68,7 +68,7 @@ class Binder {
   void bind_embeddings();
   void bind_layer_inputs();
   void bind_dense();
-  void bind_classifier();
+  void bind_label_tokens();
   void check_tokenizer() const;
 
   const Checkpoint& checkpoint_;
@@ -118,7 +118,6 @@ void Binder::check_features() const {
        "no latent for keys and values");
   need(s.layer_input != 0, R::kLayerInputGate, "per-layer inputs");
   need(s.relative_buckets != 0, R::kRelativeBias, "relative positions");
-  need(s.labels != 0, R::kClassifier, cat(s.labels, " labels"));
   if (s.relative_buckets % 4 != 0 || s.relative_buckets > 256) {
     fail_config(cat("relative positions have ", s.relative_buckets,
                     " buckets, expected a multiple of 4 up to 256"));
@@ -173,7 +172,7 @@ void Binder::bind_tie(const TensorInfo* embedding, const TensorInfo* head) {
   if (!same) {
     finder_.fail(*head, "the configuration ties the head to the embedding, but they differ");
   }
-  finder_.use(*head, R::kHead, 0);
+  finder_.leave_out(R::kHead, 0, "");
 }
 
 void Binder::bind_rope_freqs() {
@@ -238,7 +237,7 @@ void Binder::bind_layer_inputs() {
       finder_.take_norm(R::kLayerProjectionNorm, std::nullopt, s.layer_input);
 }
 
-/// Binds the layers after pooling: those of an embedder by name, or those of a cross-encoder.
+/// Binds the layers after pooling, whose tensors the configuration names.
 void Binder::bind_dense() {
   for (const DenseLayer& d : config_.dense) {
     BoundWeight w;
@@ -250,7 +249,7 @@ void Binder::bind_dense() {
     }
     model_.dense.push_back(std::move(w));
   }
-  if (model_.spec.labels > 0 && config_.dense.empty()) bind_classifier();
+  if (!config_.label_tokens.empty()) bind_label_tokens();
   std::int64_t cols = model_.spec.hidden;
   for (const DenseSpec& d : model_.spec.dense) {
     if (d.inputs != cols) {
@@ -258,19 +257,27 @@ void Binder::bind_dense() {
     }
     cols = d.outputs;
   }
+  if (model_.spec.labels > 0 && (model_.spec.dense.empty() || cols != model_.spec.labels)) {
+    fail_config(cat("architecture ", config_.architecture, " with ", model_.spec.labels,
+                    " labels is not supported"));
+  }
 }
 
-void Binder::bind_classifier() {
+/// The head of a reranker that is a decoder: rows of the output head.
+void Binder::bind_label_tokens() {
   Spec& s = model_.spec;
-  const std::int64_t h = s.hidden;
-  const auto bind = [&](TensorRole role, TensorRole bias, std::int64_t rows, bool tanh) {
-    BoundWeight w = finder_.take_weight({{role, rows, bias}}, h, 0);
-    if (!w) return;
-    s.dense.push_back({.inputs = h, .outputs = rows, .tanh = tanh});
-    model_.dense.push_back(std::move(w));
-  };
-  bind(R::kPooler, R::kPoolerBias, h, true);
-  bind(R::kClassifier, R::kClassifierBias, s.labels, false);
+  const BoundWeight& head = s.tied ? model_.embedding : model_.head;
+  if (head.parts.size() != 1) fail_config("a reranker by tokens needs an output head");
+  BoundWeight w;
+  for (const std::int32_t id : config_.label_tokens) {
+    if (id >= s.vocab) fail_config(cat("the label token ", id, " is not one of ", s.vocab));
+    BoundPart row = head.parts.front();
+    row.first_row = id;
+    row.rows = 1;
+    w.parts.push_back(row);
+  }
+  s.dense.push_back({.inputs = s.hidden, .outputs = std::ssize(w.parts), .tanh = false});
+  model_.dense.push_back(std::move(w));
 }
 
 void Binder::check_tokenizer() const {

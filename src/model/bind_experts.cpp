@@ -26,6 +26,11 @@ class ExpertBinder {
     layer.router = finder_.take_weight({{R::kRouter, experts_, R::kRouterBias}}, spec_.hidden, i_);
     layer.router.rounds = false;
     layer.selection_bias = finder_.take(R::kSelectionBias, {experts_}, i_);
+    const bool chooses_by_bias = finder_.family().rule_of(R::kSelectionBias) != nullptr;
+    if (spec_.moe.score == Moe::Score::kSigmoid && chooses_by_bias &&
+        layer.selection_bias == nullptr) {
+      finder_.fail_missing(R::kSelectionBias, i_, 0);
+    }
     layer.expert_gate_up = add_biases(gate_up(), gate_up_biases());
     layer.expert_down = add_biases(down(), down_biases());
     if (spec_.shared_ffn > 0) bind_shared(layer);

@@ -80,7 +80,7 @@ void LayerBinder::bind_qkv() {
   if (sizes_.kv_source >= 0) {
     layer_.qkv = finder_.take_weight({{R::kQ, q, R::kQBias}}, h, i_);
     for (const TensorRole role : {R::kK, R::kV, R::kKBias, R::kVBias, R::kKNorm}) {
-      finder_.leave_out(role, i_, "keys and values of layers that read those of another layer");
+      finder_.leave_out(role, i_, "projections of layers that read the keys of other layers");
     }
   } else if (finder_.has(R::kQkv, i_) || finder_.family().rule_of(R::kQ) == nullptr) {
     layer_.qkv = finder_.take_weight({{R::kQkv, q + k + v, R::kQkvBias}}, h, i_);

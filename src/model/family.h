@@ -15,7 +15,7 @@ namespace ingot {
 enum class Presence : std::uint8_t {
   kRequired,
   kOptional,    ///< may be absent, but then in all layers; for example a bias
-  kNotInFirst,  ///< absent in the first layer, required in the others
+  kAfterFirst,  ///< required in all layers but the first, which must not have it
 };
 
 /// One entry of a family's tensor table: a role, whether checkpoints must have its tensor, and how

@@ -38,10 +38,6 @@ constexpr std::array kSpellings = std::to_array<Spelling>({
     {R::kRopeFreqs, {"rope_freqs.weight", "-"}},
     {R::kShortFactors, {"rope_factors_short.weight", "-"}},
     {R::kLongFactors, {"rope_factors_long.weight", "-"}},
-    {R::kPooler, {"cls.weight", "^classifier.dense.weight|pooler.dense.weight"}},
-    {R::kPoolerBias, {"cls.bias", "^classifier.dense.bias|pooler.dense.bias"}},
-    {R::kClassifier, {"cls.output.weight", "^classifier.out_proj.weight|^classifier.weight"}},
-    {R::kClassifierBias, {"cls.output.bias", "^classifier.out_proj.bias|^classifier.bias"}},
 
     {R::kAttnNorm, {"blk.%.attn_norm.weight", "layers.%.input_layernorm.weight"}},
     {R::kAttnNormBias, {"blk.%.attn_norm.bias", "layers.%.input_layernorm.bias"}},

@@ -12,7 +12,7 @@ namespace ingot {
 
 /// What a tensor is for.
 ///
-/// Roles up to kClassifierBias exist once per model, roles from kAttnNorm to kSelectionBias once
+/// Roles up to kLongFactors exist once per model, roles from kAttnNorm to kSelectionBias once
 /// per layer, and later roles once per layer and expert. A file may stack a layer's experts in one
 /// tensor. "Fused" matrices stand in one tensor, one below the other.
 enum class TensorRole : std::uint8_t {
@@ -31,10 +31,6 @@ enum class TensorRole : std::uint8_t {
   kRopeFreqs,     ///< divisors of rotary frequencies
   kShortFactors,  ///< longrope's divisors up to the original context
   kLongFactors,   ///< longrope's divisors above the original context
-  kPooler,        ///< dense layer of a cross-encoder, with tanh
-  kPoolerBias,
-  kClassifier,  ///< last layer of a cross-encoder
-  kClassifierBias,
 
   kAttnNorm,
   kAttnNormBias,

@@ -129,7 +129,7 @@ const TensorInfo* TensorFinder::find(TensorRole role, std::int64_t layer,
 }
 
 void TensorFinder::leave_out(TensorRole role, std::int64_t layer, std::string_view part) {
-  if (const TensorInfo* t = find(role, layer, 0)) left_out_.emplace(t, part);
+  if (const TensorInfo* t = find(role, layer, 0)) left_out_[t] = part;
 }
 
 void TensorFinder::use(const TensorInfo& tensor, TensorRole role, std::int64_t layer) {
@@ -148,9 +148,10 @@ const TensorInfo* TensorFinder::take(TensorRole role, const Shape& shape, std::i
                                      std::int64_t expert) {
   const RoleRule* rule = family_.rule_of(role);
   if (rule == nullptr) return nullptr;
+  if (rule->presence == Presence::kAfterFirst && layer == 0) return nullptr;
   const TensorInfo* t = find(role, layer, expert);
   if (t == nullptr) {
-    if (!may_lack(*rule, layer)) fail_missing(role, layer, expert);
+    if (!may_lack(*rule)) fail_missing(role, layer, expert);
     return nullptr;
   }
   if (rule->presence == Presence::kOptional && lacking_.contains(role)) {
@@ -161,10 +162,9 @@ const TensorInfo* TensorFinder::take(TensorRole role, const Shape& shape, std::i
   return check(*t, shape);
 }
 
-/// Whether the layer's tensor may be absent. An optional tensor is in all layers or in none.
-bool TensorFinder::may_lack(const RoleRule& rule, std::int64_t layer) {
-  if (rule.presence == Presence::kNotInFirst) return layer == 0;
-  if (rule.presence == Presence::kRequired || found_.contains(rule.role)) return false;
+/// Whether the tensor of a role may be absent. An optional tensor is in all layers or in none.
+bool TensorFinder::may_lack(const RoleRule& rule) {
+  if (rule.presence != Presence::kOptional || found_.contains(rule.role)) return false;
   lacking_.insert(rule.role);
   return true;
 }
@@ -254,13 +254,13 @@ std::string TensorFinder::check_left_over() const {
   std::map<std::string, std::int64_t> parts;
   for (const TensorInfo& t : checkpoint_.tensors()) {
     if (used_.count(&t) != 0 || is_ignorable(t.name)) continue;
-    const auto left_out = left_out_.find(&t);
-    const std::string part = left_out == left_out_.end() ? unused_part(t.name) : left_out->second;
-    if (part.empty()) {
+    const auto known = left_out_.find(&t);
+    const std::string part = known == left_out_.end() ? unused_part(t.name) : known->second;
+    if (part.empty() && known == left_out_.end()) {
       fail(t, cat("architecture ", config_.architecture,
                   " has no such tensor; a model that needs it would give wrong text"));
     }
-    ++parts[part];
+    if (!part.empty()) ++parts[part];
   }
   std::string note;
   for (const auto& [part, count] : parts) {

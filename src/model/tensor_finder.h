@@ -77,11 +77,10 @@ class TensorFinder {
   BoundNorm take_norm_rows(TensorRole role, std::int64_t rows, std::int64_t cols,
                            std::int64_t layer);
 
-  /// Accepts a tensor that no result needs, if the checkpoint has it. `part`: what it is, for the
-  /// note of `check_left_over`.
-  void leave_out(TensorRole role, std::int64_t layer, std::string_view part);
   /// Marks a tensor as used for a role.
   void use(const TensorInfo& tensor, TensorRole role, std::int64_t layer);
+  /// Leaves out the role's tensor, if there is one. A note counts it as `part`, unless that is "".
+  void leave_out(TensorRole role, std::int64_t layer, std::string_view part);
   /// Refuses tensors that no role uses, unless no result needs them. Returns a note that names
   /// those, or "".
   std::string check_left_over() const;
@@ -92,7 +91,7 @@ class TensorFinder {
   std::string find_prefix() const;
   std::int64_t tensors_with(std::string_view prefix) const;
   const TensorInfo* check(const TensorInfo& tensor, const Shape& shape) const;
-  bool may_lack(const RoleRule& rule, std::int64_t layer);
+  bool may_lack(const RoleRule& rule);
   std::string unused_part(std::string_view name) const;
   bool is_mtp(std::string_view name) const;
 

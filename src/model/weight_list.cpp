@@ -24,6 +24,15 @@ void add_weights(std::vector<const W*>& weights, const L& layer) {
   }
 }
 
+/// Whether the layer can use the pages of the first layer. An encoder's layer needs its keys and
+/// values only while it runs, so all layers share pages, which stay in the caches.
+bool shares_pages(const Spec& spec, std::int64_t layer, std::int64_t first_layer) {
+  const LayerSpec& a = spec.layer(layer);
+  const LayerSpec& b = spec.layer(first_layer);
+  return !spec.causal && layer > first_layer && a.kv_heads == b.kv_heads &&
+         a.head_dim == b.head_dim && a.value_dim == b.value_dim;
+}
+
 }  // namespace
 
 std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options) {
@@ -31,6 +40,7 @@ std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options) {
 }
 
 std::int32_t kv_source_of(const Spec& spec, std::int64_t layer, std::int64_t first_layer) {
+  if (shares_pages(spec, layer, first_layer)) return 0;
   const std::int32_t source = spec.layer(layer).kv_source;
   return source < 0 ? -1 : source - static_cast<std::int32_t>(first_layer);
 }

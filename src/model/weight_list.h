@@ -12,8 +12,8 @@ namespace ingot {
 /// Returns the number of the last layer to load, plus one.
 std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options);
 
-/// Returns the layer whose keys and values a layer reads, as an index from `first_layer`; -1: the
-/// layer reads its own.
+/// Returns the layer whose pages a layer uses, as an index from `first_layer`; -1: its own. An
+/// encoder's layers all use those of the first one.
 std::int32_t kv_source_of(const Spec& spec, std::int64_t layer, std::int64_t first_layer);
 
 /// Returns how the layers that `options` select use keys and values, without rotary tables, which

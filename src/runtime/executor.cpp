@@ -17,7 +17,12 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
   const StepLimits step = step_limits(model.spec, limits.rows, limits.out_rows);
   backend.plan(step);
   scratch_ = make_scratch(backend, model.spec, step);
-  DeviceRows device{.logits = {}, .outputs = scratch_.output};
+  DeviceRows device{.logits = {}, .outputs = scratch_.output, .pooled = {}};
+  if (limits.pools) {
+    const View& rows = scratch_.pooled;
+    device.pooled =
+        f32_view(reinterpret_cast<float*>(rows.data), limits.sequences, model.spec.pooled_cols());
+  }
   if (limits.logits_rows > 0) {
     const std::int64_t vocab = model.spec.vocab;
     logits_memory_ = backend.allocate(limits.logits_rows * vocab * std::int64_t{sizeof(float)});

@@ -91,6 +91,38 @@ void check_hidden(const Request& r, const RequestLimits& limits) {
   if (r.prompt_logprobs >= 0) refuse("hidden: prompt_logprobs is asked for too");
 }
 
+/// Checks the token types: one for each token of the prompt, or none.
+void check_types(const Request& r, const RequestLimits& limits) {
+  if (r.types.empty()) return;
+  if (limits.types == 0) refuse("types: the model has no token types");
+  if (r.types.size() != r.prompt.size()) {
+    refuse(cat("types: ", r.types.size(), " types for ", r.prompt.size(), " tokens"));
+  }
+  for (std::size_t i = 0; i < r.types.size(); ++i) {
+    if (r.types[i] >= 0 && r.types[i] < limits.types) continue;
+    refuse(
+        cat("types[", i, "] is ", r.types[i], ", possible are types from 0 to ", limits.types - 1));
+  }
+}
+
+void check_pooled(const Request& r, const RequestLimits& limits) {
+  if (!r.pooled) return;
+  if (limits.pooled == 0) refuse("pooled: the engine was not started for pooled results");
+  if (r.max_tokens > 0) refuse(cat("pooled: max_tokens is ", r.max_tokens, ", expected 0"));
+}
+
+void check_whole(const Request& r, const RequestLimits& limits) {
+  if (!is_whole(r, limits)) return;
+  if (r.live != nullptr) refuse("pooled: a live sequence is computed in several steps");
+  const std::int64_t rows = std::ssize(r.prompt);
+  if (!r.embeddings.empty() && r.embeddings.front().rows < rows) {
+    refuse("embeddings: a step computes embeddings or tokens of a sequence, not both");
+  }
+  if (rows > limits.whole_rows) {
+    refuse(cat("prompt: it has ", rows, " tokens, a step computes ", limits.whole_rows));
+  }
+}
+
 void check_history(const Request& r, const RequestLimits& limits) {
   if (!r.sampling.bad_words.empty() && !limits.text) {
     refuse("bad_words: the model has no tokenizer, so there is no text");
@@ -158,8 +190,12 @@ void check_stop(const Request& r, const RequestLimits& limits) {
 
 }  // namespace
 
+bool is_whole(const Request& request, const RequestLimits& limits) {
+  return limits.whole_rows > 0 && (request.pooled || !limits.head);
+}
+
 void check_sampling(const Request& request, const RequestLimits& limits) {
-  check_sampling(request.sampling, limits.ids);
+  if (limits.head) check_sampling(request.sampling, limits.ids);  // else nothing is drawn
   check_history(request, limits);
 }
 
@@ -185,7 +221,10 @@ void check_request(const Request& request, const RequestLimits& limits) {
   check_prompt(request, limits);
   check_backbone(request, limits);
   check_continued(request);
+  check_types(request, limits);
   check_hidden(request, limits);
+  check_pooled(request, limits);
+  check_whole(request, limits);
   check_stop(request, limits);
   check_constraint(request);
   check_reasoning(request, limits);

@@ -51,6 +51,9 @@ struct ReasoningBudget {
 /// A prompt, and how to draw the tokens after it. `check_request` checks the fields.
 struct Request {
   std::vector<std::int32_t> prompt{};  ///< a token id for each row; kGivenRow: see `embeddings`
+  /// Token type of each row of `prompt`: 0 for the first text of a pair, 1 for the second. Empty: all
+  /// 0.
+  std::vector<std::int32_t> types{};
   /// The prompt's rows that are embeddings, in the order of rows: see `append_embeddings`.
   std::vector<EmbeddingRows> embeddings{};
   /// Number of tokens at the end of `prompt` that an earlier request drew. This request continues
@@ -79,6 +82,7 @@ struct Request {
   HiddenRows hidden = HiddenRows::kNone;  ///< rows of hidden states to return; needs max_tokens = 0
   RowRange hidden_range{};                ///< with HiddenRows::kRange
   bool final_norm = true;                 ///< whether to apply the final norm to hidden states
+  bool pooled = false;  ///< whether to return the pooled result; needs max_tokens = 0
   // Scheduling and caching. These fields change no bit of the results.
   std::uint64_t tenant = 0;             ///< tenant whose shares the request uses; 0 = no key
   std::int32_t priority = 0;            ///< smaller values come first; only for Policy::kPriority
@@ -117,12 +121,21 @@ struct RequestLimits {
   bool hidden_all = false;            ///< whether steps can give hidden states of all rows
   bool embedding = true;  ///< whether the model has its embedding matrix, which tokens need
   bool head = true;       ///< whether the model has its output head, which draws tokens
+  std::int64_t types = 0;             ///< number of the model's token types; 0: it has no types
+  std::int64_t pooled = 0;            ///< number of values of a pooled result; 0: steps do not pool
+  /// Limit on the rows of a sequence that one step must compute; 0: several steps may compute any
+  /// sequence. See `is_whole`.
+  std::int64_t whole_rows = 0;
 };
 
 /// Appends rows of embeddings to a prompt. Shapes: `values` is [n, hidden].
 ///
 /// Errors: Error{kInvalid} if `values` is not a whole number of rows, or if a value is not finite.
 void append_embeddings(Request& request, std::vector<float> values, std::int64_t hidden);
+
+/// Returns whether one step must compute all rows of the request's sequence: their results depend
+/// on later rows.
+bool is_whole(const Request& request, const RequestLimits& limits);
 
 /// Checks a request. Errors: Error{kInvalid} that names the invalid parameter as the API spells it,
 /// the parameter's value and the possible values.

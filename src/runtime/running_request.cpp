@@ -60,6 +60,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   sequence_.id = id;
   sequence_.request = this;
   sequence_.tokens = std::move(request_.prompt);
+  sequence_.types = std::move(request_.types);
   for (const EmbeddingRows& e : request_.embeddings) {
     // A View has no const form. Steps only read embeddings.
     sequence_.given.push_back(
@@ -75,7 +76,8 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   sequence_.prefix = {
       .domain = request_.domain, .adapter = request_.adapter, .tenant = request_.tenant};
   sequence_.chat_template = request_.chat_template;
-  sequence_.reads_cache = request_.reads_cache;
+  sequence_.whole = is_whole(request_, limits);
+  sequence_.reads_cache = request_.reads_cache && !sequence_.whole;
   sequence_.terms = {.tenant = request_.tenant,
                      .priority = request_.priority,
                      .arrival = time,
@@ -88,6 +90,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
     sequence_.score_next = std::max<std::int64_t>(0, request_.prompt_logprobs_from - 1);
   }
   want_hidden(limits.hidden);
+  want_pooled(limits);
   if (request_.digest) digest_.emplace();
   if (tokenizer != nullptr) {
     // The text continues the prompt, so its leading space is kept.
@@ -135,6 +138,13 @@ void RunningRequest::want_hidden(std::int64_t hidden_size) {
   }
   const std::int64_t rows = sequence_.hidden_end - sequence_.hidden_next;
   outcome_.hidden.reserve(to_size(rows * hidden_size));
+}
+
+/// Reserves memory for the pooled result, so that steps allocate none.
+void RunningRequest::want_pooled(const RequestLimits& limits) {
+  if (!request_.pooled) return;
+  sequence_.pools = true;
+  outcome_.pooled.reserve(to_size(limits.pooled));
 }
 
 /// The least number of tokens to draw: all up to the limit without end tokens and stop strings.
@@ -185,13 +195,23 @@ void RunningRequest::accept_score(const RowScore& score) {
 }
 
 void RunningRequest::accept_hidden(std::span<const float> row) {
+  accept_values(row, "hidden states", outcome_.hidden);
+}
+
+void RunningRequest::accept_pooled(std::span<const float> row) {
+  accept_values(row, "pooled results", outcome_.pooled);
+}
+
+/// Appends a row of results to `to`, for which memory is reserved.
+void RunningRequest::accept_values(std::span<const float> row, std::string_view name,
+                                   std::vector<float>& to) {
   if (ended()) return;
   if (std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) {
-    outcome_.hidden.insert(outcome_.hidden.end(), row.begin(), row.end());
+    to.insert(to.end(), row.begin(), row.end());
     return;
   }
   finish(FinishReason::kError,
-         Error(ErrorCode::kNotFinite, "the hidden states hold NaN or infinities"));
+         Error(ErrorCode::kNotFinite, cat("the ", name, " hold NaN or infinities")));
 }
 
 void RunningRequest::add_to_digest(std::span<const float> logits) {

@@ -41,8 +41,8 @@ void ModelSteps::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
 }
 
 /// Touches the memory of the KV cache's first blocks, then runs a step with a temporary sequence
-/// and draws a token, if the model has a head. No prefix index knows the sequence, and its blocks
-/// are free again afterwards.
+/// and draws a token, or computes a pooled result if the model has no head. No prefix index knows the
+/// sequence, and its blocks are free again afterwards.
 void ModelSteps::warm_up() {
   const std::int64_t rows = std::min({kWarmRows, std::int64_t{limits().rows}, limits().context});
   {
@@ -61,7 +61,8 @@ void ModelSteps::warm_up() {
   }
   if (!sequence.blocks.reserve(rows)) return;
   const auto count = static_cast<std::int32_t>(rows);
-  const StepPart part{.sequence = &sequence, .rows = count, .outputs = outputs};
+  const bool pools = outputs == 0 && executor_.limits().pools;
+  const StepPart part{.sequence = &sequence, .rows = count, .outputs = outputs, .pooled = pools};
   executor_.run_now({&part, 1});
   if (outputs == 0) return;
   const SamplingParams greedy;

@@ -67,7 +67,9 @@ class LiveClient {
     Request r;
     const std::int64_t hidden = runner_.model().spec().hidden;
     for (int runs = below(3); runs > 0; --runs) {
-      if (below(3) > 0) append_embeddings(r, random_rows(rng_, 1 + below(6), hidden), hidden);
+      const bool takes_embeddings = runner_.model().spec().takes_embeddings();
+      if (below(3) > 0 && takes_embeddings)
+        append_embeddings(r, random_rows(rng_, 1 + below(6), hidden), hidden);
       for (int n = below(5); n > 0; --n) r.prompt.push_back(below(37));
     }
     if (rows_.rows() + std::ssize(r.prompt) == 0) r.prompt = {1, 2, 3};

@@ -532,7 +532,7 @@ void add_decoders(const AddCase& add) {
   Config stablelm = base_config("stablelm");
   stablelm.norm = Normalisation::kLayer;
   stablelm.ropes.front().dims = 16;
-  add("stablelm", stablelm).optional = {R::kFinalNormBias};
+  add("stablelm", stablelm);
 
   Config starcoder2 = base_config("starcoder2");
   starcoder2.norm = Normalisation::kLayer;
@@ -553,7 +553,7 @@ void add_decoders(const AddCase& add) {
   phi3.ropes.front().scaling.long_factors.assign(24, 4);
   add("phi3", phi3);
 
-  add("gemma4", gemma4_config()).optional = {R::kLayerScalar};
+  add("gemma4", gemma4_config());
 }
 
 void set_experts(Config& c) {

@@ -42,6 +42,19 @@ void warn_of_less(const ServerConfig& config, const StartOptions& start) {
   }
 }
 
+/// Makes a step large enough for the longest sequence of a model that needs whole sequences. If the
+/// memory holds no such step, lowers the context to the largest step that fits.
+void fit_whole_sequences(const Instance& instance, StartOptions& start) {
+  if (!instance.needs_whole_sequences() || start.rows >= start.context) return;
+  StartOptions larger = start;
+  larger.rows = static_cast<std::int32_t>(start.context);
+  if (instance.plan(larger).fits) {
+    start = larger;
+  } else {
+    start.context = start.rows;
+  }
+}
+
 }  // namespace
 
 StartOptions plan_start(const ServerValues& values, const Instance& instance) {
@@ -49,10 +62,16 @@ StartOptions plan_start(const ServerValues& values, const Instance& instance) {
   StartOptions start{.model = {.check_tensors = values.model.check_tensors},
                      .sequences = wanted_sequences(config, values.model.ctx),
                      .rows = config.step_rows,
-                     .generates = true,
-                     .prompt_logprobs = kLogprobsMax};
-  start.context = largest_context(instance, values.model, kServedContext, start);
+                     .generates = true};
+  if (can_do(instance.config(), ModelUse::kText)) {
+    start.prompt_logprobs = kLogprobsMax;
+  } else {
+    start.model.head = false;
+  }
+  const std::int64_t most = std::min(kServedContext, instance.input_tokens_max());
+  start.context = largest_context(instance, values.model, most, start);
   shrink_step_to_fit(instance, start);
+  fit_whole_sequences(instance, start);
   const std::int64_t wanted = wanted_kv_tokens(config, start.context);
   start.pool_sequences = static_cast<std::int32_t>(std::clamp<std::int64_t>(
       (wanted + start.context - 1) / start.context, 1, instance.fitting_pool(start)));

@@ -100,6 +100,7 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   j.set("device", std::string_view(instance.backend().name()));
   j.set("numerics", instance.backend().numerics());
   j.set("cpu_isa", instance.isa());
+  j.set("kv_type", kv_type_name(instance));
   j.set("ctx", start.context);
   j.set("sequences", start.sequences);
   j.set("step_rows", start.rows);
@@ -245,7 +246,7 @@ int serve(ServerValues values) {
   LoadingPhase loading(server);
   if (!config.sandbox) loading.begin(config.times);
 
-  OpenModel model(values.model);
+  OpenModel model(values.model, {.pools = true});
   Instance& instance = model.instance;
   const StartOptions start = plan_start(values, instance);
   auto templates = served_templates(config, instance);

@@ -44,6 +44,7 @@ constexpr Neutral kNeutral[] = {
 constexpr std::string_view kHarmless[] = {
     "rope.scaling.finetuned",
     "tensor_data_layout",
+    "mm.tokens_per_image",
 };
 
 /// Architectures whose layers keep a state instead of keys and values.

@@ -198,6 +198,10 @@ TEST(GgufConfig, yarn_scaling) {
   EXPECT_NEAR(c.ropes.front().scaling.attention_factor.value_or(0), 0.5 * (0.1 * std::log(4.0) + 1),
               1e-12);
 
+  w.set("llama.rope.scaling.yarn_attn_factor", f32(1.25f));
+  c = open_bytes(w.build()).config();
+  EXPECT_EQ(c.ropes.front().scaling.attention_factor, 0.625);
+
   for (const char* key : {"yarn_ext_factor", "yarn_log_multiplier"}) {
     GgufWriter broken = w;
     broken.set(cat("llama.rope.scaling.", key), f32(0.5f));

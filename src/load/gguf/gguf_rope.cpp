@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kType = "rope.scaling.type";
 constexpr std::string_view kAttentionFactor = "rope.scaling.attn_factor";
+constexpr std::string_view kYarnAttentionFactor = "rope.scaling.yarn_attn_factor";
 constexpr std::string_view kLogMultiplier = "rope.scaling.yarn_log_multiplier";
 constexpr std::string_view kFactorTensors[] = {"rope_factors_long.weight",
                                                "rope_factors_short.weight"};
@@ -19,7 +20,8 @@ constexpr std::string_view kFactorTensors[] = {"rope_factors_long.weight",
 /// Values of the keys that several kinds of scaling use.
 struct ScalingValues {
   std::string_view type;
-  double attention = 1;  ///< product of the stated attention factors
+  double attention = 1;                  ///< attn_factor: for YaRN, relative to its own factor
+  std::optional<double> yarn_attention;  ///< yarn_attn_factor: in place of YaRN's own factor
   double log_multiplier = 0;
   std::optional<std::int64_t> original;
 };
@@ -48,8 +50,8 @@ ScalingValues read_values(const GgufConfigParts& parts, RopeScaling& scaling) {
   scaling.beta_fast = keys.positive("rope.scaling.yarn_beta_fast").value_or(scaling.beta_fast);
   scaling.beta_slow = keys.positive("rope.scaling.yarn_beta_slow").value_or(scaling.beta_slow);
   return {.type = keys.text(kType).value_or(""),
-          .attention = keys.positive(kAttentionFactor).value_or(1) *
-                       keys.positive("rope.scaling.yarn_attn_factor").value_or(1),
+          .attention = keys.positive(kAttentionFactor).value_or(1),
+          .yarn_attention = keys.positive(kYarnAttentionFactor),
           .log_multiplier = keys.number(kLogMultiplier).value_or(0),
           .original = keys.integer("rope.scaling.original_context_length", 1, kContextMax)};
 }
@@ -58,18 +60,22 @@ ScalingValues read_values(const GgufConfigParts& parts, RopeScaling& scaling) {
 /// and leaves cos and sin alone.
 ///
 /// Source: llama.cpp, deepseek2; DeepSeek-V2's modeling_deepseek.py (mscale = mscale_all_dim).
-void apply_log_multiplier(const GgufConfigParts& parts, double multiplier, RopeScaling& scaling) {
-  if (!parts.family.mla || !(multiplier > 0)) {
+void apply_log_multiplier(const GgufConfigParts& parts, const ScalingValues& values,
+                          RopeScaling& scaling) {
+  if (!parts.family.mla || !(values.log_multiplier > 0)) {
     parts.keys.refuse(kLogMultiplier, "is not supported");
   }
-  if (scaling.attention_factor) {
-    parts.keys.refuse(kAttentionFactor, cat("is not supported beside ", kLogMultiplier));
-  }
-  const double m = multiplier * math::log(std::max(scaling.factor, 1.0)) + 1;
+  const std::string reason = cat("is not supported beside ", kLogMultiplier);
+  if (values.attention != 1) parts.keys.refuse(kAttentionFactor, reason);
+  if (values.yarn_attention) parts.keys.refuse(kYarnAttentionFactor, reason);
+  const double m = values.log_multiplier * math::log(std::max(scaling.factor, 1.0)) + 1;
   scaling.attention_factor = 1;
   parts.config.attention_scale = m * m / math::pow(static_cast<double>(parts.config.head_dim), 0.5);
 }
 
+/// Converters write a config.json's attention_factor as yarn_attn_factor.
+///
+/// Source: llama.cpp, conversion/base.py.
 void apply_yarn(const GgufConfigParts& parts, const ScalingValues& values, RopeScaling& scaling) {
   scaling.kind = RopeScaling::Kind::kYarn;
   scaling.original_context = static_cast<double>(values.original.value_or(parts.config.context));
@@ -77,10 +83,11 @@ void apply_yarn(const GgufConfigParts& parts, const ScalingValues& values, RopeS
   constexpr std::string_view kExtrapolation = "rope.scaling.yarn_ext_factor";
   const double mix = parts.keys.number(kExtrapolation).value_or(1);
   if (mix != 1 && !(mix < 0)) parts.keys.refuse(kExtrapolation, "is not supported");
-  if (values.attention != 1) {
-    scaling.attention_factor = values.attention * (0.1 * math::log(scaling.factor) + 1);
+  if (values.attention != 1 || values.yarn_attention) {
+    const double own = 0.1 * math::log(scaling.factor) + 1;
+    scaling.attention_factor = values.attention * values.yarn_attention.value_or(own);
   }
-  if (values.log_multiplier != 0) apply_log_multiplier(parts, values.log_multiplier, scaling);
+  if (values.log_multiplier != 0) apply_log_multiplier(parts, values, scaling);
 }
 
 /// The factors of frequencies are tensors. The attention factor is not relative to a default.
@@ -122,7 +129,7 @@ RopeScaling read_scaling(const GgufConfigParts& parts) {
   } else {
     parts.keys.refuse(kType, "is not supported (none, linear, yarn and longrope are)");
   }
-  if (values.attention != 1) {
+  if (values.attention != 1 || values.yarn_attention.value_or(1) != 1) {
     parts.keys.all().fail(
         cat(parts.keys.key(kAttentionFactor), " is supported for yarn scaling only"));
   }

@@ -238,6 +238,10 @@ class Reader {
                                    .squeeze = squeeze.value_or(false)});
     // If the file does not say: T5 (Unigram) adds EOS, Llama (BPE) adds BOS.
     frame(out_->bos, add_bos_.value_or(!unigram), out_->eos, add_eos_.value_or(unigram));
+    // XLM-RoBERTa's texts have both.
+    if (unigram && !out_->frame_begin.empty() && !out_->frame_end.empty()) {
+      out_->pair = roberta_pair(*out_->bos, *out_->eos);
+    }
   }
 
   void describe_bytes() {
@@ -278,6 +282,9 @@ class Reader {
     const auto separator = read_id("tokenizer.ggml.seperator_token_id");
     frame(cls ? cls : out_->bos, add_bos_.value_or(true), separator ? separator : out_->eos,
           add_eos_.value_or(true));
+    if (!out_->frame_begin.empty() && !out_->frame_end.empty()) {
+      out_->pair = bert_pair(out_->frame_begin.front(), out_->frame_end.front());
+    }
   }
 
   std::string read_charsmap() {

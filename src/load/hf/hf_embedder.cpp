@@ -62,8 +62,10 @@ void add_module(const JsonKeys& module, std::string_view type, std::size_t index
   } else if (name == "Pooling") {
     if (!modules.pooling.empty()) module.refuse("type", "there is another module of this type");
     modules.pooling = module_folder(module);
+  } else if (name == "LogitScore" && index == 1) {
+    modules.scores = module_folder(module);
   } else if (modules.pooling.empty()) {
-    module.refuse("type", "supported is Pooling after the Transformer");
+    module.refuse("type", "supported is Pooling or LogitScore after the Transformer");
   } else if (name == "Dense") {
     modules.dense.push_back(module_folder(module));
   } else if (name == "Normalize") {
@@ -104,7 +106,7 @@ HfModules read_hf_modules(const Json& root, const std::string& file) {
     add_module(module, module.required_text("type"), index, modules);
     ++index;
   }
-  if (modules.pooling.empty()) {
+  if (modules.pooling.empty() && modules.scores.empty()) {
     throw model_error(file, "config", "there is no module Pooling");
   }
   return modules;
@@ -131,6 +133,22 @@ void read_hf_pooling(const Json& root, const std::string& file, Config& config) 
   if (!keys.boolean("include_prompt").value_or(true)) {
     keys.refuse("include_prompt", "supported is true");
   }
+}
+
+void read_hf_logit_score(const Json& root, const std::string& file, Config& config) {
+  expect_object_in(root, file);
+  const JsonKeys keys(root, file);
+  if (!config.causal) keys.fail("a module LogitScore needs a model that generates text");
+  config.label_tokens.clear();
+  const std::int64_t last = config.vocab - 1;
+  config.label_tokens.push_back(
+      static_cast<std::int32_t>(keys.required_integer("true_token_id", 0, last)));
+  if (const auto no = keys.integer("false_token_id", 0, last)) {
+    config.label_tokens.push_back(static_cast<std::int32_t>(*no));
+    config.yes_or_no = true;
+  }
+  config.labels = std::ssize(config.label_tokens);
+  config.pooling = PoolingKind::kLast;
 }
 
 void read_hf_dense(const Json& root, const std::string& file, const std::string& folder,

@@ -16,11 +16,13 @@ namespace ingot {
 /// Source: sentence-transformers 5, models/{Transformer,Pooling,Dense,Normalize}.py.
 
 /// The modules of modules.json: a transformer, pooling, any number of dense layers, and possibly
-/// normalisation. Paths are names of folders in the model's folder.
+/// normalisation; or a transformer and the scores of a reranker. Paths are names of folders in the
+/// model's folder.
 struct HfModules {
-  std::string pooling;
+  std::string pooling;  ///< empty if the model is a reranker
   std::vector<std::string> dense;
   bool normalise = false;
+  std::string scores{};  ///< module LogitScore; empty if the model is an embedder
 };
 
 /// Reads modules.json. Refuses modules of other types (SPLADE, ColBERT, code of models) by name.
@@ -29,6 +31,10 @@ HfModules read_hf_modules(const Json& root, const std::string& file);
 /// Reads the pooling module's config.json into `config.pooling`. Refuses a pooling with several
 /// modes, and modes except the mean, the first token and the last token.
 void read_hf_pooling(const Json& root, const std::string& file, Config& config);
+
+/// Reads a LogitScore module's config.json into `config.label_tokens`: a reranker's score is the
+/// logit of a token, or the difference of two tokens' logits at a text's end.
+void read_hf_logit_score(const Json& root, const std::string& file, Config& config);
 
 /// Reads a dense module's config.json and appends its layer to `config.dense`. The tensors' names
 /// are those of the module's file, with `folder` and a slash before them.

@@ -114,7 +114,8 @@ class HfCheckpoint final : public Checkpoint {
       read_modules(folder, names);
     }
     // The head is not used; sentence-transformers writes no tensor for it.
-    if (config_.pooling != PoolingKind::kNone) config_.tied.reset();
+    const bool uses_head = !config_.label_tokens.empty();
+    if (config_.pooling != PoolingKind::kNone && !uses_head) config_.tied.reset();
     validate_config(config_, file);
     for (const auto& [key, value] : *root.as_object()) metadata_.emplace_back(key, summary(value));
   }
@@ -129,6 +130,16 @@ class HfCheckpoint final : public Checkpoint {
     }
     const Json root = read_json(folder, kModulesFile);
     const HfModules modules = read_hf_modules(root, files_.back());
+    if (!modules.scores.empty()) {
+      const Json scores = read_json(module_directory(folder, modules.scores), kConfigFile);
+      read_hf_logit_score(scores, files_.back(), config_);
+    } else {
+      read_pooling(folder, modules);
+    }
+    read_texts(folder, names);
+  }
+
+  void read_pooling(const Directory& folder, const HfModules& modules) {
     config_.normalise = modules.normalise;
     const Json pooling = read_json(module_directory(folder, modules.pooling), kConfigFile);
     read_hf_pooling(pooling, files_.back(), config_);
@@ -137,6 +148,10 @@ class HfCheckpoint final : public Checkpoint {
       read_hf_dense(dense, files_.back(), name, config_);
       dense_folders_.push_back(name);
     }
+  }
+
+  /// Reads prompts and the longest text.
+  void read_texts(const Directory& folder, const Names& names) {
     if (holds(names, kPromptsFile)) {
       const Json prompts = read_json(folder, kPromptsFile);
       read_hf_prompts(prompts, files_.back(), embedder_);

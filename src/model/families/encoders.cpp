@@ -7,7 +7,7 @@ using R = TensorRole;
 
 namespace {
 
-/// An encoder with embeddings of words and positions, and a norm after each sublayer.
+/// An encoder with embeddings of words and positions, a norm after each sublayer, and biases.
 Roles post_norm_encoder() {
   return {
       {R::kEmbedding, kOptional, {{}, "embeddings.word_embeddings.weight"}},
@@ -31,10 +31,6 @@ Roles post_norm_encoder() {
       {R::kDownBias, kRequired, {{}, "encoder.layer.%.output.dense.bias"}},
       {R::kFfnPostNorm, kRequired, {}},
       {R::kFfnPostNormBias, kRequired, {}},
-      {R::kPooler, kOptional, {}},
-      {R::kPoolerBias, kOptional, {}},
-      {R::kClassifier, kRequired, {}},
-      {R::kClassifierBias, kOptional, {}},
   };
 }
 
@@ -85,7 +81,7 @@ Roles modern_bert() {
       {R::kEmbedding, kOptional, {{}, "embeddings.tok_embeddings.weight"}},
       {R::kEmbeddingNorm, kRequired, {{}, "embeddings.norm.weight"}},
       {R::kFinalNorm, kRequired, {{}, "final_norm.weight"}},
-      {R::kAttnNorm, kNotInFirst, {{}, "layers.%.attn_norm.weight"}},
+      {R::kAttnNorm, Presence::kAfterFirst, {{}, "layers.%.attn_norm.weight"}},
       {R::kQkv, kRequired, {{}, "layers.%.attn.Wqkv.weight"}},
       {R::kAttnOut, kRequired, {{}, "layers.%.attn.Wo.weight"}},
       {R::kFfnNorm, kRequired, {{}, "layers.%.mlp_norm.weight"}},

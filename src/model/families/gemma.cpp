@@ -22,7 +22,7 @@ Roles gemma4() {
                                                         {R::kLayerInputGate, kRequired, {}},
                                                         {R::kLayerInputOut, kRequired, {}},
                                                         {R::kLayerInputNorm, kRequired, {}},
-                                                        {R::kLayerScalar, kOptional, {}}});
+                                                        {R::kLayerScalar, kRequired, {}}});
 }
 
 }  // namespace

@@ -12,7 +12,6 @@ using Roles = std::vector<RoleRule>;
 
 inline constexpr Presence kRequired = Presence::kRequired;
 inline constexpr Presence kOptional = Presence::kOptional;
-inline constexpr Presence kNotInFirst = Presence::kNotInFirst;
 
 /// Adds rules to a list. A rule replaces an earlier rule of the same role.
 Roles with(Roles roles, std::initializer_list<RoleRule> more);

@@ -59,6 +59,9 @@ struct Dropped {
 /// is preempted. It releases its blocks, and waits ahead of new sequences. A paused sequence keeps
 /// its blocks until another sequence needs blocks.
 ///
+/// One step computes all rows of a `whole` sequence. Such a sequence is admitted once its rows fit
+/// the step together with all rows that running prompts miss. Sequences behind it wait.
+///
 /// Full blocks of computed tokens enter a prefix index. A later sequence with the same first tokens
 /// starts with these blocks. With a pipeline depth of 2, a row may stand for a token that is still
 /// being drawn. A released block is reused only after the steps that may read the block have ended.
@@ -162,8 +165,11 @@ class Scheduler {
   bool goes_first(const Sequence& a, const Sequence& b) const;
   bool has_priority(const Sequence& a, const Sequence& b) const;
   std::int32_t prompt_rows(std::int32_t decodes) const;
+  void plan_wholes(Step& step);
+  std::int64_t whole_rows(const Step& step) const;
+  void add_whole(Step& step, Sequence& s);
   void admit_waiting(Step& step);
-  bool may_join(const Sequence& s, const PrefixIndex::Match& match) const;
+  bool may_join(const Step& step, const Sequence& s, const PrefixIndex::Match& match) const;
   bool is_computed_soon(const Sequence& s, const PrefixIndex::Match& match) const;
   void admit(Step& step, Sequence& s, const PrefixIndex::Match& match);
   Sequence* first_waiting() const;
@@ -199,6 +205,7 @@ class Scheduler {
   std::int32_t under_way_ = 0;
   std::vector<Dropped> dropped_;
   std::int32_t rows_left_ = 0;  ///< number of rows that may still be added to the planned step
+  std::int32_t budget_ = 0;     ///< the same number, if steps had no time limit
   bool is_full_ = false;        ///< true if the first waiting sequence could not be admitted
   std::int64_t timed_ = 0;      ///< number of sequences with a deadline
   std::int64_t preemptions_ = 0;

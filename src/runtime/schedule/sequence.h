@@ -49,6 +49,7 @@ struct Sequence {
   RunningRequest* request = nullptr;  ///< null in tests without requests
   /// The token of each row: first the prompt's, then drawn tokens. kGivenRow for rows in `given`.
   std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> types;  ///< type of each row of the prompt; empty: all 0
   std::vector<GivenRows> given;  ///< rows that are embeddings, in the order of rows
   std::int64_t computed = 0;     ///< number of first rows with keys and values in `blocks`
   std::int64_t rows_max =
@@ -70,6 +71,8 @@ struct Sequence {
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
   bool final_norm = true;  ///< true: return hidden states after the final norm; false: before it
+  bool pools = false;      ///< whether the model must still return the pooled result
+  bool whole = false;      ///< whether one step must compute all rows, and none may be cached
   bool draws = true;       ///< whether a token is drawn from the last row
   /// Whether a step may continue a token that a step under way still draws. False if the host
   /// draws, or if the token decides which tokens may come next.
@@ -115,11 +118,15 @@ struct Sequence {
   /// Returns whether a step may have missing rows: the reader has room, and no row stands for a
   /// pending token that the host draws.
   bool may_continue() const { return pending < room && (draws_ahead || pending == 0); }
+  /// Returns the token type of row `i`.
+  std::int32_t type(std::int64_t i) const { return i < std::ssize(types) ? at(types, i) : 0; }
   /// Returns the token of row `i`; kGivenRow if the row is an embedding.
   std::int32_t token(std::int64_t i) const { return at(tokens, i); }
   /// Returns how many first rows may come from the cache. The model must compute the last row,
-  /// which gives the next token, and each row whose score or hidden state is still wanted.
+  /// which gives the next token or the pooled result, and each row whose score or hidden state is
+  /// still wanted.
   std::int64_t skippable_rows() const {
+    if (whole) return 0;
     std::int64_t rows = length() - 1;
     if (score_next < score_end) rows = std::min(rows, score_next);
     if (hidden_next < hidden_end) rows = std::min(rows, hidden_next);

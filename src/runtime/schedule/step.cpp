@@ -49,6 +49,7 @@ StepPart next_part(Sequence& s, std::int32_t rows) {
   part.scores = rows_before(part.first_score, last, s.score_end);
   part.first_hidden = std::max(part.first, s.hidden_next);
   part.hidden = rows_before(part.first_hidden, last, s.hidden_end);
+  part.pooled = s.pools && last == s.length();
   return part;
 }
 

@@ -1,0 +1,135 @@
+// Reranker: fills templates, encodes pairs, and cuts long documents.
+#include "runtime/embed/reranker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "runtime/embed/prompts.h"
+#include "text/chat/marked_text.h"
+#include "text/unicode/unicode_text.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::string_view kQueryPlace = "{query}";
+constexpr std::string_view kDocumentPlace = "{document}";
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Whether a chat template reads messages with this role.
+bool reads_role(const std::string& source, std::string_view role) {
+  return contains(source, cat("\"", role, "\"")) || contains(source, cat("'", role, "'"));
+}
+
+const Tokenizer& scoring_tokenizer(const Instance& instance) {
+  instance.require(ModelUse::kScore);
+  if (instance.tokenizer() != nullptr) return *instance.tokenizer();
+  throw model_error(instance.name(), "tokenizer", "there is none that ingot can read");
+}
+
+/// A message of the roles that rerankers' templates read.
+Json message(std::string_view role, std::string_view text) {
+  Json one = Json::object();
+  one.set("role", role);
+  one.set("content", text);
+  return one;
+}
+
+/// Puts the texts into the places of a form. Their bytes are data.
+MarkedText fill_form(std::string_view form, std::string_view query, std::string_view document) {
+  MarkedText text;
+  while (!form.empty()) {
+    const std::size_t query_at = form.find(kQueryPlace), document_at = form.find(kDocumentPlace);
+    const std::size_t at = std::min(query_at, document_at);
+    text.append(form.substr(0, at), Origin::kTemplate);
+    if (at == std::string_view::npos) break;
+    const bool is_query = query_at < document_at;
+    text.append(is_query ? query : document, Origin::kData);
+    form.remove_prefix(at + (is_query ? kQueryPlace : kDocumentPlace).size());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> find_rerank_template(const TemplateSet& templates) {
+  for (const NamedTemplate& named : templates.named) {
+    if (named.name == "rerank") return named.text;
+  }
+  const auto& standard = templates.standard;
+  if (!standard || !reads_role(*standard, "query") || !reads_role(*standard, "document")) return {};
+  return standard;
+}
+
+Reranker::Reranker(const Instance& instance)
+    : tokenizer_(scoring_tokenizer(instance)),
+      settings_(instance.embedder()),
+      has_types_(instance.token_types() > 1) {
+  const std::optional<std::string>& source = instance.rerank_template();
+  if (source && contains(*source, kQueryPlace) && contains(*source, kDocumentPlace)) {
+    form_ = *source;
+  } else if (source) {
+    chat_ = std::make_unique<const ChatTemplate>(*source, instance.name(), tokenizer_);
+  } else if (tokenizer_.pair().empty()) {
+    throw model_error(
+        instance.name(), "tokenizer",
+        "it has no form for pairs of texts, and no template for a query and a document");
+  }
+}
+
+std::vector<std::int32_t> Reranker::fill(const std::string& query,
+                                         std::string_view document) const {
+  if (form_) {
+    const MarkedText text = fill_form(*form_, query, document);
+    return tokenizer_.encode(text.bytes, {.parse_special = true, .added_within = text.own});
+  }
+  ChatInput input;
+  input.messages.push(message("query", query));
+  input.messages.push(message("document", document));
+  return chat_->encode(input);
+}
+
+InputTokens Reranker::encode(std::string_view query, std::string_view document,
+                             std::int64_t tokens_max) const {
+  const std::string first = input_text(settings_, "", query);
+  const std::string second = input_text(settings_, "", document);
+  if (form_ || chat_) return cut(first, second, take_ids(fill(first, second)), tokens_max);
+  InputTokens input = encode_pair(tokenizer_, first, second, tokens_max);
+  if (!has_types_) input.types.clear();
+  return input;
+}
+
+/// Finds the longest beginning of the document that fits, by bisection. If the empty document does
+/// not fit either, returns its tokens.
+InputTokens Reranker::cut(const std::string& query, const std::string& document,
+                          InputTokens&& input, std::int64_t tokens_max) const {
+  if (input.uncut <= tokens_max) return std::move(input);
+  std::size_t fits = 0, over = document.size();
+  input.ids = fill(query, "");
+  while (over - fits > 1) {
+    std::size_t middle = fits + (over - fits) / 2;
+    while (middle > fits && continues_character(document[middle])) --middle;
+    if (middle == fits) break;
+    std::vector<std::int32_t> ids = fill(query, std::string_view(document).substr(0, middle));
+    if (std::ssize(ids) <= tokens_max) {
+      fits = middle;
+      input.ids = std::move(ids);
+    } else {
+      over = middle;
+    }
+  }
+  return std::move(input);
+}
+
+float Reranker::score(std::span<const float> pooled) {
+  INGOT_CHECK(pooled.size() == 1 || pooled.size() == 2, pooled.size(), " outputs of a reranker");
+  return pooled.size() == 1 ? pooled[0] : pooled[0] - pooled[1];
+}
+
+}  // namespace ingot

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Tests the endpoints of encoders and rerankers with the reference models."""
+import json
+import math
+import os
+import unittest
+
+import serving
+from serving import ingot
+
+REFERENCES = os.path.join(ingot.SHARED, "references")
+EMBEDDER = os.path.join(REFERENCES, "embeddings", "bert-mean-norm")
+RERANKER = os.path.join(REFERENCES, "rerank", "bert-cross")
+
+
+@unittest.skipUnless(os.path.isdir(EMBEDDER), "there are no reference embedders")
+class Embedder(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = serving.Server(EMBEDDER)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def embedded(self, inputs, **more):
+        status, reply = self.server.post("/v1/embeddings", {"input": inputs, **more})
+        self.assertEqual(status, 200, reply)
+        return [entry["embedding"] for entry in reply["data"]], reply
+
+    def refused(self, path, body, status=400):
+        found, reply = self.server.post(path, body)
+        self.assertEqual(found, status, reply)
+        return reply["error"]
+
+    def test_as_ingot_embed(self):
+        texts = ["the hand and the line", "no", ""]
+        vectors, reply = self.embedded(texts)
+        self.assertNotIn("warnings", reply)
+        lines = "".join(json.dumps({"text": t}) + "\n" for t in texts)
+        process = ingot.start("embed", EMBEDDER, "--jsonl", stdin=ingot.subprocess.PIPE)
+        out, _ = process.communicate(lines.encode(), timeout=ingot.TIMEOUT_S)
+        found = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(vectors, [line["embedding"] for line in found])
+        self.assertEqual(reply["usage"]["prompt_tokens"], sum(line["tokens"] for line in found))
+
+    def test_dimensions(self):
+        (short,), _ = self.embedded("no", dimensions=5)
+        self.assertEqual(len(short), 5)
+        self.assertTrue(math.isclose(sum(v * v for v in short), 1, abs_tol=1e-6))
+        error = self.refused("/v1/embeddings", {"input": "no", "dimensions": 4096})
+        self.assertEqual(error["param"], "dimensions")
+
+    def test_too_long_inputs_are_refused_or_cut(self):
+        text = "hand " * 500
+        error = self.refused("/v1/embeddings", {"input": ["no", text]})
+        self.assertEqual((error["code"], error["param"]), ("context_length_exceeded", "input[1]"))
+        for more in ({"truncate": True}, {"truncate": "END"}, {"truncate_prompt_tokens": -1}):
+            (_, cut), reply = self.embedded(["no", text], **more)
+            self.assertEqual([w["code"] for w in reply["warnings"]], ["truncated"])
+            self.assertEqual(self.embedded([text], truncate=True)[0], [cut])
+        self.refused("/v1/embeddings", {"input": text, "truncate": "NONE"})
+        self.refused("/v1/embeddings", {"input": text, "truncate": "START"})
+        (_,), reply = self.embedded("the hand and the line", truncate_prompt_tokens=4)
+        self.assertEqual(reply["usage"]["prompt_tokens"], 4)
+
+    def test_prompts_that_the_model_does_not_have(self):
+        _, reply = self.embedded("no", input_type="query")
+        self.assertEqual(reply["warnings"][0]["param"], "input_type")
+        error = self.refused("/v1/embeddings", {"input": "no", "prompt_name": "query"})
+        self.assertEqual(error["param"], "prompt_name")
+
+    def test_other_work_is_refused(self):
+        for path, body in (("/v1/chat/completions", {"messages": []}),
+                           ("/v1/completions", {"prompt": "a"}),
+                           ("/v1/responses", {"input": "a"}),
+                           ("/v1/rerank", {"query": "a", "documents": ["b"]})):
+            error = self.refused(path, body)
+            self.assertEqual(error["code"], "not_supported", path)
+            self.assertIn("/v1/embeddings", error["message"])
+
+    def test_many_at_once(self):
+        texts = [f"the line {i} is said " * (i % 9 + 1) for i in range(100)]
+        together, _ = self.embedded(texts)
+        for i in (0, 8, 99):
+            self.assertEqual(self.embedded(texts[i])[0], [together[i]])
+
+
+@unittest.skipUnless(os.path.isdir(RERANKER), "there are no reference rerankers")
+class Reranker(unittest.TestCase):
+    DOCUMENTS = ["The tower is 324 metres tall.", "April brings rain.", ""]
+    QUERY = "how tall is the tower?"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = serving.Server(RERANKER)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def post(self, path, body, status=200):
+        found, reply = self.server.post(path, body)
+        self.assertEqual(found, status, reply)
+        return reply
+
+    def scores(self, **more):
+        body = {"text_1": self.QUERY, "text_2": self.DOCUMENTS, **more}
+        return [entry["score"] for entry in self.post("/v1/score", body)["data"]]
+
+    def test_rerank(self):
+        body = {"model": "bert-cross", "query": self.QUERY, "documents": self.DOCUMENTS}
+        for path in ("/v1/rerank", "/rerank", "/v2/rerank"):
+            reply = self.post(path, body)
+            results = reply["results"]
+            scores = [entry["relevance_score"] for entry in results]
+            self.assertEqual(scores, sorted(scores, reverse=True))
+            self.assertEqual(sorted(entry["index"] for entry in results), [0, 1, 2])
+            for entry in results:
+                self.assertEqual(entry["document"], {"text": self.DOCUMENTS[entry["index"]]})
+            by_index = sorted(results, key=lambda entry: entry["index"])
+            self.assertEqual([e["relevance_score"] for e in by_index], self.scores())
+            self.assertEqual(reply["usage"]["total_tokens"], reply["usage"]["prompt_tokens"])
+
+    def test_forms(self):
+        objects = [{"text": text} for text in self.DOCUMENTS]
+        reply = self.post("/rerank", {"query": {"text": self.QUERY}, "documents": objects,
+                                      "top_n": 2, "return_documents": False, "raw_scores": True})
+        self.assertEqual(len(reply["results"]), 2)
+        self.assertNotIn("document", reply["results"][0])
+        raw = self.scores(raw_scores=True)
+        self.assertEqual(reply["results"][0]["relevance_score"], max(raw))
+        for score, value in zip(self.scores(), raw):
+            self.assertTrue(math.isclose(score, 1 / (1 + math.exp(-value)), rel_tol=1e-5))
+        self.assertEqual(self.scores(use_activation=False), raw)
+        pair = self.post("/v1/score", {"text_1": [self.QUERY, "no"],
+                                       "text_2": self.DOCUMENTS[:2]})
+        self.assertEqual([entry["object"] for entry in pair["data"]], ["score", "score"])
+        self.assertEqual(pair["data"][0]["score"], self.scores()[0])
+
+    def test_wrong_requests(self):
+        for path, body, param in (
+                ("/v1/rerank", {"documents": ["a"]}, "query"),
+                ("/v1/rerank", {"query": "a"}, "documents"),
+                ("/v1/rerank", {"query": "a", "documents": []}, "documents"),
+                ("/v1/rerank", {"query": "a", "documents": [5]}, "documents[0]"),
+                ("/v1/rerank", {"query": "a", "documents": ["b", "c " * 500]}, "documents[1]"),
+                ("/v1/rerank", {"query": "a", "documents": ["b"], "top_n": 0}, "top_n"),
+                ("/v1/score", {"text_1": ["a", "b"], "text_2": ["c", "d", "e"]}, "text_1")):
+            error = self.post(path, body, 400)["error"]
+            self.assertEqual(error["param"], param, body)
+        error = self.post("/v1/embeddings", {"input": "a"}, 400)["error"]
+        self.assertIn("/v1/rerank", error["message"])
+
+    def test_long_documents_are_cut_where_asked(self):
+        reply = self.post("/v1/rerank", {"query": self.QUERY, "documents": ["b", "c " * 500],
+                                         "truncate": True})
+        self.assertEqual([(w["param"], w["code"]) for w in reply["warnings"]],
+                         [("documents[1]", "truncated")])
+
+
+if __name__ == "__main__":
+    serving.main()
