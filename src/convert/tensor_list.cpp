@@ -51,8 +51,7 @@ class Lister {
       : checkpoint_(checkpoint), config_(checkpoint.config()), model_(model) {}
 
   std::vector<ListedTensor> list() {
-    if (std::find(kConverted.begin(), kConverted.end(), config_.architecture) ==
-            kConverted.end() ||
+    if (std::find(kConverted.begin(), kConverted.end(), config_.architecture) == kConverted.end() ||
         (config_.architecture == "llama" && config_.experts > 0)) {
       throw model_error(checkpoint_.name(), "config",
                         cat("folders of model type ", printable(config_.model_type),
@@ -70,8 +69,7 @@ class Lister {
 
  private:
   ListedTensor& add(TensorRole role, std::int64_t layer, const TensorInfo& source) {
-    return list_.emplace_back(
-        listed(tensor_name(role, Naming::kGguf, layer), role, layer, source));
+    return list_.emplace_back(listed(tensor_name(role, Naming::kGguf, layer), role, layer, source));
   }
   void add_norm(TensorRole role, std::int64_t layer, const BoundNorm& norm) {
     if (norm) add(role, layer, *norm.weights.front());

@@ -59,10 +59,8 @@ std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const KvUse> us
              same_kv_shape(g.shape, shape);
     });
     if (group == groups.end()) {
-      groups.push_back({.layers = {},
-                        .window = use.attention.window,
-                        .block_bytes = bytes,
-                        .shape = shape});
+      groups.push_back(
+          {.layers = {}, .window = use.attention.window, .block_bytes = bytes, .shape = shape});
       group = groups.end() - 1;
     }
     group->layers.push_back(i);

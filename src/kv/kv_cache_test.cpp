@@ -21,8 +21,7 @@ std::vector<KvUse> uses(const std::vector<Attention>& layers) {
 class KvCacheTest : public testing::Test {
  protected:
   KvCache make(const std::vector<Attention>& layers, std::vector<std::int32_t> blocks) {
-    return KvCache(backend_, kv_groups(backend_, uses(layers), KvType::kF16), KvType::kF16,
-                   blocks);
+    return KvCache(backend_, kv_groups(backend_, uses(layers), KvType::kF16), KvType::kF16, blocks);
   }
   ThreadPool pool_{1};
   CpuBackend backend_{pool_, scalar_kernels()};

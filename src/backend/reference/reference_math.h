@@ -17,6 +17,7 @@ namespace ingot::reference {
 
 using Row = std::vector<double>;
 
+/// Widens `n` floats.
 inline Row read_row(const float* values, std::int64_t n) { return Row(values, values + n); }
 
 /// Rounds a row to float: the only rounding of an op.
@@ -24,10 +25,12 @@ inline void write_row(const Row& row, float* out) {
   std::transform(row.begin(), row.end(), out, [](double v) { return static_cast<float>(v); });
 }
 
+/// Returns row `r` of a float32 weight.
 inline const float* weight_row(const Weight& w, std::int64_t r) {
   return reinterpret_cast<const float*>(w.segments[0].data) + r * w.cols;
 }
 
+/// Returns w x + bias.
 inline Row multiply(const Weight& w, const Row& x) {
   INGOT_CHECK(w.cols == static_cast<std::int64_t>(x.size()), "weight has ", w.cols,
               " columns, input ", x.size());
@@ -57,8 +60,10 @@ inline Row normalised(const Row& x, const Norm& n, std::int64_t r = 0) {
   return y;
 }
 
+/// Returns 1 / (1 + exp(-x)).
 inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
+/// Returns act(x); NaN for an activation that needs a gate.
 inline double activation(Act act, double x) {
   switch (act) {
     case Act::kSilu:
@@ -75,6 +80,7 @@ inline double activation(Act act, double x) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+/// Returns act(gate) * up, as Backend::activate defines it.
 inline double gated_activation(Act act, double gate, double up) {
   if (act != Act::kGptOss) return activation(act, gate) * up;
   if (std::isnan(gate) || std::isnan(up)) return std::numeric_limits<double>::quiet_NaN();
@@ -82,6 +88,7 @@ inline double gated_activation(Act act, double gate, double up) {
   return x * sigmoid(double{1.702f} * x) * (std::clamp(up, -7.0, 7.0) + 1.0);
 }
 
+/// Activates a row: of [gate, up] halves if `gated`.
 inline Row activated(Act act, bool gated, const Row& in) {
   Row out(gated ? in.size() / 2 : in.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -90,6 +97,7 @@ inline Row activated(Act act, bool gated, const Row& in) {
   return out;
 }
 
+/// Returns the softmax of a row.
 inline Row softmax(Row x) {
   const double max = *std::max_element(x.begin(), x.end());
   for (double& v : x) v = std::exp(v - max);

@@ -56,8 +56,7 @@ Attention attention_of(const SessionShape& s) {
 
 SessionModel session_model(const Spec& spec, KvType type, std::string_view numerics,
                            const ModelFingerprint& weights) {
-  SessionModel model{
-      .weights = weights, .numerics = std::string(numerics), .kv_type = type};
+  SessionModel model{.weights = weights, .numerics = std::string(numerics), .kv_type = type};
   std::vector<SessionShape> shapes;
   for (std::int64_t i = 0; i < spec.layers; ++i) {
     shapes.push_back(shape_of(ingot::attention_of(spec, i), spec.layer(i).kv_source));
