@@ -51,8 +51,8 @@ struct ReasoningBudget {
 /// A prompt, and how to draw the tokens after it. `check_request` checks the fields.
 struct Request {
   std::vector<std::int32_t> prompt{};  ///< a token id for each row; kGivenRow: see `embeddings`
-  /// Token type of each row of `prompt`: 0 for the first text of a pair, 1 for the second. Empty: all
-  /// 0.
+  /// Token type of each row of `prompt`: 0 for the first text of a pair, 1 for the second. Empty:
+  /// all 0.
   std::vector<std::int32_t> types{};
   /// The prompt's rows that are embeddings, in the order of rows: see `append_embeddings`.
   std::vector<EmbeddingRows> embeddings{};
@@ -119,10 +119,10 @@ struct RequestLimits {
   std::int32_t prompt_logprobs = -1;  ///< limit on Request::prompt_logprobs; -1 = no scores
   bool text = true;                   ///< whether the engine has a tokenizer
   bool hidden_all = false;            ///< whether steps can give hidden states of all rows
-  bool embedding = true;  ///< whether the model has its embedding matrix, which tokens need
-  bool head = true;       ///< whether the model has its output head, which draws tokens
-  std::int64_t types = 0;             ///< number of the model's token types; 0: it has no types
-  std::int64_t pooled = 0;            ///< number of values of a pooled result; 0: steps do not pool
+  bool embedding = true;    ///< whether the model has its embedding matrix, which tokens need
+  bool head = true;         ///< whether the model has its output head, which draws tokens
+  std::int64_t types = 0;   ///< number of the model's token types; 0: it has no types
+  std::int64_t pooled = 0;  ///< number of values of a pooled result; 0: steps do not pool
   /// Limit on the rows of a sequence that one step must compute; 0: several steps may compute any
   /// sequence. See `is_whole`.
   std::int64_t whole_rows = 0;

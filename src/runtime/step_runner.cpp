@@ -41,8 +41,8 @@ void ModelSteps::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
 }
 
 /// Touches the memory of the KV cache's first blocks, then runs a step with a temporary sequence
-/// and draws a token, or computes a pooled result if the model has no head. No prefix index knows the
-/// sequence, and its blocks are free again afterwards.
+/// and draws a token, or computes a pooled result if the model has no head. No prefix index knows
+/// the sequence, and its blocks are free again afterwards.
 void ModelSteps::warm_up() {
   const std::int64_t rows = std::min({kWarmRows, std::int64_t{limits().rows}, limits().context});
   {

@@ -31,8 +31,8 @@ struct InputTokens {
 InputTokens encode_input(const Tokenizer& tokenizer, std::string_view text,
                          std::int64_t tokens_max = kNoCut);
 
-/// Encodes a pair of texts like a text. Cuts tokens off the longer text first, then off both. If the
-/// second text is empty, the input is the first text alone, as in transformers.
+/// Encodes a pair of texts like a text. Cuts tokens off the longer text first, then off both. If
+/// the second text is empty, the input is the first text alone, as in transformers.
 ///
 /// Errors: those of Tokenizer::encode; Error{kInvalid} if the tokenizer has no form for pairs.
 /// Source: Hugging Face's tokenizers, the truncation strategy LongestFirst.

@@ -50,8 +50,8 @@ struct Sequence {
   /// The token of each row: first the prompt's, then drawn tokens. kGivenRow for rows in `given`.
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> types;  ///< type of each row of the prompt; empty: all 0
-  std::vector<GivenRows> given;  ///< rows that are embeddings, in the order of rows
-  std::int64_t computed = 0;     ///< number of first rows with keys and values in `blocks`
+  std::vector<GivenRows> given;     ///< rows that are embeddings, in the order of rows
+  std::int64_t computed = 0;        ///< number of first rows with keys and values in `blocks`
   std::int64_t rows_max =
       std::numeric_limits<std::int64_t>::max();  ///< limit on the number of rows of the sequence
   SequenceBlocks blocks;

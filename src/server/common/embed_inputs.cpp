@@ -26,11 +26,10 @@ bool read_truncate(Params& params) {
 }
 
 ApiError input_too_long(std::string_view param, std::int64_t tokens, std::int64_t most) {
-  ApiError error(
-      400, "context_length_exceeded",
-      cat("This model's maximum context length is ", most, " tokens, the prompt has ",
+  ApiError error(400, "context_length_exceeded",
+                 cat("This model's maximum context length is ", most, " tokens, the prompt has ",
                      tokens, ": truncate cuts the rest off"),
-      std::string(param));
+                 std::string(param));
   error.prompt_tokens = tokens;
   error.context = most;
   return error;
