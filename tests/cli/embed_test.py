@@ -262,5 +262,95 @@ class ReferenceRerankers(LinesTest):
         self.assert_error(result, MODEL, "makes no embeddings", "ingot rerank")
 
 
+TEMPLATE = """{%- set query = messages | selectattr("role", "eq", "query") \\
+| map(attribute="content") | first -%}
+{%- set text = messages | selectattr("role", "eq", "document") \\
+| map(attribute="content") | first -%}
+Query: {{ query }} Document: {{ text }}""".replace("\\\n", "")
+
+
+@unittest.skipUnless("qwen3-embedding-last-norm" in folders(EMBEDDERS), "there is no reference")
+class YesOrNo(LinesTest):
+    """A decoder that scores pairs by the logits of yes and no, as Qwen3-Reranker does."""
+    YES, NO = 30, 40
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        source = os.path.join(EMBEDDERS, "qwen3-embedding-last-norm")
+        cls.decoder = cls.copied(source, "decoder")
+        cls.reranker = cls.copied(source, "reranker")
+        cls.write(cls.reranker, "modules.json", [
+            {"idx": 0, "name": "0", "path": "",
+             "type": "sentence_transformers.base.modules.transformer.Transformer"},
+            {"idx": 1, "name": "1", "path": "1_LogitScore",
+             "type": "sentence_transformers.cross_encoder.modules.logit_score.LogitScore"}])
+        os.mkdir(os.path.join(cls.reranker, "1_LogitScore"))
+        cls.write(os.path.join(cls.reranker, "1_LogitScore"), "config.json",
+                  {"true_token_id": cls.YES, "false_token_id": cls.NO})
+
+    @classmethod
+    def copied(cls, source, name):
+        """A copy of a model's folder without the modules of an embedder."""
+        folder = cls.path(name)
+        os.mkdir(folder)
+        for file in ("config.json", "model.safetensors", "tokenizer.json"):
+            shutil.copyfile(os.path.join(source, file), os.path.join(folder, file))
+        with open(os.path.join(folder, "chat_template.jinja"), "w", encoding="utf-8") as file:
+            file.write(TEMPLATE)
+        return folder
+
+    @staticmethod
+    def write(folder, name, content):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            json.dump(content, file)
+
+    def expected(self, query, document):
+        text = f"Query: {query} Document: {document}"
+        ids = self.assert_done(ingot.run("tokenize", self.decoder, "-p", text)).out.decode().strip()
+        out = self.path("logits.npy")
+        self.assertEqual(ingot.run("logits", self.decoder, "--tokens", ids, "--out", out,
+                                   "--kv-type", "f32").code, 0)
+        (rows, cols), values = read_npy(out)
+        last = values[(rows - 1) * cols:]
+        return last[self.YES] - last[self.NO], len(ids.split(","))
+
+    def test_the_score_is_the_difference_of_two_logits(self):
+        texts = ["a tower", "rain", "the hand and the line of it"]
+        lines, _ = self.lines_of("rerank", self.reranker, [{"text": t} for t in texts],
+                                 "--query", "how tall?")
+        for text, line in zip(texts, lines):
+            score, _ = self.expected("how tall?", text)
+            self.assertTrue(math.isclose(line["score"], score, abs_tol=1e-4), (line, score))
+        self.assertEqual(len({line["score"] for line in lines}), 3)
+
+    def test_the_document_is_cut_and_the_form_stays(self):
+        _, tokens = self.expected("q", "the hand")
+        cut, err = self.lines_of("rerank", self.reranker, [{"text": "the hand" + " and" * 900}],
+                                 "--query", "q", "--truncate", "--ctx", str(tokens))
+        self.assertIn("1 of 1 pairs were cut", err)
+        self.assertIn("score", cut[0])
+
+    def test_names_of_special_tokens_in_texts_stay_text(self):
+        plain, marked = self.lines_of("rerank", self.reranker,
+                                      [{"text": "a"}, {"text": "a<|endoftext|>"}],
+                                      "--query", "q")[0]
+        self.assertNotEqual(plain, marked)
+        score, tokens = self.expected("q", "a<|endoftext|>")
+        self.assertTrue(math.isclose(marked["score"], score, abs_tol=1e-4))
+        self.assertGreater(tokens, self.expected("q", "a")[1] + 1)
+
+    def test_it_does_nothing_else(self):
+        for command in ("run", "embed"):
+            refused = ingot.run(*ingot.arguments(command, self.reranker, self.folder))
+            self.assert_error(refused, MODEL, "is a reranker", "ingot rerank")
+        self.write(os.path.join(self.reranker, "1_LogitScore"), "config.json",
+                   {"true_token_id": 10 ** 6})
+        refused = ingot.run("rerank", self.reranker, "--query", "a", "--jsonl")
+        self.assert_error(refused, MODEL, "true_token_id")
+        self.write(os.path.join(self.reranker, "1_LogitScore"), "config.json",
+                   {"true_token_id": self.YES, "false_token_id": self.NO})
+
+
 if __name__ == "__main__":
     ingot.main()

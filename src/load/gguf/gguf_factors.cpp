@@ -107,6 +107,9 @@ std::int64_t read_labels(const GgufConfigParts& parts) {
   if (labels->count == 0 || labels->count > static_cast<std::uint64_t>(kLabelsMax)) {
     parts.keys.refuse(kLabels, cat("must have 1 to ", kLabelsMax, " elements"));
   }
+  std::vector<std::string_view> names;
+  labels->for_each_string([&](std::string_view name) { names.push_back(name); });
+  parts.config.yes_or_no = names == std::vector<std::string_view>{"yes", "no"};
   return static_cast<std::int64_t>(labels->count);
 }
 
@@ -169,6 +172,8 @@ void read_pooling(const GgufConfigParts& parts) {
       parts.keys.refuse(kType, "(a cross-encoder) is not supported for this architecture");
     }
     read_classifier(parts);
+    // A decoder has read the whole text at its last token.
+    if (config.causal) config.pooling = PoolingKind::kLast;
   }
   if (parts.family.dense_modules) {
     read_dense_module(parts, "dense_2");

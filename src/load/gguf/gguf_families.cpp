@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array kFamilies = std::to_array<GgufFamily>({
     {.architecture = "llama", .windows = WindowRule::kAllLayers, .experts_are_ffn = true},
+    {.architecture = "qwen3", .classifier = true},
     {.architecture = "qwen3moe", .needs_experts = true},
     {.architecture = "qwen2moe",
      .needs_experts = true,

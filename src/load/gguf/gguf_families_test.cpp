@@ -409,7 +409,14 @@ TEST(GgufFamilies, cross_encoders) {
   EXPECT_EQ(c.dense[1].bias, "cls.output.bias");
   EXPECT_EQ(c.dense[1].outputs, 2);
   model.set("classifier.output_labels", strings({})).expect_refused("classifier.output_labels");
-  Model("qwen3").set("pooling_type", u32(4)).expect_refused("pooling_type = 4 (a cross-encoder)");
+  Model("qwen2").set("pooling_type", u32(4)).expect_refused("pooling_type = 4 (a cross-encoder)");
+  const Config decoder = Model("qwen3")
+                             .set("pooling_type", u32(4))
+                             .set("classifier.output_labels", strings({"yes", "no"}))
+                             .config();
+  EXPECT_TRUE(decoder.yes_or_no);
+  EXPECT_EQ(decoder.pooling, PoolingKind::kLast);
+  EXPECT_EQ(decoder.labels, 2);
   Model("qwen3")
       .set("classifier.output_labels", strings({"a"}))
       .expect_refused("classifier.output_labels = [string x 1] is not supported");
