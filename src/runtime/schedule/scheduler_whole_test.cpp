@@ -62,8 +62,8 @@ TEST(SchedulerWhole, AShortSequenceDoesNotOvertakeALongOne) {
 TEST(SchedulerWhole, WaitsForALongPromptAndIsNotOvertaken) {
   Pool pool(64);
   Steps scheduler(pool, {.rows = 16, .sequences = 4});
-  const auto prompt = sequence_of(pool, 40), later = sequence_of(pool, 4);
-  const auto whole = whole_of(pool, 15);
+  const auto prompt = sequence_of(pool, 40), whole = whole_of(pool, 15);
+  const auto later = sequence_of(pool, 4);
   for (Sequence* s : {prompt.get(), whole.get(), later.get()}) scheduler->add(*s);
   while (prompt->computed < 40) {
     EXPECT_FALSE(whole->admitted);
