@@ -248,15 +248,49 @@ TEST(Bind, TensorsThatTextDoesNotNeedAreNamedInANote) {
   EXPECT_TRUE(bind_model(*c).notes.empty());
   c->duplicate("blk.0.attn_norm.weight", "vision_tower.patch.weight");
   c->duplicate("blk.0.attn_norm.weight", "vision_tower.norm.weight");
-  c->duplicate("blk.0.attn_norm.weight", "blk.4.nextn.enorm.weight");
-  expect_refused(*c, "tensor blk.4.nextn.enorm.weight");
+  ASSERT_EQ(bind_model(*c).notes.size(), 1u);
+  EXPECT_EQ(bind_model(*c).notes[0],
+            "left out, because text does not need them: vision_tower.* (2 tensors)");
+}
+
+/// Adds tensors of layer `layer` that only layers for multi-token prediction have.
+void add_mtp_tensors(EditableCheckpoint& c, std::string_view source, std::string_view layer) {
+  for (const char* tensor : {"eh_proj", "enorm", "hnorm"}) {
+    c.duplicate(std::string(source), cat(layer, tensor, ".weight"));
+  }
+}
+
+TEST(Bind, LayersForMultiTokenPredictionAreNamedInANote) {
+  const auto c = checkpoint("llama");
+  add_mtp_tensors(*c, "blk.0.attn_norm.weight", "blk.4.nextn.");
+  expect_refused(*c, "tensor blk.4.nextn.");
   c->config().mtp_layers = 1;
   ASSERT_EQ(bind_model(*c).notes.size(), 1u);
   EXPECT_EQ(bind_model(*c).notes[0],
-            "left out, because text does not need them: layers for multi-token prediction (1 "
-            "tensor), vision_tower.* (2 tensors)");
-  c->duplicate("blk.0.attn_norm.weight", "blk.5.nextn.enorm.weight");
-  expect_refused(*c, "tensor blk.5.nextn.enorm.weight");
+            "left out, because text does not need them: layers for multi-token prediction (3 "
+            "tensors)");
+  add_mtp_tensors(*c, "blk.0.attn_norm.weight", "blk.5.nextn.");
+  expect_refused(*c, "tensor blk.5.nextn.");
+}
+
+TEST(Bind, AUsualLayerDoesNotPassForMultiTokenPrediction) {
+  for (const Naming naming : {Naming::kGguf, Naming::kHuggingFace}) {
+    const bool gguf = naming == Naming::kGguf;
+    const std::string start = gguf ? "blk.3." : "model.layers.3.";
+    const std::string norm = start + (gguf ? "attn_norm.weight" : "input_layernorm.weight");
+    RandomModel m = model_of("llama");
+    m.config.naming = naming;
+    const auto c = make_checkpoint(m, 1);
+    c->config().layers = 3;
+    for (const std::int64_t layers : {1, 512}) {
+      c->config().mtp_layers = layers;
+      expect_refused(*c, cat("tensor ", start));
+    }
+    add_mtp_tensors(*c, norm, start + (gguf ? "nextn." : ""));
+    EXPECT_EQ(refusal(*c), "accepted");
+    c->remove(start + (gguf ? "nextn.eh_proj.weight" : "eh_proj.weight"));
+    expect_refused(*c, cat("tensor ", start));
+  }
 }
 
 TEST(Bind, LongropeChoosesItsFactorsByTheContext) {
