@@ -116,6 +116,7 @@ void check_mla(const Config& c, const Checks& check) {
   check.within("the size of a head's part without rotation", mla.nope, 1, kHeadDimMax);
   check.within("the size of a head's rotated part", mla.rope, 2, kMlaRowMax - mla.kv_rank);
   check.within("the size of a value", mla.value, 1, kHeadDimMax);
+  if (mla.norm_eps) check.epsilon("the epsilon of the latents' norms", *mla.norm_eps);
 }
 
 void check_longrope(const RopeConfig& rope, const Checks& check) {

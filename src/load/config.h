@@ -81,6 +81,8 @@ struct MlaSizes {
   std::int64_t nope = 0;     ///< elements of a query or key that do not rotate
   std::int64_t rope = 0;     ///< elements that rotate
   std::int64_t value = 0;    ///< elements of a value
+  /// Epsilon of the latents' norms. Absent: that of the model's other norms.
+  std::optional<double> norm_eps{};
 };
 
 /// How a router scores experts and chooses some of them for a row.

@@ -152,8 +152,8 @@ TEST(Config, S22TokenIds) {
 TEST(Config, FactorsAndCaps) {
   const auto nan = std::nan("");
   // Some become 0 or infinite as a float.
-  for (const double bad : {0.0, -1.0, 1e-300, 1e-7, 1e7, 1e39, 1e300, nan,
-                           std::numeric_limits<double>::infinity()}) {
+  for (const double bad :
+       {0.0, -1.0, 1e-300, 1e-7, 1e7, 1e39, 1e300, nan, std::numeric_limits<double>::infinity()}) {
     expect_invalid([&](Config& c) { c.embed_scale = bad; }, "the factor of embeddings");
     expect_invalid([&](Config& c) { c.residual_scale = bad; }, "the factor of sublayers");
     expect_invalid([&](Config& c) { c.logit_scale = bad; }, "the factor of logits");
@@ -243,6 +243,8 @@ TEST(Config, RouterAndLatents) {
   expect_invalid(latent({0, 577, 16, 32, 16}), "the rank of keys and values is 577");
   expect_invalid(latent({0, 512, 16, 66, 16}), "rotated part is 66");
   expect_invalid(latent({0, 64, 16, 32, 0}), "the size of a value is 0");
+  expect_invalid(latent({0, 64, 16, 32, 16, 1e-300}),
+                 "the epsilon of the latents' norms is 1e-300");
 }
 
 TEST(Config, LayersAfterPooling) {

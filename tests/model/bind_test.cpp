@@ -359,6 +359,18 @@ TEST_F(LoadTest, CheckTensorsNamesTheOneThatIsNotFinite) {
             std::string::npos);
 }
 
+TEST_F(LoadTest, LatentsHaveNormsWithAnEpsilonOfTheirOwn) {
+  const auto c = checkpoint("deepseek2");
+  const auto logits = [&](std::optional<double> eps) {
+    c->config().mla.norm_eps = eps;
+    return ModelRunner(*c, {}).run({{1, 2, 3}}, {{{.sequence = 0, .rows = 3}}});
+  };
+  const auto usual = logits({});
+  EXPECT_EQ(logits(c->config().norm_eps), usual);
+  EXPECT_NE(logits(0.5), usual);
+  EXPECT_NE(to_string(bind_model(*c).spec).find("mla_norm_eps = 0.5"), std::string::npos);
+}
+
 TEST_F(LoadTest, HuggingFaceBaseModelsMayLackThePrefix) {
   RandomModel m = model_of("qwen3");
   m.config.naming = Naming::kHuggingFace;

@@ -266,6 +266,7 @@ TEST(GgufFamilies, mla_in_both_generations_of_files) {
     EXPECT_EQ(c.mla.nope, 8);
     EXPECT_EQ(c.mla.rope, 4);
     EXPECT_EQ(c.mla.value, 6);
+    EXPECT_FALSE(c.mla.norm_eps);
     EXPECT_EQ(c.head_dim, 12);
     EXPECT_EQ(c.kv_heads, 2);
     EXPECT_EQ(c.ropes[0].dims, 4);

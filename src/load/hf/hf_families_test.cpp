@@ -430,6 +430,7 @@ TEST(HfFamilies, DeepSeek) {
   EXPECT_EQ(c.mla.nope, 16);
   EXPECT_EQ(c.mla.rope, 8);
   EXPECT_EQ(c.mla.value, 24);
+  EXPECT_EQ(c.mla.norm_eps, 1e-6);
   EXPECT_EQ(c.head_dim, 24);
   EXPECT_EQ(c.ropes.front().dims, 8);
   EXPECT_EQ(c.ropes.front().style, RopeStyle::kAdjacent);

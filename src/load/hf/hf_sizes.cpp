@@ -23,6 +23,10 @@ constexpr std::array kActivations = std::to_array<std::pair<std::string_view, Ac
     {"gelu_pytorch_tanh", Activation::kGeluTanh},
 });
 
+/// Epsilon of the latents' norms, which rms_norm_eps does not change. Converters to GGUF do not
+/// store it. Source: transformers 5.24, models/deepseek_v2/modeling_deepseek_v2.py.
+constexpr double kLatentEpsilon = 1e-6;
+
 void read_counts(const HfKeys& keys, Config& c) {
   c.layers = keys.required_integer("num_hidden_layers", 1, kLayersMax);
   c.hidden = keys.required_integer("hidden_size", 1, kHiddenMax);
@@ -117,6 +121,7 @@ void read_hf_mla(const HfKeys& keys, Config& config) {
   mla.nope = keys.required_integer("qk_nope_head_dim", 1, kHeadDimMax);
   mla.rope = keys.required_integer("qk_rope_head_dim", 2, kHeadDimMax);
   mla.value = keys.required_integer("v_head_dim", 1, kHeadDimMax);
+  mla.norm_eps = kLatentEpsilon;
   config.head_dim = mla.nope + mla.rope;
   if (keys.reads("rope_interleave") && !keys.flag("rope_interleave")) {
     config.ropes.front().style = RopeStyle::kHalfSplit;
