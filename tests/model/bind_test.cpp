@@ -105,6 +105,38 @@ TEST(Bind, BiasesAgreeWithWhatTheConfigurationSays) {
   expect_refused(*llama, "attention_bias is true");
 }
 
+TEST(Bind, TheAttentionsOutputHasABiasOfItsOwn) {
+  const auto c = checkpoint("starcoder2");  // has all biases
+  c->config().attention_bias = true;
+  c->config().attention_out_bias = true;
+  EXPECT_EQ(refusal(*c), "accepted");
+  c->config().attention_out_bias = false;
+  expect_refused(*c, "attention_out_bias is false");
+  const auto qwen2 = checkpoint("qwen2");
+  qwen2->config().attention_bias = true;
+  qwen2->config().attention_out_bias = false;
+  EXPECT_EQ(refusal(*qwen2), "accepted");
+  qwen2->config().attention_out_bias = true;
+  expect_refused(*qwen2, "attention_out_bias is true");
+}
+
+TEST(Bind, HeadNormsAgreeWithWhatTheConfigurationSays) {
+  for (const char* family : {"command-r", "qwen3"}) {
+    const auto c = checkpoint(family);
+    c->config().qk_norm = true;
+    EXPECT_EQ(refusal(*c), "accepted");
+    c->config().qk_norm = false;
+    expect_refused(*c, "queries and keys have no norms");
+    for (int i = 0; i < 4; ++i) {
+      c->remove(cat("blk.", i, ".attn_q_norm.weight"));
+      c->remove(cat("blk.", i, ".attn_k_norm.weight"));
+    }
+    EXPECT_EQ(refusal(*c), "accepted");
+    c->config().qk_norm = true;
+    expect_refused(*c, "tensor blk.0.attn_q_norm.weight");
+  }
+}
+
 TEST(Bind, TheHeadIsTiedWhenThereIsNone) {
   const auto c = checkpoint("llama");
   EXPECT_FALSE(bind_model(*c).spec.tied);

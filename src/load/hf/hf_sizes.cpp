@@ -107,7 +107,11 @@ void read_hf_sizes(const HfKeys& keys, Config& config) {
   if (keys.reads("use_parallel_residual")) {
     config.parallel_residual = keys.flag("use_parallel_residual");
   }
+  config.qk_norm = keys.boolean("qk_norm");
   config.attention_bias = keys.boolean("attention_bias");
+  // Most families have one key for both.
+  config.attention_out_bias =
+      keys.reads("attention_out_bias") ? keys.boolean("attention_out_bias") : config.attention_bias;
   config.mlp_bias = keys.boolean("mlp_bias");
   config.tied = keys.flag("tie_word_embeddings");
   read_factors(keys, config);
@@ -115,6 +119,11 @@ void read_hf_sizes(const HfKeys& keys, Config& config) {
 
 void read_hf_mla(const HfKeys& keys, Config& config) {
   if (!keys.reads("kv_lora_rank")) return;
+  for (const std::string_view key : {"attention_bias", "mlp_bias"}) {
+    if (keys.members().boolean(key).value_or(false)) {
+      keys.members().refuse(key, "supported is false");
+    }
+  }
   MlaSizes& mla = config.mla;
   mla.q_rank = keys.integer("q_lora_rank", 0, kHiddenMax).value_or(0);
   mla.kv_rank = keys.required_integer("kv_lora_rank", 1, kHiddenMax);
