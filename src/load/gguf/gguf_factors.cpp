@@ -57,8 +57,7 @@ void read_shared_layers(const GgufConfigParts& parts) {
   }
 }
 
-/// Full layers without a value projection use their keys as values: all of those that have keys of
-/// their own, or none.
+/// Full layers with keys of their own use these as values, if no such layer has a value projection.
 void find_values_from_keys(const GgufConfigParts& parts) {
   Config& config = parts.config;
   std::vector<bool> from_keys(to_size(config.layers), false);
