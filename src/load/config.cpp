@@ -14,8 +14,14 @@ namespace ingot {
 
 namespace {
 
-/// Limit on the caps of logits and scores: far above those of real models.
+/// Limits on factors, on caps of logits and scores, and on the epsilon of norms. They are far from
+/// the values of real models, and float holds each of them: a smaller one would become 0, which
+/// stands for no cap, and a larger one infinite.
+constexpr double kFactorMin = 1e-6;
+constexpr double kFactorMax = 1e6;
+constexpr double kCapMin = 1e-3;
 constexpr double kCapMax = 1e9;
+constexpr double kEpsilonMin = 1e-20;
 /// Limit on MLA's cache row, latent and rotated part: the backend's largest head.
 constexpr std::int64_t kMlaRowMax = 576;
 
@@ -41,6 +47,21 @@ class Checks {
   void positive(std::string_view name, double value) const {
     if (!(value > 0) || !std::isfinite(value)) {
       fail(cat(name, " is ", value, ", it must be positive and finite"));
+    }
+  }
+
+  void factor(std::string_view name, double value) const {
+    within(name, value, kFactorMin, kFactorMax);
+  }
+
+  /// 0 stands for no cap.
+  void cap(std::string_view name, double value) const {
+    if (value != 0) within(name, value, kCapMin, kCapMax);
+  }
+
+  void epsilon(std::string_view name, double value) const {
+    if (!(value >= kEpsilonMin && value < 1)) {
+      fail(cat(name, " is ", value, ", it must be at least ", kEpsilonMin, " and below 1"));
     }
   }
 
@@ -73,20 +94,18 @@ void check_sizes(const Config& c, const Checks& check) {
   check_layer_sizes(c, {c.heads, c.kv_heads, c.head_dim, c.ffn}, check, "");
   check.within("the context length", c.context, 1, kContextMax);
   check.within("the vocabulary size", c.vocab, 0, kVocabMax);
-  if (!(c.norm_eps > 0 && c.norm_eps < 1)) {
-    check.fail(cat("the norm's epsilon is ", c.norm_eps, ", it must be between 0 and 1"));
-  }
+  check.epsilon("the norm's epsilon", c.norm_eps);
   check.within("the number of layers for multi-token prediction", c.mtp_layers, 0, kLayersMax);
   check.within("the width of a layer's own embedding", c.layer_input, 0, kHiddenMax);
 }
 
 void check_factors(const Config& c, const Checks& check) {
-  check.positive("the factor of embeddings", c.embed_scale);
-  check.positive("the factor of sublayers", c.residual_scale);
-  check.positive("the factor of logits", c.logit_scale);
-  if (c.attention_scale) check.positive("the factor of attention scores", *c.attention_scale);
-  check.within("the cap of logits", c.logit_cap, 0.0, kCapMax);
-  check.within("the cap of attention scores", c.score_cap, 0.0, kCapMax);
+  check.factor("the factor of embeddings", c.embed_scale);
+  check.factor("the factor of sublayers", c.residual_scale);
+  check.factor("the factor of logits", c.logit_scale);
+  if (c.attention_scale) check.factor("the factor of attention scores", *c.attention_scale);
+  check.cap("the cap of logits", c.logit_cap);
+  check.cap("the cap of attention scores", c.score_cap);
 }
 
 void check_mla(const Config& c, const Checks& check) {
@@ -97,6 +116,7 @@ void check_mla(const Config& c, const Checks& check) {
   check.within("the size of a head's part without rotation", mla.nope, 1, kHeadDimMax);
   check.within("the size of a head's rotated part", mla.rope, 2, kMlaRowMax - mla.kv_rank);
   check.within("the size of a value", mla.value, 1, kHeadDimMax);
+  if (mla.norm_eps) check.epsilon("the epsilon of the latents' norms", *mla.norm_eps);
 }
 
 void check_longrope(const RopeConfig& rope, const Checks& check) {
@@ -137,7 +157,7 @@ void check_scaling(const RopeConfig& rope, const Checks& check) {
   using Kind = RopeScaling::Kind;
   const RopeScaling& r = rope.scaling;
   if (r.kind == Kind::kNone) return;
-  check.positive("the rope scaling factor", r.factor);
+  check.factor("the rope scaling factor", r.factor);
   if (r.kind == Kind::kLinear) return;
   if (r.kind == Kind::kProportional) {
     check.within("the number of rotated pairs", r.pairs, 0, rope.dims / 2);
@@ -148,7 +168,7 @@ void check_scaling(const RopeConfig& rope, const Checks& check) {
   if (r.kind == Kind::kLlama3) check_llama3(r, check);
   if (r.kind == Kind::kYarn) check_yarn(r, check);
   if (r.kind == Kind::kLongrope) check_longrope(rope, check);
-  if (r.attention_factor) check.positive("rope scaling's attention_factor", *r.attention_factor);
+  if (r.attention_factor) check.factor("rope scaling's attention_factor", *r.attention_factor);
 }
 
 /// Checks the rotary embedding that layer `layer` has.
@@ -205,7 +225,7 @@ void check_sources(const Config& c, const Checks& check) {
 
 void check_router(const Config& c, const Checks& check) {
   const RouterRules& r = c.router;
-  check.positive("the factor of experts", r.scale);
+  check.factor("the factor of experts", r.scale);
   check.within("the number of expert groups", r.groups, 1, c.experts);
   if (c.experts % r.groups != 0) {
     check.fail(cat(c.experts, " experts do not divide into ", r.groups, " groups"));

@@ -81,6 +81,8 @@ struct MlaSizes {
   std::int64_t nope = 0;     ///< elements of a query or key that do not rotate
   std::int64_t rope = 0;     ///< elements that rotate
   std::int64_t value = 0;    ///< elements of a value
+  /// Epsilon of the latents' norms. Absent: that of the model's other norms.
+  std::optional<double> norm_eps{};
 };
 
 /// How a router scores experts and chooses some of them for a row.
@@ -169,9 +171,12 @@ struct Config {
   /// Whether the output head is the embedding matrix. Absent (GGUF): yes if the checkpoint has no
   /// tensor for the head.
   std::optional<bool> tied;
-  /// Whether linear layers have biases (Hugging Face's attention_bias, mlp_bias). Absent: a layer
-  /// has a bias if the checkpoint has a bias tensor for this layer.
+  /// Whether queries and keys have norms. Absent: if the checkpoint has tensors for them.
+  std::optional<bool> qk_norm;
+  /// Whether linear layers have biases: projections of queries, keys and values; the attention's
+  /// output; the feed-forward layers. Absent: if the checkpoint has tensors for them.
   std::optional<bool> attention_bias;
+  std::optional<bool> attention_out_bias;
   std::optional<bool> mlp_bias;
 
   std::int64_t experts = 0;  ///< number of experts of a layer; 0: dense model

@@ -70,7 +70,7 @@ TEST(Config, S18SizesOutOfRange) {
 
 TEST(Config, NormAndRope) {
   for (const double bad :
-       {0.0, -1e-5, 1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+       {0.0, -1e-5, 1.0, 1e-21, std::nan(""), std::numeric_limits<double>::infinity()}) {
     expect_invalid([&](Config& c) { c.norm_eps = bad; }, "epsilon");
   }
   for (const double bad :
@@ -114,8 +114,10 @@ TEST(Config, S21RopeScaling) {
                  "is below its beta_slow", scaled(Kind::kYarn));
   expect_invalid([](Config& c) { c.ropes.front().scaling.beta_slow = 0; }, "beta_slow",
                  scaled(Kind::kYarn));
-  expect_invalid([](Config& c) { c.ropes.front().scaling.attention_factor = 0; },
-                 "attention_factor", scaled(Kind::kYarn));
+  for (const double bad : {0.0, 1e-300, 1e39}) {
+    expect_invalid([&](Config& c) { c.ropes.front().scaling.attention_factor = bad; },
+                   "attention_factor", scaled(Kind::kYarn));
+  }
 }
 
 TEST(Config, LayerListsHaveOneEntryALayer) {
@@ -149,14 +151,16 @@ TEST(Config, S22TokenIds) {
 
 TEST(Config, FactorsAndCaps) {
   const auto nan = std::nan("");
-  for (const double bad : {0.0, -1.0, nan, std::numeric_limits<double>::infinity()}) {
+  // Some become 0 or infinite as a float.
+  for (const double bad :
+       {0.0, -1.0, 1e-300, 1e-7, 1e7, 1e39, 1e300, nan, std::numeric_limits<double>::infinity()}) {
     expect_invalid([&](Config& c) { c.embed_scale = bad; }, "the factor of embeddings");
     expect_invalid([&](Config& c) { c.residual_scale = bad; }, "the factor of sublayers");
     expect_invalid([&](Config& c) { c.logit_scale = bad; }, "the factor of logits");
     expect_invalid([&](Config& c) { c.attention_scale = bad; }, "the factor of attention scores");
     expect_invalid([&](Config& c) { c.router.scale = bad; }, "the factor of experts", valid_moe());
   }
-  for (const double bad : {-1.0, nan, 1e10}) {
+  for (const double bad : {-1.0, nan, 1e10, 1e-4, 1e-46, 1e-320}) {
     expect_invalid([&](Config& c) { c.logit_cap = bad; }, "the cap of logits");
     expect_invalid([&](Config& c) { c.score_cap = bad; }, "the cap of attention scores");
   }
@@ -239,6 +243,8 @@ TEST(Config, RouterAndLatents) {
   expect_invalid(latent({0, 577, 16, 32, 16}), "the rank of keys and values is 577");
   expect_invalid(latent({0, 512, 16, 66, 16}), "rotated part is 66");
   expect_invalid(latent({0, 64, 16, 32, 0}), "the size of a value is 0");
+  expect_invalid(latent({0, 64, 16, 32, 16, 1e-300}),
+                 "the epsilon of the latents' norms is 1e-300");
 }
 
 TEST(Config, LayersAfterPooling) {

@@ -105,11 +105,18 @@ void LayerBinder::bind_head_norms() {
   };
   layer_.q_norm = bind(R::kQNorm, R::kQNormWide, R::kQNormEach, sizes_.heads);
   if (own_keys) layer_.k_norm = bind(R::kKNorm, R::kKNormWide, R::kKNormEach, sizes_.kv_heads);
-  if (!own_keys || static_cast<bool>(layer_.q_norm) == static_cast<bool>(layer_.k_norm)) return;
+  const bool has_q = static_cast<bool>(layer_.q_norm);
+  if (config_.qk_norm == false && has_q) {
+    finder_.fail(*layer_.q_norm.weights.front(),
+                 "the configuration says that queries and keys have no norms");
+  }
+  const bool lacks_both = config_.qk_norm == true && !has_q;
+  const bool lacks_one = own_keys && has_q != static_cast<bool>(layer_.k_norm);
+  if (!lacks_both && !lacks_one) return;
   for (const auto& [q, k] : {std::pair{R::kQNorm, R::kKNorm},
                              {R::kQNormWide, R::kKNormWide},
                              {R::kQNormEach, R::kKNormEach}}) {
-    if (finder_.family().rule_of(q) != nullptr) finder_.fail_missing(layer_.q_norm ? k : q, i_, 0);
+    if (finder_.family().rule_of(q) != nullptr) finder_.fail_missing(has_q ? k : q, i_, 0);
   }
 }
 
@@ -199,7 +206,7 @@ void LayerBinder::check_biases() const {
                      *said ? "no bias" : "a bias"));
   };
   check("attention_bias", config_.attention_bias, layer_.qkv);
-  check("attention_bias", config_.attention_bias, layer_.attn_out);
+  check("attention_out_bias", config_.attention_out_bias, layer_.attn_out);
   check("mlp_bias", config_.mlp_bias, layer_.gate_up);
   check("mlp_bias", config_.mlp_bias, layer_.down);
 }

@@ -113,7 +113,8 @@ void set_switches(const Config& c, Spec& s) {
            .kv_rank = narrow(c.mla.kv_rank),
            .nope = narrow(c.mla.nope),
            .rope = narrow(c.mla.rope),
-           .value = narrow(c.mla.value)};
+           .value = narrow(c.mla.value),
+           .norm_eps = static_cast<float>(c.mla.norm_eps.value_or(c.norm_eps))};
   s.act = act_of(c.activation);
   s.gated = c.gated;
 }

@@ -234,7 +234,9 @@ class Loader {
   }
 
   /// Stacks the norm's weights. A model whose norms multiply by 1 + weight gets the sum.
-  Norm load_norm(const BoundNorm& bound) {
+  Norm load_norm(const BoundNorm& bound) { return load_norm(bound, bound_.spec.norm_eps); }
+
+  Norm load_norm(const BoundNorm& bound, float eps) {
     if (!bound) return {};
     std::vector<float> weights;
     for (const TensorInfo* t : bound.weights) {
@@ -245,7 +247,7 @@ class Loader {
       for (float& w : weights) w += 1;
     }
     return {.kind = bound_.spec.norm,
-            .eps = bound_.spec.norm_eps,
+            .eps = eps,
             .weight = upload(weights, bound.rows),
             .bias = bound.bias == nullptr ? View{} : upload(decode_checked(*bound.bias), 1)};
   }
@@ -312,8 +314,8 @@ class Loader {
                         .k = load_norm(b.k_norm),
                         .v = value_norm(sizes),
                         .after_rope = bound_.spec.norm_after_rope};
-    layer.q_down_norm = load_norm(b.q_down_norm);
-    layer.kv_down_norm = load_norm(b.kv_down_norm);
+    layer.q_down_norm = load_norm(b.q_down_norm, bound_.spec.mla.norm_eps);
+    layer.kv_down_norm = load_norm(b.kv_down_norm, bound_.spec.mla.norm_eps);
   }
 
   void load_ends() {

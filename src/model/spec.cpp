@@ -107,6 +107,7 @@ void add_switches(Lines& lines, const Spec& s) {
   if (s.mla.kv_rank > 0) {
     lines.add("mla", cat("q_rank ", s.mla.q_rank, " kv_rank ", s.mla.kv_rank, " nope ", s.mla.nope,
                          " rope ", s.mla.rope, " value ", s.mla.value));
+    lines.add_unless(s.norm_eps, "mla_norm_eps", s.mla.norm_eps);
   }
   lines.add_unless(std::int64_t{0}, "layer_input", s.layer_input);
 }

@@ -52,6 +52,7 @@ struct MlaSpec {
   std::int32_t nope = 0;     ///< elements of a query that do not rotate
   std::int32_t rope = 0;     ///< elements of a query or key that rotate
   std::int32_t value = 0;    ///< elements of a head's output
+  float norm_eps = 0;        ///< epsilon of the latents' norms
 
   bool operator==(const MlaSpec&) const = default;
 };

@@ -45,6 +45,11 @@ constexpr std::array<std::string_view, 19> kTowers{"vision_tower.",
                                                    "model.mm_projector.",
                                                    "patch_merger."};
 
+/// Ends of names of tensors that each layer for multi-token prediction has. They join the hidden
+/// state and the next token's embedding. Source: DeepSeek-V3, arXiv:2412.19437, section 2.2.
+constexpr std::array<std::string_view, 3> kMtpTensors{"eh_proj.weight", "enorm.weight",
+                                                      "hnorm.weight"};
+
 /// The shape without leading ones: files store a row as a vector or as a matrix.
 Shape trimmed(Shape shape) {
   while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
@@ -241,11 +246,17 @@ std::string TensorFinder::unused_part(std::string_view name) const {
 }
 
 /// Whether a tensor belongs to a layer for multi-token prediction, which follows the other layers.
+/// Such a layer has tensors that no other layer has. Without them, the configuration names too few
+/// layers.
 bool TensorFinder::is_mtp(std::string_view name) const {
-  const std::string start = config_.naming == Naming::kGguf ? "blk." : cat(prefix_, "layers.");
+  const bool gguf = config_.naming == Naming::kGguf;
+  const std::string start = gguf ? "blk." : cat(prefix_, "layers.");
   const auto layer = number_after(name, start);
   if (layer && *layer >= config_.layers && *layer < config_.layers + config_.mtp_layers) {
-    return true;
+    const std::string own = cat(start, *layer, gguf ? ".nextn." : ".");
+    return std::all_of(kMtpTensors.begin(), kMtpTensors.end(), [&](std::string_view tensor) {
+      return checkpoint_.find(cat(own, tensor)) != nullptr;
+    });
   }
   return config_.mtp_layers > 0 && name.starts_with("mtp.");
 }

@@ -105,6 +105,38 @@ TEST(Bind, BiasesAgreeWithWhatTheConfigurationSays) {
   expect_refused(*llama, "attention_bias is true");
 }
 
+TEST(Bind, TheAttentionsOutputHasABiasOfItsOwn) {
+  const auto c = checkpoint("starcoder2");  // has all biases
+  c->config().attention_bias = true;
+  c->config().attention_out_bias = true;
+  EXPECT_EQ(refusal(*c), "accepted");
+  c->config().attention_out_bias = false;
+  expect_refused(*c, "attention_out_bias is false");
+  const auto qwen2 = checkpoint("qwen2");
+  qwen2->config().attention_bias = true;
+  qwen2->config().attention_out_bias = false;
+  EXPECT_EQ(refusal(*qwen2), "accepted");
+  qwen2->config().attention_out_bias = true;
+  expect_refused(*qwen2, "attention_out_bias is true");
+}
+
+TEST(Bind, HeadNormsAgreeWithWhatTheConfigurationSays) {
+  for (const char* family : {"command-r", "qwen3"}) {
+    const auto c = checkpoint(family);
+    c->config().qk_norm = true;
+    EXPECT_EQ(refusal(*c), "accepted");
+    c->config().qk_norm = false;
+    expect_refused(*c, "queries and keys have no norms");
+    for (int i = 0; i < 4; ++i) {
+      c->remove(cat("blk.", i, ".attn_q_norm.weight"));
+      c->remove(cat("blk.", i, ".attn_k_norm.weight"));
+    }
+    EXPECT_EQ(refusal(*c), "accepted");
+    c->config().qk_norm = true;
+    expect_refused(*c, "tensor blk.0.attn_q_norm.weight");
+  }
+}
+
 TEST(Bind, TheHeadIsTiedWhenThereIsNone) {
   const auto c = checkpoint("llama");
   EXPECT_FALSE(bind_model(*c).spec.tied);
@@ -248,15 +280,49 @@ TEST(Bind, TensorsThatTextDoesNotNeedAreNamedInANote) {
   EXPECT_TRUE(bind_model(*c).notes.empty());
   c->duplicate("blk.0.attn_norm.weight", "vision_tower.patch.weight");
   c->duplicate("blk.0.attn_norm.weight", "vision_tower.norm.weight");
-  c->duplicate("blk.0.attn_norm.weight", "blk.4.nextn.enorm.weight");
-  expect_refused(*c, "tensor blk.4.nextn.enorm.weight");
+  ASSERT_EQ(bind_model(*c).notes.size(), 1u);
+  EXPECT_EQ(bind_model(*c).notes[0],
+            "left out, because text does not need them: vision_tower.* (2 tensors)");
+}
+
+/// Adds tensors of layer `layer` that only layers for multi-token prediction have.
+void add_mtp_tensors(EditableCheckpoint& c, std::string_view source, std::string_view layer) {
+  for (const char* tensor : {"eh_proj", "enorm", "hnorm"}) {
+    c.duplicate(std::string(source), cat(layer, tensor, ".weight"));
+  }
+}
+
+TEST(Bind, LayersForMultiTokenPredictionAreNamedInANote) {
+  const auto c = checkpoint("llama");
+  add_mtp_tensors(*c, "blk.0.attn_norm.weight", "blk.4.nextn.");
+  expect_refused(*c, "tensor blk.4.nextn.");
   c->config().mtp_layers = 1;
   ASSERT_EQ(bind_model(*c).notes.size(), 1u);
   EXPECT_EQ(bind_model(*c).notes[0],
-            "left out, because text does not need them: layers for multi-token prediction (1 "
-            "tensor), vision_tower.* (2 tensors)");
-  c->duplicate("blk.0.attn_norm.weight", "blk.5.nextn.enorm.weight");
-  expect_refused(*c, "tensor blk.5.nextn.enorm.weight");
+            "left out, because text does not need them: layers for multi-token prediction (3 "
+            "tensors)");
+  add_mtp_tensors(*c, "blk.0.attn_norm.weight", "blk.5.nextn.");
+  expect_refused(*c, "tensor blk.5.nextn.");
+}
+
+TEST(Bind, AUsualLayerDoesNotPassForMultiTokenPrediction) {
+  for (const Naming naming : {Naming::kGguf, Naming::kHuggingFace}) {
+    const bool gguf = naming == Naming::kGguf;
+    const std::string start = gguf ? "blk.3." : "model.layers.3.";
+    const std::string norm = start + (gguf ? "attn_norm.weight" : "input_layernorm.weight");
+    RandomModel m = model_of("llama");
+    m.config.naming = naming;
+    const auto c = make_checkpoint(m, 1);
+    c->config().layers = 3;
+    for (const std::int64_t layers : {1, 512}) {
+      c->config().mtp_layers = layers;
+      expect_refused(*c, cat("tensor ", start));
+    }
+    add_mtp_tensors(*c, norm, start + (gguf ? "nextn." : ""));
+    EXPECT_EQ(refusal(*c), "accepted");
+    c->remove(start + (gguf ? "nextn.eh_proj.weight" : "eh_proj.weight"));
+    expect_refused(*c, cat("tensor ", start));
+  }
 }
 
 TEST(Bind, LongropeChoosesItsFactorsByTheContext) {
@@ -323,6 +389,18 @@ TEST_F(LoadTest, CheckTensorsNamesTheOneThatIsNotFinite) {
   d->fill("blk.0.ffn_down.weight", std::byte{0xff});
   EXPECT_NE(load_refusal(*d, {.check_tensors = true}).find("tensor blk.0.ffn_down.weight"),
             std::string::npos);
+}
+
+TEST_F(LoadTest, LatentsHaveNormsWithAnEpsilonOfTheirOwn) {
+  const auto c = checkpoint("deepseek2");
+  const auto logits = [&](std::optional<double> eps) {
+    c->config().mla.norm_eps = eps;
+    return ModelRunner(*c, {}).run({{1, 2, 3}}, {{{.sequence = 0, .rows = 3}}});
+  };
+  const auto usual = logits({});
+  EXPECT_EQ(logits(c->config().norm_eps), usual);
+  EXPECT_NE(logits(0.5), usual);
+  EXPECT_NE(to_string(bind_model(*c).spec).find("mla_norm_eps = 0.5"), std::string::npos);
 }
 
 TEST_F(LoadTest, HuggingFaceBaseModelsMayLackThePrefix) {

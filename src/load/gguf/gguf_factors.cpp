@@ -57,18 +57,26 @@ void read_shared_layers(const GgufConfigParts& parts) {
   }
 }
 
-/// Full layers without a value projection use their keys as values.
+/// Full layers with keys of their own use these as values, if no such layer has a value projection.
 void find_values_from_keys(const GgufConfigParts& parts) {
   Config& config = parts.config;
   std::vector<bool> from_keys(to_size(config.layers), false);
-  bool any = false;
+  std::optional<std::int64_t> lacking;
+  bool any_projection = false;
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     const bool full = config.window.empty() || at(config.window, layer) == 0;
     const bool own = config.kv_source.empty() || at(config.kv_source, layer) < 0;
-    if (!full || !own || parts.has_block_tensor(layer, "attn_v.weight")) continue;
-    any = from_keys[to_size(layer)] = true;
+    if (!full || !own) continue;
+    const bool projects = parts.has_block_tensor(layer, "attn_v.weight");
+    at(from_keys, layer) = !projects;
+    any_projection = any_projection || projects;
+    if (!projects && !lacking) lacking = layer;
   }
-  if (any) config.values_from_keys = std::move(from_keys);
+  if (!lacking) return;
+  if (any_projection) {
+    parts.keys.all().fail(cat("tensor blk.", *lacking, ".attn_v.weight is missing"));
+  }
+  config.values_from_keys = std::move(from_keys);
 }
 
 /// The value of pooling_type that stands for a cross-encoder.

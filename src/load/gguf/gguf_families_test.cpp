@@ -61,6 +61,8 @@ class Model {
   void expect_refused(std::string_view reason) const {
     expect_refusal(writer_.build(), cat(name_, ".", reason));
   }
+  /// Expects that opening fails with a message that contains `reason`.
+  void expect_refusal_of(std::string_view reason) const { expect_refusal(writer_.build(), reason); }
 
  private:
   std::string name_;
@@ -110,7 +112,9 @@ TEST(GgufFamilies, windows_that_a_model_may_lack) {
 TEST(GgufFamilies, stated_patterns) {
   constexpr const char* kKey = "attention.sliding_window_pattern";
   EXPECT_EQ(Model("gemma4").set(kKey, u32(2)).config().window, (Windows{8, 0, 8, 0}));
-  EXPECT_EQ(Model("gemma4").set(kKey, bools({0, 1, 1, 0})).config().window, (Windows{0, 8, 8, 0}));
+  Model by_layer("gemma4");
+  by_layer.without_tensor("blk.0.attn_v.weight").set(kKey, bools({0, 1, 1, 0}));
+  EXPECT_EQ(by_layer.config().window, (Windows{0, 8, 8, 0}));
   Model("gemma4").set(kKey, bools({1, 1, 0})).expect_refused(cat(kKey, " = [bool x 3] must have"));
   Model("gemma4").set(kKey, u32(0)).expect_refused(cat(kKey, " = 0 must be"));
   Model("llama").set(kKey, u32(2)).expect_refused(cat(kKey, " = 2 is not supported"));
@@ -229,7 +233,6 @@ TEST(GgufFamilies, gemma4_layers) {
   model.set("rope.dimension_count", u32(16)).set("rope.dimension_count_swa", u32(8));
   model.set("attention.shared_kv_layers", u32(2));
   model.set("embedding_length_per_layer_input", u32(4));
-  model.tensor("blk.1.attn_v.weight", {8, 16});
   const Config c = model.config();
   EXPECT_EQ(c.layer_input, 4);
   EXPECT_EQ(c.sizes[0].head_dim, 8);
@@ -237,8 +240,12 @@ TEST(GgufFamilies, gemma4_layers) {
   EXPECT_EQ(c.ropes[0].dims, 16);
   EXPECT_EQ(c.ropes[1].dims, 8);
   EXPECT_EQ(c.kv_source, (Ropes{-1, -1, -1, -1, 2, 3}));
-  // Layer 3 has its own keys, and no tensor for values.
-  EXPECT_EQ(c.values_from_keys, (std::vector<bool>{false, false, false, true, false, false}));
+  // Layers 1 and 3 have their own keys, and no tensor for values.
+  EXPECT_EQ(c.values_from_keys, (std::vector<bool>{false, true, false, true, false, false}));
+  model.tensor("blk.1.attn_v.weight", {8, 16});
+  model.expect_refusal_of("tensor blk.3.attn_v.weight is missing");
+  model.tensor("blk.3.attn_v.weight", {8, 16});
+  EXPECT_TRUE(model.config().values_from_keys.empty());
   model.set("attention.shared_kv_layers", u32(5));
   model.expect_refused("attention.shared_kv_layers = 5 leaves layer 1 without keys and values");
 }
@@ -259,6 +266,7 @@ TEST(GgufFamilies, mla_in_both_generations_of_files) {
     EXPECT_EQ(c.mla.nope, 8);
     EXPECT_EQ(c.mla.rope, 4);
     EXPECT_EQ(c.mla.value, 6);
+    EXPECT_FALSE(c.mla.norm_eps);
     EXPECT_EQ(c.head_dim, 12);
     EXPECT_EQ(c.kv_heads, 2);
     EXPECT_EQ(c.ropes[0].dims, 4);

@@ -300,6 +300,31 @@ TEST(HfFamilies, FactorsOfGraniteAndCohere) {
   EXPECT_EQ(cohere.ropes.front().style, RopeStyle::kAdjacent);
 }
 
+TEST(HfFamilies, BiasesAndHeadNorms) {
+  const auto stated = [](std::string_view type, std::string_view key, std::string_view value) {
+    return family_config(ConfigText(type).set(key, value));
+  };
+  for (const bool on : {false, true}) {
+    const std::string_view text = on ? "true" : "false";
+    EXPECT_EQ(stated("cohere", "use_qk_norm", text).qk_norm, on);
+    EXPECT_EQ(stated("hunyuan_v1_dense", "use_qk_norm", text).qk_norm, on);
+    EXPECT_EQ(stated("stablelm", "qk_layernorm", text).qk_norm, on);
+    EXPECT_EQ(stated("stablelm", "use_qkv_bias", text).attention_bias, on);
+    EXPECT_EQ(stated("stablelm", "use_qkv_bias", text).attention_out_bias, false);
+    EXPECT_EQ(stated("glm4", "attention_bias", text).attention_bias, on);
+    EXPECT_EQ(stated("glm4", "attention_bias", text).attention_out_bias, false);
+    EXPECT_EQ(stated("seed_oss", "attention_out_bias", text).attention_out_bias, on);
+    EXPECT_EQ(stated("llama", "attention_bias", text).attention_out_bias, on);
+  }
+  // Defaults.
+  EXPECT_EQ(family_config(ConfigText("seed_oss")).attention_bias, true);
+  EXPECT_EQ(family_config(ConfigText("glm4")).attention_bias, true);
+  EXPECT_EQ(family_config(ConfigText("hunyuan_v1_dense")).qk_norm, true);
+  EXPECT_EQ(family_config(ConfigText("stablelm")).qk_norm, false);
+  EXPECT_FALSE(family_config(ConfigText("llama")).attention_bias);
+  EXPECT_FALSE(family_config(ConfigText("qwen3")).qk_norm);
+}
+
 TEST(HfFamilies, LayersWithoutRotation) {
   const Config cohere2 = family_config(ConfigText("cohere2").set("sliding_window", "8"));
   EXPECT_EQ(cohere2.window, (Windows{8, 8, 8, 0}));
@@ -430,6 +455,7 @@ TEST(HfFamilies, DeepSeek) {
   EXPECT_EQ(c.mla.nope, 16);
   EXPECT_EQ(c.mla.rope, 8);
   EXPECT_EQ(c.mla.value, 24);
+  EXPECT_EQ(c.mla.norm_eps, 1e-6);
   EXPECT_EQ(c.head_dim, 24);
   EXPECT_EQ(c.ropes.front().dims, 8);
   EXPECT_EQ(c.ropes.front().style, RopeStyle::kAdjacent);
@@ -472,6 +498,7 @@ TEST(HfFamilies, DeepSeekRefusesOtherRouters) {
   refused("deepseek_v3", "kv_lora_rank", "1000", "the rank of keys and values is 1000");
   refused("deepseek_v3", "num_experts_per_tok", "5", "the number of experts used is 5");
   refused("deepseek_v3", "routed_scaling_factor", "0", "the factor of experts is 0");
+  refused("deepseek_v3", "attention_bias", "true", "attention_bias is true, supported is false");
 }
 
 TEST(HfFamilies, Glm45) {

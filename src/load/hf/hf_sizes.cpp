@@ -23,6 +23,10 @@ constexpr std::array kActivations = std::to_array<std::pair<std::string_view, Ac
     {"gelu_pytorch_tanh", Activation::kGeluTanh},
 });
 
+/// Epsilon of the latents' norms, which rms_norm_eps does not change. Converters to GGUF do not
+/// store it. Source: transformers 5.24, models/deepseek_v2/modeling_deepseek_v2.py.
+constexpr double kLatentEpsilon = 1e-6;
+
 void read_counts(const HfKeys& keys, Config& c) {
   c.layers = keys.required_integer("num_hidden_layers", 1, kLayersMax);
   c.hidden = keys.required_integer("hidden_size", 1, kHiddenMax);
@@ -103,7 +107,11 @@ void read_hf_sizes(const HfKeys& keys, Config& config) {
   if (keys.reads("use_parallel_residual")) {
     config.parallel_residual = keys.flag("use_parallel_residual");
   }
+  config.qk_norm = keys.boolean("qk_norm");
   config.attention_bias = keys.boolean("attention_bias");
+  // Most families have one key for both.
+  config.attention_out_bias =
+      keys.reads("attention_out_bias") ? keys.boolean("attention_out_bias") : config.attention_bias;
   config.mlp_bias = keys.boolean("mlp_bias");
   config.tied = keys.flag("tie_word_embeddings");
   read_factors(keys, config);
@@ -111,12 +119,18 @@ void read_hf_sizes(const HfKeys& keys, Config& config) {
 
 void read_hf_mla(const HfKeys& keys, Config& config) {
   if (!keys.reads("kv_lora_rank")) return;
+  for (const std::string_view key : {"attention_bias", "mlp_bias"}) {
+    if (keys.members().boolean(key).value_or(false)) {
+      keys.members().refuse(key, "supported is false");
+    }
+  }
   MlaSizes& mla = config.mla;
   mla.q_rank = keys.integer("q_lora_rank", 0, kHiddenMax).value_or(0);
   mla.kv_rank = keys.required_integer("kv_lora_rank", 1, kHiddenMax);
   mla.nope = keys.required_integer("qk_nope_head_dim", 1, kHeadDimMax);
   mla.rope = keys.required_integer("qk_rope_head_dim", 2, kHeadDimMax);
   mla.value = keys.required_integer("v_head_dim", 1, kHeadDimMax);
+  mla.norm_eps = kLatentEpsilon;
   config.head_dim = mla.nope + mla.rope;
   if (keys.reads("rope_interleave") && !keys.flag("rope_interleave")) {
     config.ropes.front().style = RopeStyle::kHalfSplit;

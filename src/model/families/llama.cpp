@@ -32,8 +32,8 @@ Roles qwen2_shared_expert() {
 }
 
 Roles hunyuan_norms() {
-  return {{R::kQNorm, kOptional, {{}, "layers.%.self_attn.query_layernorm.weight"}},
-          {R::kKNorm, kOptional, {{}, "layers.%.self_attn.key_layernorm.weight"}}};
+  return {{R::kQNorm, kRequired, {{}, "layers.%.self_attn.query_layernorm.weight"}},
+          {R::kKNorm, kRequired, {{}, "layers.%.self_attn.key_layernorm.weight"}}};
 }
 
 /// Phi-3's matrices are fused in both namings.
