@@ -152,6 +152,21 @@ class Reranker(unittest.TestCase):
         error = self.post("/v1/embeddings", {"input": "a"}, 400)["error"]
         self.assertIn("/v1/rerank", error["message"])
 
+    def test_a_long_query_is_bounded_by_its_documents(self):
+        body = {"query": "a " * 40000, "documents": ["b"] * 2048, "truncate": True}
+        error = self.post("/v1/rerank", body, 400)["error"]
+        self.assertEqual(error["param"], "query")
+        self.assertIn("16384 with 2048 documents", error["message"])
+        error = self.post("/v1/score", {"text_1": body["query"], "text_2": body["documents"],
+                                        "truncate": True}, 400)["error"]
+        self.assertEqual(error["param"], "text_1")
+        for query in (body["query"], "a " * 500):
+            error = self.post("/v1/rerank", {"query": query, "documents": ["b"]}, 400)["error"]
+            self.assertEqual((error["param"], error["code"]), ("query", "context_length_exceeded"))
+        body["documents"] = body["documents"][:3]
+        warnings = self.post("/v1/rerank", body)["warnings"]
+        self.assertEqual([w["param"] for w in warnings], [f"documents[{i}]" for i in range(3)])
+
     def test_long_documents_are_cut_where_asked(self):
         reply = self.post("/v1/rerank", {"query": self.QUERY, "documents": ["b", "c " * 500],
                                          "truncate": True})

@@ -71,11 +71,16 @@ InputLimit read_input_limit(Params& params, const Service& service) {
   return limit;
 }
 
+void check_length(const InputTokens& input, const InputLimit& limit, std::string_view param) {
+  const std::int64_t tokens = std::ssize(input.ids);
+  if (tokens > limit.tokens_max) throw input_too_long(param, tokens, limit.tokens_max);
+}
+
 void check_input(const InputTokens& input, const InputLimit& limit, std::string_view param,
                  Params& params) {
   const std::int64_t tokens = std::ssize(input.ids);
   if (tokens == 0) refuse_at(std::string(param), "has no tokens");
-  if (tokens > limit.tokens_max) throw input_too_long(param, tokens, limit.tokens_max);
+  check_length(input, limit, param);
   if (!input.is_cut()) return;
   params.warn(param, "truncated",
               cat("it had ", input.uncut, " tokens: the last ", input.uncut - tokens,

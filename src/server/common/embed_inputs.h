@@ -33,6 +33,11 @@ struct InputLimit {
 /// Errors: ApiError naming the member.
 InputLimit read_input_limit(Params& params, const Service& service);
 
+/// Refuses an input with too many tokens. `param` names the input's member.
+///
+/// Errors: ApiError{context_length_exceeded}.
+void check_length(const InputTokens& input, const InputLimit& limit, std::string_view param);
+
 /// Checks an input's length, and warns if tokens were cut off. `param` names the input's member.
 ///
 /// Errors: ApiError naming `param`: it has no tokens, or context_length_exceeded.

@@ -20,6 +20,9 @@ namespace ingot {
 
 namespace {
 
+/// Maximum bytes of a query, times the documents that it is scored with.
+constexpr std::size_t kQueriesBytesMax = std::size_t{1} << 25;
+
 /// Collects the scores of pairs. Subclasses write them.
 class ScoreWriter : public ResponseWriter {
  public:
@@ -130,12 +133,29 @@ std::vector<std::string> read_texts(Params& params, std::string_view name) {
   return texts;
 }
 
-/// Adds a pair of texts. `param` names the second one.
+/// Encodes a query, once for all of its documents. `param` is its path in the body.
+Reranker::Query read_query(const std::string& text, std::size_t documents, std::string_view param,
+                           const InputLimit& limit, const Service& service) {
+  if (text.size() > kQueriesBytesMax / documents) {
+    refuse_at(std::string(param),
+              cat("has ", text.size(), " bytes, possible are ", kQueriesBytesMax / documents,
+                  " with ", documents, documents == 1 ? " document" : " documents"));
+  }
+  if (!limit.cuts) service.check_text_room(text.size(), param);
+  return as_api([&] {
+    Reranker::Query query = service.reranker().read_query(text);
+    check_length(service.reranker().encode(query, "", limit.cut_at()), limit, param);
+    return query;
+  });
+}
+
+/// Adds a query's pair with a document. `param` is the document's path in the body.
 void add_pair(Generation& generation, Params& params, const Service& service,
-              const InputLimit& limit, const std::string& first, const std::string& second,
+              const InputLimit& limit, const Reranker::Query& query, const std::string& document,
               const std::string& param) {
+  if (!limit.cuts) service.check_text_room(query.text.size() + document.size(), param);
   InputTokens input =
-      as_api([&] { return service.reranker().encode(first, second, limit.cut_at()); });
+      as_api([&] { return service.reranker().encode(query, document, limit.cut_at()); });
   check_input(input, limit, param, params);
   add_pooled(generation, std::move(input));
 }
@@ -158,17 +178,18 @@ Reply rerank(const Call& call) {
   read_fields(params, call, generation.request, place::kEmbeddings);
   const Json* query_value = params.take("query");
   if (query_value == nullptr) throw invalid_request("query", "query is missing");
-  const std::string query = read_document(*query_value, "query");
+  const std::string query_text = read_document(*query_value, "query");
   std::vector<std::string> documents = read_texts(params, "documents");
   const auto top = params.whole("top_n", 1, std::int64_t{1} << 31);
   const bool returns = params.flag("return_documents").value_or(true);
   const bool raw = read_raw(params, service);
   params.ignore_text("user", 256, "it changes nothing here");
   const InputLimit limit = read_input_limit(params, service);
-  for (std::size_t i = 0; i < documents.size(); ++i) {
+  const std::size_t count = documents.size();
+  const Reranker::Query query = read_query(query_text, count, "query", limit, service);
+  for (std::size_t i = 0; i < count; ++i) {
     add_pair(generation, params, service, limit, query, documents[i], entry_place("documents", i));
   }
-  const std::size_t count = documents.size();
   params.finish();
   generation.writer = std::make_unique<RerankWriter>(
       head_json(call, "rerank-", "list", model), params.warnings(), raw, count,
@@ -192,9 +213,13 @@ Reply score(const Call& call) {
   const bool raw = read_raw(params, service);
   params.ignore_text("user", 256, "it changes nothing here");
   const InputLimit limit = read_input_limit(params, service);
-  for (std::size_t i = 0; i < second.size(); ++i) {
-    add_pair(generation, params, service, limit, first[first.size() == 1 ? 0 : i], second[i],
-             entry_place("text_2", i));
+  const std::size_t pairs_each = second.size() / first.size();
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const std::string place = first.size() == 1 ? "text_1" : entry_place("text_1", i);
+    const Reranker::Query query = read_query(first[i], pairs_each, place, limit, service);
+    for (std::size_t j = i; j < i + pairs_each; ++j) {
+      add_pair(generation, params, service, limit, query, second[j], entry_place("text_2", j));
+    }
   }
   params.finish();
   generation.writer = std::make_unique<PairWriter>(head_json(call, "score-", "list", model),
