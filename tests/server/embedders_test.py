@@ -127,6 +127,8 @@ class Reranker(unittest.TestCase):
         reply = self.post("/rerank", {"query": {"text": self.QUERY}, "documents": objects,
                                       "top_n": 2, "return_documents": False, "raw_scores": True})
         self.assertEqual(len(reply["results"]), 2)
+        everything = self.post("/rerank", {"query": "a", "documents": objects, "top_n": 0})
+        self.assertEqual(len(everything["results"]), 3)
         self.assertNotIn("document", reply["results"][0])
         raw = self.scores(raw_scores=True)
         self.assertEqual(reply["results"][0]["relevance_score"], max(raw))
@@ -145,7 +147,7 @@ class Reranker(unittest.TestCase):
                 ("/v1/rerank", {"query": "a", "documents": []}, "documents"),
                 ("/v1/rerank", {"query": "a", "documents": [5]}, "documents[0]"),
                 ("/v1/rerank", {"query": "a", "documents": ["b", "c " * 500]}, "documents[1]"),
-                ("/v1/rerank", {"query": "a", "documents": ["b"], "top_n": 0}, "top_n"),
+                ("/v1/rerank", {"query": "a", "documents": ["b"], "top_n": -1}, "top_n"),
                 ("/v1/score", {"text_1": ["a", "b"], "text_2": ["c", "d", "e"]}, "text_1")):
             error = self.post(path, body, 400)["error"]
             self.assertEqual(error["param"], param, body)
