@@ -82,6 +82,9 @@ class Embed(LinesTest):
         shape, values = npy(matrix.out)
         self.assertEqual(shape, (2, len(one["embedding"])))
         self.assertEqual(values, [v for row in rows for v in array.array("f", row)])
+        empty = self.assert_done(ingot.run("embed", self.model, "--file", self.file("no.txt", b""),
+                                           "--format", "npy"))
+        self.assertEqual(npy(empty.out), ((0, len(one["embedding"])), []))
 
     def test_a_decoder_warns_and_gives_its_last_state(self):
         result = ingot.run("embed", self.model, "-p", "a b")

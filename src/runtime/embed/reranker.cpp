@@ -32,6 +32,18 @@ const Tokenizer& scoring_tokenizer(const Instance& instance) {
   throw model_error(instance.name(), "tokenizer", "there is none that ingot can read");
 }
 
+/// Refuses a form for pairs with token types that the model does not have.
+void check_types(const Instance& instance, const Tokenizer& tokenizer) {
+  const std::int64_t types = instance.token_types();
+  if (types < 2) return;
+  for (const PairPart& part : tokenizer.pair()) {
+    if (part.type >= 0 && part.type < types) continue;
+    throw model_error(instance.name(), "tokenizer",
+                      cat("its form for pairs of texts has token type ", part.type,
+                          ", the model has types from 0 to ", types - 1));
+  }
+}
+
 /// A message of the roles that rerankers' templates read.
 Json message(std::string_view role, std::string_view text) {
   Json one = Json::object();
@@ -79,6 +91,8 @@ Reranker::Reranker(const Instance& instance)
     throw model_error(
         instance.name(), "tokenizer",
         "it has no form for pairs of texts, and no template for a query and a document");
+  } else {
+    check_types(instance, tokenizer_);
   }
 }
 

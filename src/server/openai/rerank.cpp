@@ -112,10 +112,13 @@ class PairWriter final : public ScoreWriter {
 
 /// Reads whether scores are the head's outputs: `raw_scores` or vLLM's `use_activation`. By default
 /// they are between 0 and 1, as clients of these APIs expect, unless the model's files say
-/// otherwise.
+/// otherwise. Errors: ApiError if both members are there and contradict each other.
 bool read_raw(Params& params, const Service& service) {
-  const bool activates = params.flag("use_activation").value_or(service.embedder().sigmoid_scores);
-  return params.flag("raw_scores").value_or(!activates);
+  const auto activates = params.flag("use_activation"), raw = params.flag("raw_scores");
+  if (activates && raw && *activates == *raw) {
+    throw invalid_request("raw_scores", "raw_scores and use_activation contradict each other");
+  }
+  return raw.value_or(!activates.value_or(service.embedder().sigmoid_scores));
 }
 
 /// Reads a text, or a list of texts. Errors: ApiError naming the member or its entry.
