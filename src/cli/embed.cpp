@@ -164,6 +164,11 @@ class VectorPrinter {
     item.pooled = {};
   }
 
+  /// Ends the output: a matrix without rows has a header, too. `size` is the size of a vector.
+  void finish(std::int64_t size) {
+    if (v_.as() == EmbedFormat::kNpy && !has_header_) write_stdout(npy_header(0, size));
+  }
+
   bool failed() const { return failed_; }
 
  private:
@@ -242,6 +247,7 @@ int embed(const EmbedValues& v) {
     }
   }
   run_pooled(instance, v.model, v.batch, items, [&](PooledItem& item) { printer.print(item); });
+  printer.finish(v.dimensions ? *v.dimensions : size);
   return printer.failed() ? kCheckFailed : kDone;
 }
 

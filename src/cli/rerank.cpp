@@ -49,8 +49,9 @@ std::string text_of(const Json& line) {
 std::vector<PooledItem> read_documents(const RerankValues& v, const Reranker& reranker,
                                        std::int64_t limit) {
   std::vector<PooledItem> items;
+  const Reranker::Query query = reranker.read_query(v.query);
   const auto add = [&](std::string_view text) {
-    PooledItem item{.input = reranker.encode(v.query, text, v.truncate ? limit : kNoCut)};
+    PooledItem item{.input = reranker.encode(query, text, v.truncate ? limit : kNoCut)};
     check_input(item, limit);
     items.push_back(std::move(item));
   };

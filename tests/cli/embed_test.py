@@ -82,6 +82,9 @@ class Embed(LinesTest):
         shape, values = npy(matrix.out)
         self.assertEqual(shape, (2, len(one["embedding"])))
         self.assertEqual(values, [v for row in rows for v in array.array("f", row)])
+        empty = self.assert_done(ingot.run("embed", self.model, "--file", self.file("no.txt", b""),
+                                           "--format", "npy"))
+        self.assertEqual(npy(empty.out), ((0, len(one["embedding"])), []))
 
     def test_a_decoder_warns_and_gives_its_last_state(self):
         result = ingot.run("embed", self.model, "-p", "a b")
@@ -325,11 +328,15 @@ class YesOrNo(LinesTest):
         self.assertEqual(len({line["score"] for line in lines}), 3)
 
     def test_the_document_is_cut_and_the_form_stays(self):
-        _, tokens = self.expected("q", "the hand")
+        score, tokens = self.expected("q", "the hand")
         cut, err = self.lines_of("rerank", self.reranker, [{"text": "the hand" + " and" * 900}],
                                  "--query", "q", "--truncate", "--ctx", str(tokens))
         self.assertIn("1 of 1 pairs were cut", err)
-        self.assertIn("score", cut[0])
+        self.assertTrue(math.isclose(cut[0]["score"], score, abs_tol=1e-4), (cut, score))
+        refused, _ = self.lines_of("rerank", self.reranker, [{"text": "a"}, {"text": "b" * 99}],
+                                   "--query", "q " * tokens, "--truncate", "--ctx", str(tokens),
+                                   code=CHECK_FAILED)
+        self.assertEqual([list(line) for line in refused], [["index", "error"]] * 2)
 
     def test_names_of_special_tokens_in_texts_stay_text(self):
         plain, marked = self.lines_of("rerank", self.reranker,

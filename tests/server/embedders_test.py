@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import unittest
 
 import serving
@@ -70,6 +71,13 @@ class Embedder(unittest.TestCase):
         error = self.refused("/v1/embeddings", {"input": "no", "prompt_name": "query"})
         self.assertEqual(error["param"], "prompt_name")
 
+    def test_members_that_contradict_each_other_are_refused(self):
+        for more, param in (({"truncate": False, "truncation": True}, "truncation"),
+                            ({"truncate": "NONE", "truncate_prompt_tokens": 4},
+                             "truncate_prompt_tokens")):
+            error = self.refused("/v1/embeddings", {"input": "no", **more})
+            self.assertEqual(error["param"], param)
+
     def test_other_work_is_refused(self):
         for path, body in (("/v1/chat/completions", {"messages": []}),
                            ("/v1/completions", {"prompt": "a"}),
@@ -127,6 +135,8 @@ class Reranker(unittest.TestCase):
         reply = self.post("/rerank", {"query": {"text": self.QUERY}, "documents": objects,
                                       "top_n": 2, "return_documents": False, "raw_scores": True})
         self.assertEqual(len(reply["results"]), 2)
+        everything = self.post("/rerank", {"query": "a", "documents": objects, "top_n": 0})
+        self.assertEqual(len(everything["results"]), 3)
         self.assertNotIn("document", reply["results"][0])
         raw = self.scores(raw_scores=True)
         self.assertEqual(reply["results"][0]["relevance_score"], max(raw))
@@ -145,18 +155,99 @@ class Reranker(unittest.TestCase):
                 ("/v1/rerank", {"query": "a", "documents": []}, "documents"),
                 ("/v1/rerank", {"query": "a", "documents": [5]}, "documents[0]"),
                 ("/v1/rerank", {"query": "a", "documents": ["b", "c " * 500]}, "documents[1]"),
-                ("/v1/rerank", {"query": "a", "documents": ["b"], "top_n": 0}, "top_n"),
+                ("/v1/rerank", {"query": "a", "documents": ["b"], "top_n": -1}, "top_n"),
+                ("/v1/score", {"text_1": "a", "text_2": "b", "raw_scores": True,
+                               "use_activation": True}, "raw_scores"),
                 ("/v1/score", {"text_1": ["a", "b"], "text_2": ["c", "d", "e"]}, "text_1")):
             error = self.post(path, body, 400)["error"]
             self.assertEqual(error["param"], param, body)
         error = self.post("/v1/embeddings", {"input": "a"}, 400)["error"]
         self.assertIn("/v1/rerank", error["message"])
 
+    def test_a_long_query_is_bounded_by_its_documents(self):
+        body = {"query": "a " * 40000, "documents": ["b"] * 2048, "truncate": True}
+        error = self.post("/v1/rerank", body, 400)["error"]
+        self.assertEqual(error["param"], "query")
+        self.assertIn("16384 with 2048 documents", error["message"])
+        error = self.post("/v1/score", {"text_1": body["query"], "text_2": body["documents"],
+                                        "truncate": True}, 400)["error"]
+        self.assertEqual(error["param"], "text_1")
+        for query in (body["query"], "a " * 500):
+            error = self.post("/v1/rerank", {"query": query, "documents": ["b"]}, 400)["error"]
+            self.assertEqual((error["param"], error["code"]), ("query", "context_length_exceeded"))
+        body["documents"] = body["documents"][:3]
+        warnings = self.post("/v1/rerank", body)["warnings"]
+        self.assertEqual([w["param"] for w in warnings], [f"documents[{i}]" for i in range(3)])
+
     def test_long_documents_are_cut_where_asked(self):
         reply = self.post("/v1/rerank", {"query": self.QUERY, "documents": ["b", "c " * 500],
                                          "truncate": True})
         self.assertEqual([(w["param"], w["code"]) for w in reply["warnings"]],
                          [("documents[1]", "truncated")])
+
+
+@unittest.skipUnless(os.path.isdir(EMBEDDER), "there are no reference embedders")
+class Starts(ingot.CliTest):
+    """Servers of models and settings that are no class's own."""
+
+    def copied(self, source, name):
+        folder = self.path(name)
+        shutil.copytree(source, folder)
+        return folder
+
+    def edit(self, folder, name, change):
+        path = os.path.join(folder, name)
+        content = {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                content = json.load(file)
+            os.chmod(path, 0o644)
+        os.chmod(folder, 0o755)
+        change(content)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+
+    def test_a_stated_context_is_not_lowered(self):
+        refused = ingot.run("serve", EMBEDDER, "--ctx", "100000", "--memory-limit", "16M")
+        self.assertEqual(refused.code, 71, refused.err)
+        self.assertIn("for 100000 tokens", refused.err)
+
+    def test_prompts(self):
+        folder = self.copied(EMBEDDER, "prompts")
+        self.edit(folder, "config_sentence_transformers.json", lambda content: content.update(
+            {"prompts": {"query": "the line ", "document": "hand "}}))
+        served = serving.Server(folder + "/")
+        self.addCleanup(served.stop)
+        _, _, models = served.request("GET", "/v1/models")
+        self.assertEqual(json.loads(models)["data"][0]["id"], "prompts")
+
+        def embedded(text, **more):
+            status, reply = served.post("/v1/embeddings", {"input": text, **more})
+            return reply if status == 200 else (status, reply["error"]["param"])
+
+        plain = embedded("the line no")["data"]
+        for more in ({"prompt_name": "query"}, {"input_type": "query"}, {"task": "query"},
+                     {"prompt_name": "query", "input_type": "search_query"}):
+            reply = embedded("no", **more)
+            self.assertEqual(reply["data"], plain, more)
+            self.assertNotIn("warnings", reply)
+        self.assertEqual(embedded("no", prompt_name="document", input_type="query"),
+                         (400, "input_type"))
+        self.assertEqual(embedded("no", input_type="query", task="retrieval.passage"),
+                         (400, "task"))
+        reply = embedded([5, 6], prompt_name="query")
+        self.assertEqual([w["code"] for w in reply["warnings"]], ["no_prompt"])
+
+    def test_token_types_of_pairs_are_checked(self):
+        folder = self.copied(RERANKER, "types")
+
+        def change(content):
+            for part in content["post_processor"]["pair"]:
+                next(iter(part.values()))["type_id"] = 7
+
+        self.edit(folder, "tokenizer.json", change)
+        for command in (("rerank", folder, "--query", "a", "--jsonl"), ("serve", folder)):
+            self.assert_error(ingot.run(*command), ingot.MODEL, "token type 7")
 
 
 if __name__ == "__main__":

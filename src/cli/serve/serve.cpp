@@ -56,9 +56,10 @@ void check_model_names(const std::vector<std::string>& names) {
   }
 }
 
-/// The name of the model's file, without its ending.
+/// The name of the model's file, without its ending, or of its folder.
 std::string file_name(const Instance& instance) {
-  const std::string& path = instance.name();
+  std::string path = instance.name();
+  while (path.ends_with('/')) path.pop_back();
   std::string name = path.substr(path.find_last_of('/') + 1);
   if (name.ends_with(".gguf")) name.resize(name.size() - 5);
   return name.empty() ? std::string(kBuiltInModel) : name;

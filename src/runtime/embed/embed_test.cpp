@@ -33,6 +33,11 @@ std::unique_ptr<Tokenizer> word_tokenizer(bool has_pairs = true) {
   return make_tokenizer(data, details);
 }
 
+InputTokens pair_of(const Tokenizer& tokenizer, std::string_view first, std::string_view second,
+                    std::int64_t tokens_max = kNoCut) {
+  return encode_pair(tokenizer, tokenizer.encode(first), second, tokens_max);
+}
+
 TEST(EmbedInput, CutsTheTextAndKeepsTheFrame) {
   const auto tokenizer = word_tokenizer();
   EXPECT_EQ(encode_input(*tokenizer, "a b c d").ids, (Ids{2, 4, 5, 6, 7, 3}));
@@ -47,19 +52,20 @@ TEST(EmbedInput, CutsTheTextAndKeepsTheFrame) {
 
 TEST(EmbedInput, PairsHaveTypesAndLoseTokensOfTheLongerText) {
   const auto tokenizer = word_tokenizer();
-  const InputTokens pair = encode_pair(*tokenizer, "a b", "c d e");
+  const InputTokens pair = pair_of(*tokenizer, "a b", "c d e");
   EXPECT_EQ(pair.ids, (Ids{2, 4, 5, 3, 6, 7, 8, 3}));
   EXPECT_EQ(pair.types, (Ids{0, 0, 0, 0, 1, 1, 1, 1}));
   EXPECT_FALSE(pair.is_cut());
-  EXPECT_EQ(encode_pair(*tokenizer, "a b", "c d e", 7).ids, (Ids{2, 4, 5, 3, 6, 7, 3}));
-  EXPECT_EQ(encode_pair(*tokenizer, "a b", "c d e", 6).ids, (Ids{2, 4, 3, 6, 7, 3}))
+  EXPECT_EQ(pair_of(*tokenizer, "a b", "c d e", 7).ids, (Ids{2, 4, 5, 3, 6, 7, 3}));
+  EXPECT_EQ(pair_of(*tokenizer, "a b", "c d e", 6).ids, (Ids{2, 4, 3, 6, 7, 3}))
       << "the longer text gets the odd token";
-  EXPECT_EQ(encode_pair(*tokenizer, "a b c d", "e", 6).ids, (Ids{2, 4, 5, 3, 8, 3}));
-  EXPECT_EQ(encode_pair(*tokenizer, "a", "b", 2).ids, (Ids{2, 3, 3}));
-  EXPECT_EQ(encode_pair(*tokenizer, "a b", "c d e", 6).uncut, 8);
-  EXPECT_EQ(encode_pair(*tokenizer, "a b", "").ids, (Ids{2, 4, 5, 3}));
-  EXPECT_EQ(encode_pair(*tokenizer, "a b", "").types, Ids(4));
-  EXPECT_THROW(encode_pair(*word_tokenizer(false), "a", "b"), Error);
+  EXPECT_EQ(pair_of(*tokenizer, "a b c d", "e", 6).ids, (Ids{2, 4, 5, 3, 8, 3}));
+  EXPECT_EQ(pair_of(*tokenizer, "a", "b", 2).ids, (Ids{2, 3, 3}));
+  EXPECT_EQ(pair_of(*tokenizer, "a b", "c d e", 6).uncut, 8);
+  EXPECT_EQ(pair_of(*tokenizer, "a b", "").ids, (Ids{2, 4, 5, 3}));
+  EXPECT_EQ(pair_of(*tokenizer, "a b", "").types, Ids(4));
+  EXPECT_EQ(pair_of(*tokenizer, "a b", "", 3).ids, (Ids{2, 4, 3}));
+  EXPECT_THROW(pair_of(*word_tokenizer(false), "a", "b"), Error);
 }
 
 TEST(EmbedInput, IdsStayAsTheyAre) {

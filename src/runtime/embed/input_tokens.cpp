@@ -21,12 +21,10 @@ std::pair<std::int64_t, std::int64_t> pair_lengths(std::int64_t first, std::int6
   return first <= second ? std::pair(least, room - least) : std::pair(room - least, least);
 }
 
-}  // namespace
-
-InputTokens encode_input(const Tokenizer& tokenizer, std::string_view text,
-                         std::int64_t tokens_max) {
-  InputTokens input;
-  input.ids = tokenizer.encode(text, {.add_begin = true, .add_end = true});
+/// Cuts a text's last tokens off. The special tokens around the text stay.
+InputTokens cut_framed(const Tokenizer& tokenizer, std::vector<std::int32_t>&& ids,
+                       std::int64_t tokens_max) {
+  InputTokens input{.ids = std::move(ids), .types = {}, .uncut = 0};
   input.uncut = std::ssize(input.ids);
   const auto begin = std::ssize(tokenizer.frame_begin());
   const auto end = std::ssize(tokenizer.frame_end());
@@ -35,23 +33,39 @@ InputTokens encode_input(const Tokenizer& tokenizer, std::string_view text,
   return input;
 }
 
-InputTokens encode_pair(const Tokenizer& tokenizer, std::string_view first, std::string_view second,
-                        std::int64_t tokens_max) {
+/// Puts the special tokens around a text's tokens.
+std::vector<std::int32_t> framed(const Tokenizer& tokenizer, std::span<const std::int32_t> text) {
+  const auto begin = tokenizer.frame_begin(), end = tokenizer.frame_end();
+  std::vector<std::int32_t> ids(begin.begin(), begin.end());
+  ids.insert(ids.end(), text.begin(), text.end());
+  ids.insert(ids.end(), end.begin(), end.end());
+  return ids;
+}
+
+}  // namespace
+
+InputTokens encode_input(const Tokenizer& tokenizer, std::string_view text,
+                         std::int64_t tokens_max) {
+  return cut_framed(tokenizer, tokenizer.encode(text, {.add_begin = true, .add_end = true}),
+                    tokens_max);
+}
+
+InputTokens encode_pair(const Tokenizer& tokenizer, std::span<const std::int32_t> first,
+                        std::string_view second, std::int64_t tokens_max) {
   const std::span<const PairPart> parts = tokenizer.pair();
   if (parts.empty()) {
     throw Error(ErrorCode::kInvalid, "the model's tokenizer has no form for pairs of texts");
   }
   if (second.empty()) {
-    InputTokens input = encode_input(tokenizer, first, tokens_max);
+    InputTokens input = cut_framed(tokenizer, framed(tokenizer, first), tokens_max);
     input.types.resize(input.ids.size());
     return input;
   }
-  const auto first_ids = tokenizer.encode(first), second_ids = tokenizer.encode(second);
-  const std::int64_t texts = std::ssize(first_ids) + std::ssize(second_ids);
+  const std::vector<std::int32_t> second_ids = tokenizer.encode(second);
+  const std::int64_t texts = std::ssize(first) + std::ssize(second_ids);
   const std::int64_t special = std::ssize(parts) - 2;
-  const auto [first_size, second_size] =
-      pair_lengths(std::ssize(first_ids), std::ssize(second_ids),
-                   std::max<std::int64_t>(0, tokens_max - special));
+  const auto [first_size, second_size] = pair_lengths(
+      std::ssize(first), std::ssize(second_ids), std::max<std::int64_t>(0, tokens_max - special));
   InputTokens input{.ids = {}, .types = {}, .uncut = texts + special};
   const auto add = [&](std::span<const std::int32_t> ids, std::int32_t type) {
     input.ids.insert(input.ids.end(), ids.begin(), ids.end());
@@ -59,8 +73,7 @@ InputTokens encode_pair(const Tokenizer& tokenizer, std::string_view first, std:
   };
   for (const PairPart& part : parts) {
     if (part.kind == PairPart::Kind::kToken) add({&part.id, 1}, part.type);
-    if (part.kind == PairPart::Kind::kFirst)
-      add(std::span(first_ids).first(to_size(first_size)), part.type);
+    if (part.kind == PairPart::Kind::kFirst) add(first.first(to_size(first_size)), part.type);
     if (part.kind == PairPart::Kind::kSecond)
       add(std::span(second_ids).first(to_size(second_size)), part.type);
   }

@@ -31,13 +31,14 @@ struct InputTokens {
 InputTokens encode_input(const Tokenizer& tokenizer, std::string_view text,
                          std::int64_t tokens_max = kNoCut);
 
-/// Encodes a pair of texts like a text. Cuts tokens off the longer text first, then off both. If
-/// the second text is empty, the input is the first text alone, as in transformers.
+/// Encodes a pair of texts like a text. `first` has the first text's tokens, without special
+/// tokens. Cuts tokens off the longer text first, then off both. If the second text is empty, the
+/// input is the first text alone, as in transformers.
 ///
 /// Errors: those of Tokenizer::encode; Error{kInvalid} if the tokenizer has no form for pairs.
 /// Source: Hugging Face's tokenizers, the truncation strategy LongestFirst.
-InputTokens encode_pair(const Tokenizer& tokenizer, std::string_view first, std::string_view second,
-                        std::int64_t tokens_max = kNoCut);
+InputTokens encode_pair(const Tokenizer& tokenizer, std::span<const std::int32_t> first,
+                        std::string_view second, std::int64_t tokens_max = kNoCut);
 
 /// Takes token ids as they are, and cuts off those from `tokens_max` on.
 InputTokens take_ids(std::vector<std::int32_t> ids, std::int64_t tokens_max = kNoCut);

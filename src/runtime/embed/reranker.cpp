@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "runtime/embed/prompts.h"
 #include "text/chat/marked_text.h"
-#include "text/unicode/unicode_text.h"
 
 namespace ingot {
 
@@ -31,6 +30,18 @@ const Tokenizer& scoring_tokenizer(const Instance& instance) {
   instance.require(ModelUse::kScore);
   if (instance.tokenizer() != nullptr) return *instance.tokenizer();
   throw model_error(instance.name(), "tokenizer", "there is none that ingot can read");
+}
+
+/// Refuses a form for pairs with token types that the model does not have.
+void check_types(const Instance& instance, const Tokenizer& tokenizer) {
+  const std::int64_t types = instance.token_types();
+  if (types < 2) return;
+  for (const PairPart& part : tokenizer.pair()) {
+    if (part.type >= 0 && part.type < types) continue;
+    throw model_error(instance.name(), "tokenizer",
+                      cat("its form for pairs of texts has token type ", part.type,
+                          ", the model has types from 0 to ", types - 1));
+  }
 }
 
 /// A message of the roles that rerankers' templates read.
@@ -80,6 +91,8 @@ Reranker::Reranker(const Instance& instance)
     throw model_error(
         instance.name(), "tokenizer",
         "it has no form for pairs of texts, and no template for a query and a document");
+  } else {
+    check_types(instance, tokenizer_);
   }
 }
 
@@ -95,36 +108,34 @@ std::vector<std::int32_t> Reranker::fill(const std::string& query,
   return chat_->encode(input);
 }
 
-InputTokens Reranker::encode(std::string_view query, std::string_view document,
+Reranker::Query Reranker::read_query(std::string_view text) const {
+  Query query{.text = input_text(settings_, "", text), .ids = {}};
+  query.ids = form_ || chat_ ? fill(query.text, "") : tokenizer_.encode(query.text);
+  return query;
+}
+
+InputTokens Reranker::encode(const Query& query, std::string_view document,
                              std::int64_t tokens_max) const {
-  const std::string first = input_text(settings_, "", query);
-  const std::string second = input_text(settings_, "", document);
-  if (form_ || chat_) return cut(first, second, take_ids(fill(first, second)), tokens_max);
-  InputTokens input = encode_pair(tokenizer_, first, second, tokens_max);
+  const std::string text = input_text(settings_, "", document);
+  if (form_ || chat_) return fill_and_cut(query, text, tokens_max);
+  InputTokens input = encode_pair(tokenizer_, query.ids, text, tokens_max);
   if (!has_types_) input.types.clear();
   return input;
 }
 
-/// Finds the longest beginning of the document that fits, by bisection. If the empty document does
-/// not fit either, returns its tokens.
-InputTokens Reranker::cut(const std::string& query, const std::string& document,
-                          InputTokens&& input, std::int64_t tokens_max) const {
-  if (input.uncut <= tokens_max) return std::move(input);
-  std::size_t fits = 0, over = document.size();
-  input.ids = fill(query, "");
-  while (over - fits > 1) {
-    std::size_t middle = fits + (over - fits) / 2;
-    while (middle > fits && continues_character(document[middle])) --middle;
-    if (middle == fits) break;
-    std::vector<std::int32_t> ids = fill(query, std::string_view(document).substr(0, middle));
-    if (std::ssize(ids) <= tokens_max) {
-      fits = middle;
-      input.ids = std::move(ids);
-    } else {
-      over = middle;
-    }
-  }
-  return std::move(input);
+InputTokens Reranker::fill_and_cut(const Query& query, const std::string& document,
+                                   std::int64_t tokens_max) const {
+  const std::int64_t least = std::ssize(query.ids);
+  if (least > tokens_max || document.empty()) return take_ids(query.ids);
+  InputTokens input = take_ids(fill(query.text, document));
+  const std::int64_t over = input.uncut - tokens_max;
+  if (over <= 0) return input;
+  // The tokens after the document are those with which the empty document's form ends, too.
+  std::vector<std::int32_t>& ids = input.ids;
+  const auto [rest, unused] =
+      std::mismatch(ids.rbegin(), ids.rend() - over, query.ids.rbegin(), query.ids.rend());
+  ids.erase(rest.base() - over, rest.base());
+  return input;
 }
 
 float Reranker::score(std::span<const float> pooled) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/embed/input_tokens.h"
 #include "runtime/instance.h"
@@ -28,11 +29,21 @@ class Reranker {
   ///         template nor a form for pairs.
   explicit Reranker(const Instance& instance);
 
+  /// A query, encoded once for any number of documents.
+  struct Query {
+    std::string text;
+    /// The query's tokens; with a template, the tokens of the template with an empty document.
+    std::vector<std::int32_t> ids;
+  };
+
+  /// Encodes a query. Errors: those of Tokenizer::encode and of the template.
+  Query read_query(std::string_view text) const;
   /// Returns the input for a query and a document. If there are more than `tokens_max` tokens, cuts
-  /// tokens off as encode_pair does; with a template, cuts characters off the document.
+  /// tokens off as encode_pair does; with a template, cuts the document's last tokens off. The
+  /// template and its query stay, even if they alone are more than `tokens_max`.
   ///
   /// Errors: those of encode_pair and of the template.
-  InputTokens encode(std::string_view query, std::string_view document,
+  InputTokens encode(const Query& query, std::string_view document,
                      std::int64_t tokens_max = kNoCut) const;
   /// Returns the score of a pooled result: the output of the model's head, without an activation.
   /// If there are two outputs, for yes and no, this is the first minus the second.
@@ -40,8 +51,8 @@ class Reranker {
 
  private:
   std::vector<std::int32_t> fill(const std::string& query, std::string_view document) const;
-  InputTokens cut(const std::string& query, const std::string& document, InputTokens&& input,
-                  std::int64_t tokens_max) const;
+  InputTokens fill_and_cut(const Query& query, const std::string& document,
+                           std::int64_t tokens_max) const;
 
   const Tokenizer& tokenizer_;
   const EmbedderSettings& settings_;

@@ -14,10 +14,11 @@ namespace ingot {
 
 namespace {
 
-/// Reads `truncate`, which is a boolean or a word of Cohere's and NVIDIA's APIs.
-bool read_truncate(Params& params) {
+/// Reads `truncate`, which is a boolean or a word of Cohere's and NVIDIA's APIs; nothing if it is
+/// absent.
+std::optional<bool> read_truncate(Params& params) {
   const Json* value = params.take("truncate");
-  if (value == nullptr) return false;
+  if (value == nullptr) return std::nullopt;
   if (value->as_bool() != nullptr) return *value->as_bool();
   const std::string* word = value->as_string();
   if (word != nullptr && *word == "END") return true;
@@ -57,8 +58,12 @@ InputTokens read_input(const Json& value, std::string_view place, std::string_vi
 }  // namespace
 
 InputLimit read_input_limit(Params& params, const Service& service) {
-  InputLimit limit{.tokens_max = service.input_tokens_max(), .cuts = read_truncate(params)};
-  limit.cuts = params.flag("truncation").value_or(limit.cuts);
+  const auto truncate = read_truncate(params), truncation = params.flag("truncation");
+  if (truncate && truncation && *truncate != *truncation) {
+    throw invalid_request("truncation", "truncation and truncate contradict each other");
+  }
+  const std::optional<bool> cuts = truncate ? truncate : truncation;
+  InputLimit limit{.tokens_max = service.input_tokens_max(), .cuts = cuts.value_or(false)};
   const auto tokens = params.whole("truncate_prompt_tokens", -1, std::int64_t{1} << 31);
   if (!tokens) return limit;
   if (*tokens == 0 || *tokens > limit.tokens_max) {
@@ -66,16 +71,26 @@ InputLimit read_input_limit(Params& params, const Service& service) {
                           cat("truncate_prompt_tokens is ", *tokens, ", possible are -1 and 1 to ",
                               limit.tokens_max));
   }
+  if (cuts == false) {
+    throw invalid_request("truncate_prompt_tokens",
+                          "truncate_prompt_tokens cuts inputs, and truncate or truncation is "
+                          "false");
+  }
   limit.cuts = true;
   if (*tokens > 0) limit.tokens_max = *tokens;
   return limit;
+}
+
+void check_length(const InputTokens& input, const InputLimit& limit, std::string_view param) {
+  const std::int64_t tokens = std::ssize(input.ids);
+  if (tokens > limit.tokens_max) throw input_too_long(param, tokens, limit.tokens_max);
 }
 
 void check_input(const InputTokens& input, const InputLimit& limit, std::string_view param,
                  Params& params) {
   const std::int64_t tokens = std::ssize(input.ids);
   if (tokens == 0) refuse_at(std::string(param), "has no tokens");
-  if (tokens > limit.tokens_max) throw input_too_long(param, tokens, limit.tokens_max);
+  check_length(input, limit, param);
   if (!input.is_cut()) return;
   params.warn(param, "truncated",
               cat("it had ", input.uncut, " tokens: the last ", input.uncut - tokens,
@@ -88,7 +103,12 @@ std::vector<InputTokens> read_inputs(Params& params, std::string_view name, std:
   if (value == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
   std::vector<InputTokens> inputs;
   const Json::Array* list = value->as_array();
-  if (list == nullptr || list->empty() || list->front().number()) {
+  const bool is_single = list == nullptr || list->empty() || list->front().number();
+  const bool has_ids = list != nullptr && (is_single || list->front().as_array() != nullptr);
+  if (has_ids && !prefix.empty()) {
+    params.warn(name, "no_prompt", "token ids stay as they are, without the model's prompt");
+  }
+  if (is_single) {
     inputs.push_back(read_input(*value, name, prefix, limit, service, params));
     return inputs;
   }

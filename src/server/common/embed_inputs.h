@@ -30,8 +30,13 @@ struct InputLimit {
 /// Reads whether and where inputs are cut: `truncate` (true, false, "END", "NONE"), `truncation`
 /// (true, false) and `truncate_prompt_tokens` (a number, or -1 for the model's limit).
 ///
-/// Errors: ApiError naming the member.
+/// Errors: ApiError naming the member, also if it contradicts another one.
 InputLimit read_input_limit(Params& params, const Service& service);
+
+/// Refuses an input with too many tokens. `param` names the input's member.
+///
+/// Errors: ApiError{context_length_exceeded}.
+void check_length(const InputTokens& input, const InputLimit& limit, std::string_view param);
 
 /// Checks an input's length, and warns if tokens were cut off. `param` names the input's member.
 ///
@@ -40,7 +45,7 @@ void check_input(const InputTokens& input, const InputLimit& limit, std::string_
                  Params& params);
 
 /// Reads the member `name`: a string, a list of strings, a list of ids, or a list of lists of ids.
-/// Puts `prefix` before each string.
+/// Puts `prefix` before each string, and warns that token ids get none.
 ///
 /// Errors: ApiError naming the member or its entry.
 std::vector<InputTokens> read_inputs(Params& params, std::string_view name, std::string_view prefix,

@@ -98,18 +98,23 @@ std::int64_t read_dimensions(Params& params, std::int64_t size) {
 }
 
 /// Reads `prompt_name`, `input_type` and `task`, which Jina's API has for `input_type`. Returns the
-/// prompt before each input.
+/// prompt before each input. Errors: ApiError naming a member that contradicts an earlier one.
 std::string read_prefix(Params& params, const EmbedderSettings& settings) {
   const auto name = params.text("prompt_name", 256);
   std::optional<std::string_view> prompt;
+  if (name) prompt = as_api([&] { return prompt_named(settings, name); });
   for (const std::string_view member : {"input_type", "task"}) {
     const auto type = params.text(member, 256);
-    if (!type || name || prompt) continue;
-    prompt = prompt_for(settings, *type);
-    if (!prompt) params.warn(member, "ignored", "the model has no prompt for it");
+    if (!type) continue;
+    const auto found = prompt_for(settings, *type);
+    if (!found) params.warn(member, "ignored", "the model has no prompt for it");
+    if (found && prompt && *found != *prompt) {
+      throw invalid_request(std::string(member),
+                            cat(member, " has another prompt than the request's other members"));
+    }
+    if (found) prompt = found;
   }
-  if (prompt) return std::string(*prompt);
-  return std::string(as_api([&] { return prompt_named(settings, name); }));
+  return std::string(prompt ? *prompt : prompt_named(settings, {}));
 }
 
 void warn_of_decoder(Params& params, const Service& service) {

@@ -20,6 +20,12 @@ namespace ingot {
 
 namespace {
 
+/// Maximum bytes of a query, times the documents that it is scored with.
+constexpr std::size_t kQueriesBytesMax = std::size_t{1} << 25;
+
+/// Maximum tokens of a request's pairs together. Each pair repeats its query.
+constexpr std::int64_t kPairsTokensMax = std::int64_t{1} << 21;
+
 /// Collects the scores of pairs. Subclasses write them.
 class ScoreWriter : public ResponseWriter {
  public:
@@ -106,10 +112,13 @@ class PairWriter final : public ScoreWriter {
 
 /// Reads whether scores are the head's outputs: `raw_scores` or vLLM's `use_activation`. By default
 /// they are between 0 and 1, as clients of these APIs expect, unless the model's files say
-/// otherwise.
+/// otherwise. Errors: ApiError if both members are there and contradict each other.
 bool read_raw(Params& params, const Service& service) {
-  const bool activates = params.flag("use_activation").value_or(service.embedder().sigmoid_scores);
-  return params.flag("raw_scores").value_or(!activates);
+  const auto activates = params.flag("use_activation"), raw = params.flag("raw_scores");
+  if (activates && raw && *activates == *raw) {
+    throw invalid_request("raw_scores", "raw_scores and use_activation contradict each other");
+  }
+  return raw.value_or(!activates.value_or(service.embedder().sigmoid_scores));
 }
 
 /// Reads a text, or a list of texts. Errors: ApiError naming the member or its entry.
@@ -130,13 +139,36 @@ std::vector<std::string> read_texts(Params& params, std::string_view name) {
   return texts;
 }
 
-/// Adds a pair of texts. `param` names the second one.
+/// Encodes a query, once for all of its documents. `param` is its path in the body.
+Reranker::Query read_query(const std::string& text, std::size_t documents, std::string_view param,
+                           const InputLimit& limit, const Service& service) {
+  if (text.size() > kQueriesBytesMax / documents) {
+    refuse_at(std::string(param),
+              cat("has ", text.size(), " bytes, possible are ", kQueriesBytesMax / documents,
+                  " with ", documents, documents == 1 ? " document" : " documents"));
+  }
+  if (!limit.cuts) service.check_text_room(text.size(), param);
+  return as_api([&] {
+    Reranker::Query query = service.reranker().read_query(text);
+    check_length(service.reranker().encode(query, "", limit.cut_at()), limit, param);
+    return query;
+  });
+}
+
+/// Adds a query's pair with a document. `param` is the document's path in the body. `tokens` is the
+/// number of tokens of all pairs so far.
 void add_pair(Generation& generation, Params& params, const Service& service,
-              const InputLimit& limit, const std::string& first, const std::string& second,
-              const std::string& param) {
+              const InputLimit& limit, const Reranker::Query& query, const std::string& document,
+              const std::string& param, std::int64_t& tokens) {
+  if (!limit.cuts) service.check_text_room(query.text.size() + document.size(), param);
   InputTokens input =
-      as_api([&] { return service.reranker().encode(first, second, limit.cut_at()); });
+      as_api([&] { return service.reranker().encode(query, document, limit.cut_at()); });
   check_input(input, limit, param, params);
+  tokens += std::ssize(input.ids);
+  if (tokens > kPairsTokensMax) {
+    refuse_at(param, cat("gives the pairs ", tokens, " tokens together, possible are ",
+                         kPairsTokensMax, ": send fewer documents"));
+  }
   add_pooled(generation, std::move(input));
 }
 
@@ -158,21 +190,26 @@ Reply rerank(const Call& call) {
   read_fields(params, call, generation.request, place::kEmbeddings);
   const Json* query_value = params.take("query");
   if (query_value == nullptr) throw invalid_request("query", "query is missing");
-  const std::string query = read_document(*query_value, "query");
+  const std::string query_text = read_document(*query_value, "query");
   std::vector<std::string> documents = read_texts(params, "documents");
-  const auto top = params.whole("top_n", 1, std::int64_t{1} << 31);
+  // 0 stands for all, as in vLLM.
+  const auto top = params.whole("top_n", 0, std::int64_t{1} << 31);
   const bool returns = params.flag("return_documents").value_or(true);
   const bool raw = read_raw(params, service);
   params.ignore_text("user", 256, "it changes nothing here");
   const InputLimit limit = read_input_limit(params, service);
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    add_pair(generation, params, service, limit, query, documents[i], entry_place("documents", i));
-  }
   const std::size_t count = documents.size();
+  const Reranker::Query query = read_query(query_text, count, "query", limit, service);
+  std::int64_t tokens = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    add_pair(generation, params, service, limit, query, documents[i], entry_place("documents", i),
+             tokens);
+  }
   params.finish();
-  generation.writer = std::make_unique<RerankWriter>(
-      head_json(call, "rerank-", "list", model), params.warnings(), raw, count,
-      top ? to_size(*top) : count, returns ? std::move(documents) : std::vector<std::string>());
+  generation.writer =
+      std::make_unique<RerankWriter>(head_json(call, "rerank-", "list", model), params.warnings(),
+                                     raw, count, top && *top > 0 ? to_size(*top) : count,
+                                     returns ? std::move(documents) : std::vector<std::string>());
   return generation;
 }
 
@@ -192,9 +229,15 @@ Reply score(const Call& call) {
   const bool raw = read_raw(params, service);
   params.ignore_text("user", 256, "it changes nothing here");
   const InputLimit limit = read_input_limit(params, service);
-  for (std::size_t i = 0; i < second.size(); ++i) {
-    add_pair(generation, params, service, limit, first[first.size() == 1 ? 0 : i], second[i],
-             entry_place("text_2", i));
+  std::int64_t tokens = 0;
+  const std::size_t pairs_each = second.size() / first.size();
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const std::string place = first.size() == 1 ? "text_1" : entry_place("text_1", i);
+    const Reranker::Query query = read_query(first[i], pairs_each, place, limit, service);
+    for (std::size_t j = i; j < i + pairs_each; ++j) {
+      add_pair(generation, params, service, limit, query, second[j], entry_place("text_2", j),
+               tokens);
+    }
   }
   params.finish();
   generation.writer = std::make_unique<PairWriter>(head_json(call, "score-", "list", model),
