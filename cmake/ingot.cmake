@@ -149,25 +149,33 @@ function(ingot_unity target sources apart)
   endforeach()
 endfunction()
 
-# ingot_test(NAME [SOURCES ...] [APART source ...] [LIBS target ...])
+# ingot_test(NAME [SHARDS n] [SOURCES ...] [APART source ...] [LIBS target ...])
 #
 # A GoogleTest binary and its CTest entry. Tests find the shared data through INGOT_SHARED (default ../shared). APART
-# lists sources that ingot_unity compiles alone.
+# lists sources that ingot_unity compiles alone. With SHARDS, n CTest entries NAME_1, NAME_2, ... share the tests.
 function(ingot_test name)
   if(NOT INGOT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;APART;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;APART;LIBS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   ingot_unity(${name} "${ARG_SOURCES}" "${ARG_APART}")
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} ingot_flags GTest::gtest GTest::gtest_main)
   ingot_test_options(${name})
   ingot_precompiled(${name} test)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES
-    ENVIRONMENT "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/test-cache;INGOT_DEFAULT_SHARED=${CMAKE_SOURCE_DIR}/../shared;INGOT_BINARY=${CMAKE_BINARY_DIR}/ingot"
-    TIMEOUT ${INGOT_TEST_TIMEOUT_S})
+  set(environment "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/test-cache;INGOT_DEFAULT_SHARED=${CMAKE_SOURCE_DIR}/../shared;INGOT_BINARY=${CMAKE_BINARY_DIR}/ingot")
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT ${INGOT_TEST_TIMEOUT_S})
+    return()
+  endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}_${shard} COMMAND ${name})
+    set_tests_properties(${name}_${shard} PROPERTIES TIMEOUT ${INGOT_TEST_TIMEOUT_S}
+      ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
 
 # ingot_fuzz(NAME source [SOURCES folder/file ...] [LIBS target ...])

@@ -129,17 +129,21 @@ def weights(rng, count, spread):
     return values.tobytes()
 
 
-def model(seed):
-    """The bytes of the whole file."""
+def model(seed, backbone=False):
+    """The bytes of the whole file. A backbone has equal weights, but no embedding and no head."""
     rng = random.Random(seed)
     pairs = metadata(vocabulary())
     shapes = list(tensors())
-    header = [b"GGUF", struct.pack("<IQQ", 3, len(shapes), len(pairs))]
+    ends = {"token_embd.weight", "output.weight"} if backbone else set()
+    header = [b"GGUF", struct.pack("<IQQ", 3, len(shapes) - len(ends), len(pairs))]
     for key, kind, value in pairs:
         outer = kind[0] if isinstance(kind, tuple) else kind
         header += [encode(STRING, key), struct.pack("<I", outer), encode(kind, value)]
     data = bytearray()
     for name, dims, spread in shapes:
+        if name in ends:
+            weights(rng, math.prod(dims), spread)
+            continue
         data += bytes(-len(data) % ALIGNMENT)
         header += [encode(STRING, name), struct.pack(f"<I{len(dims)}Q", len(dims), *dims),
                    struct.pack("<IQ", TENSOR_F32, len(data))]
@@ -158,8 +162,9 @@ def main():
     parser = argparse.ArgumentParser(description="Writes a small random llama model as GGUF.")
     parser.add_argument("out", metavar="OUT.gguf")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--backbone", action="store_true", help="without embedding and head")
     options = parser.parse_args()
-    content = model(options.seed)
+    content = model(options.seed, options.backbone)
     unfinished = f"{options.out}.{os.getpid()}"
     with open(unfinished, "wb") as f:
         f.write(content)

@@ -56,6 +56,8 @@ typedef enum ingot_finish {
 typedef struct ingot_engine ingot_engine;
 /// Delivers the deltas of a running request to its reader.
 typedef struct ingot_stream ingot_stream;
+/// A sequence that lives on between requests: see LiveSequence of ingot.h.
+typedef struct ingot_sequence ingot_sequence;
 
 /// Which model to open, and how to run it. OpenOptions of ingot.h explains each member.
 typedef struct ingot_open_options {
@@ -69,6 +71,8 @@ typedef struct ingot_open_options {
   int32_t step_rows;
   int64_t memory_limit;
   bool check_tensors;
+  bool embedding;          ///< true (default): loads the embedding matrix
+  bool head;               ///< true (default): loads the output head
   const char* pack_cache;  ///< folder in which ingot keeps packed weights; null: none
   size_t waiting_max;
   size_t deltas_max;
@@ -110,7 +114,17 @@ typedef struct ingot_prompt {
   size_t id_count;
   const float* embeddings;  ///< n embeddings of H floats each; H is ingot_info.hidden
   size_t embedding_values;  ///< number of floats in `embeddings`: n * H
+  /// The live sequence to whose rows the prompt is appended; null: the prompt begins a sequence.
+  ingot_sequence* sequence;
 } ingot_prompt;
+
+/// Which hidden states to compute. HiddenOptions of ingot.h explains each member.
+typedef struct ingot_hidden_options {
+  bool all_rows;
+  bool final_norm;
+  int64_t first_row;
+  int64_t row_count;
+} ingot_hidden_options;
 
 /// A bias that sampling adds to one token's logit, in [-100, 100]; -infinity bans the token.
 typedef struct ingot_logit_bias {
@@ -216,6 +230,14 @@ typedef struct ingot_session {
 /// Receives a delta, valid until the callback returns. Returns false to cancel the request.
 typedef bool (*ingot_callback)(void* user, const ingot_delta* delta);
 
+/// Receives a delta of request `index`, valid until the callback returns. Returns false to cancel
+/// the request.
+typedef bool (*ingot_batch_callback)(void* user, size_t index, const ingot_delta* delta);
+/// Receives the end of request `index`. `result` is null unless `status` is INGOT_OK; then
+/// ingot_last_error() has the message. `result` is valid until the callback returns.
+typedef void (*ingot_batch_end)(void* user, size_t index, ingot_status status,
+                                const ingot_result* result);
+
 /// Returns the version of the library, as "1.2.3".
 const char* ingot_version(void);
 /// Returns this thread's last error message, one line. It is valid until the thread's next failure.
@@ -225,6 +247,8 @@ const char* ingot_last_error(void);
 ingot_open_options ingot_default_open_options(void);
 /// Returns a request with default values; the caller must set `prompt`.
 ingot_request ingot_default_request(void);
+/// Returns options with default values: the last row, after the final norm.
+ingot_hidden_options ingot_default_hidden_options(void);
 
 /// Opens a model. Free `*engine` with ingot_close.
 ingot_status ingot_open(const ingot_open_options* options, ingot_engine** engine);
@@ -255,12 +279,26 @@ ingot_status ingot_submit(ingot_engine* engine, const ingot_request* request,
 /// streams. Free each stream with ingot_stream_free. After a failure all streams are null.
 ingot_status ingot_submit_choices(ingot_engine* engine, const ingot_request* request, int32_t n,
                                   ingot_stream** streams);
+/// Runs `count` requests to their ends, in one batch with other requests. An error of a request
+/// ends no other request. Callbacks run in the calling thread; each may be null. `user` goes to
+/// both.
+ingot_status ingot_generate_all(ingot_engine* engine, const ingot_request* requests, size_t count,
+                                ingot_batch_callback callback, ingot_batch_end end, void* user);
+/// Makes a live sequence without rows. Free `*sequence` with ingot_sequence_free.
+ingot_status ingot_open_sequence(ingot_engine* engine, ingot_sequence** sequence);
+/// Returns the number of the sequence's rows.
+int64_t ingot_sequence_rows(const ingot_sequence* sequence);
+/// Drops all rows but the first `rows`.
+ingot_status ingot_sequence_truncate(ingot_sequence* sequence, int64_t rows);
+/// Frees a live sequence; null is allowed. It may outlive the engine, and streams may outlive it.
+void ingot_sequence_free(ingot_sequence* sequence);
 /// Runs a step of a threadless engine. Sets `*more` to whether requests remain; `more` may be null.
 ingot_status ingot_step(ingot_engine* engine, bool* more);
-/// Computes the hidden states of a prompt's last row or of all rows, after or before the final
-/// norm. `*values` has [rows, cols] floats. Free `*values` with ingot_free.
-ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* prompt, bool all_rows,
-                                 bool final_norm, float** values, size_t* rows, size_t* cols);
+/// Computes the hidden states of a prompt's rows. `*values` has [rows, cols] floats. Free `*values`
+/// with ingot_free.
+ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* prompt,
+                                 const ingot_hidden_options* options, float** values, size_t* rows,
+                                 size_t* cols);
 
 /// Writes a session file, from which a process continues `request` after `result`. Sets `*tokens`
 /// to the number of tokens with keys and values in the file; null is allowed. Errors: INGOT_INVALID

@@ -1,6 +1,7 @@
 // The public C++ API: open a model, generate, add requests to a batch, compute hidden states.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -57,6 +58,12 @@ struct OpenOptions {
   std::int32_t step_rows = 512;   ///< token budget: maximum rows of a step, over all requests
   std::int64_t memory_limit = 0;  ///< limit on memory in bytes; 0: the system's available memory
   bool check_tensors = false;     ///< true: refuses weights that are NaN or infinite
+  /// False: loads no embedding matrix, unless it is also the output head. Without it, prompts must
+  /// be embeddings, and a request draws at most one token. A file without it opens only so.
+  bool embedding = true;
+  /// False: loads no output head. The model then gives hidden states only. A file without a head
+  /// opens only so.
+  bool head = true;
   /// Folder for packed weights. The model's next start maps them instead of packing. Empty: none.
   std::string pack_cache{};
   /// Limit on the requests that wait: new requests, and requests paused for a slow reader. The
@@ -106,13 +113,19 @@ struct EncodeOptions {
   bool parse_special = false;  ///< true: a control token's name in the text becomes that token
 };
 
+class LiveSequence;
+
 /// The beginning of a sequence: embedding rows, if any, then ids or a text.
 struct Prompt {
-  /// The prompt's text. It may be empty if the tokenizer adds BOS. Embeddings suppress BOS and EOS.
+  /// The prompt's text. It may be empty if the tokenizer adds BOS. Embeddings, and earlier rows of
+  /// a live sequence, suppress BOS and EOS.
   std::optional<std::string> text{};
   EncodeOptions encode{};
   std::vector<std::int32_t> ids{};  ///< token ids, if the prompt has no text
   std::vector<float> embeddings{};  ///< n embeddings of H floats each; H is ModelInfo::hidden
+  /// The live sequence to whose rows the prompt is appended; null: the prompt begins a sequence. It
+  /// must outlive the call that takes the prompt.
+  LiveSequence* sequence = nullptr;
 };
 
 /// A bias that sampling adds to one token's logit.
@@ -232,10 +245,27 @@ struct Session {
 /// Receives each delta in the thread that called `generate`. Returns false to cancel the request.
 using Callback = std::function<bool(const Delta& delta)>;
 
+/// How a request of `generate_all` ended.
+struct Ending {
+  Result result;               ///< without an error: the whole result
+  std::optional<Error> error;  ///< the error that refused or ended the request
+};
+
+/// What `generate_all` calls, in the thread that called it. `index`: the request's index. Empty
+/// functions are not called.
+struct BatchCallbacks {
+  /// Receives each delta. Returns false to cancel the request.
+  std::function<bool(std::size_t index, const Delta& delta)> delta{};
+  /// Receives each request's end, once for each request.
+  std::function<void(std::size_t index, const Ending& ending)> end{};
+};
+
 /// Which hidden states of a prompt to return.
 struct HiddenOptions {
-  bool all_rows = false;   ///< true: all rows; false: the last row
-  bool final_norm = true;  ///< true: after the final norm; false: before it
+  bool all_rows = false;       ///< true: all rows; false: the last row
+  bool final_norm = true;      ///< true: after the final norm; false: before it
+  std::int64_t first_row = 0;  ///< index in the prompt of the first row, if `row_count` is not 0
+  std::int64_t row_count = 0;  ///< number of rows; 0: the rows that `all_rows` says
 };
 
 /// Hidden states as a matrix.
@@ -243,6 +273,35 @@ struct HiddenStates {
   std::int64_t rows = 0;
   std::int64_t cols = 0;      ///< length H of a hidden state
   std::vector<float> values;  ///< the matrix [rows, cols], row by row
+};
+
+/// A sequence that lives on between requests. Each request with Prompt::sequence appends its
+/// prompt, and then the tokens that it draws, as far as its reader takes them. The rows keep their
+/// keys and values as long as no other request needs the memory. A result is that of one request
+/// with all rows in its prompt, bit for bit.
+///
+/// A request can begin once the stream of the one before was read to its end or dropped. If a
+/// request is refused, nothing is appended. After another error its prompt stays appended. Only one
+/// thread at a time may use a live sequence and its streams. It may outlive the engine.
+class LiveSequence {
+ public:
+  LiveSequence(LiveSequence&&) noexcept;
+  LiveSequence& operator=(LiveSequence&&) noexcept;
+  ~LiveSequence();
+
+  /// Returns the number of rows: embeddings and tokens.
+  std::int64_t rows() const;
+  /// Drops all rows but the first `rows`.
+  ///
+  /// Errors: Error{kInvalid} outside [0, rows()], or while a request of the sequence runs.
+  void truncate(std::int64_t rows);
+
+ private:
+  friend class Engine;
+  friend class Stream;
+  struct Impl;
+  explicit LiveSequence(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 /// Delivers the deltas of a running request to its reader. Only one thread at a time may read a
@@ -271,6 +330,7 @@ class Stream {
 
  private:
   friend class Engine;
+  friend class LiveSequence;
   struct Impl;
   explicit Stream(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
@@ -316,6 +376,14 @@ class Engine {
   ///
   /// Errors: those of `submit`; Error{kInvalid} for n outside [1, 128].
   std::vector<Stream> submit_choices(const Request& request, std::int32_t n);
+  /// Runs requests to their ends, in one batch with other requests. Returns how each one ended. An
+  /// error of a request ends no other request. If too many requests would wait, submits the rest as
+  /// others end. Exceptions from callbacks pass through, and cancel all requests.
+  std::vector<Ending> generate_all(std::span<const Request> requests,
+                                   const BatchCallbacks& callbacks = {});
+
+  /// Makes a live sequence without rows.
+  LiveSequence open_sequence();
 
   /// Adds a prompt to the running batch, and returns the hidden states of the prompt's rows.
   ///
@@ -349,8 +417,10 @@ class Engine {
   bool step();
 
  private:
+  friend class LiveSequence;
   friend class Stream;
   struct Impl;
+  class BatchRun;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -27,6 +27,10 @@ ingot_status fail(ingot_status status, const char* message) {
   return status;
 }
 
+ingot_status fail(const Error& error) {
+  return fail(static_cast<ingot_status>(static_cast<int>(error.code()) + 1), error.what());
+}
+
 /// Runs `body` and turns what it throws into a status.
 template <class Body>
 ingot_status call(Body&& body) noexcept {
@@ -34,7 +38,7 @@ ingot_status call(Body&& body) noexcept {
     body();
     return INGOT_OK;
   } catch (const Error& error) {
-    return fail(static_cast<ingot_status>(static_cast<int>(error.code()) + 1), error.what());
+    return fail(error);
   } catch (const std::bad_alloc&) {
     return fail(INGOT_DOES_NOT_FIT, "out of memory");
   } catch (const std::exception& error) {
@@ -71,6 +75,24 @@ Callback callback_of(ingot_callback callback, void* user) {
   };
 }
 
+BatchCallbacks batch_callbacks_of(ingot_batch_callback callback, ingot_batch_end end, void* user) {
+  BatchCallbacks callbacks;
+  if (callback != nullptr) {
+    callbacks.delta = [=](std::size_t index, const Delta& delta) {
+      CDelta shown;
+      return callback(user, index, shown.set(Delta(delta)));
+    };
+  }
+  if (end != nullptr) {
+    callbacks.end = [=](std::size_t index, const Ending& ending) {
+      if (ending.error) return end(user, index, fail(*ending.error), nullptr);
+      const CResult result{Result(ending.result)};
+      end(user, index, INGOT_OK, &result);
+    };
+  }
+  return callbacks;
+}
+
 }  // namespace
 
 extern "C" {
@@ -84,6 +106,8 @@ ingot_open_options ingot_default_open_options(void) {
   ingot_open_options options{};
   options.isa = "auto";
   options.sequences = o.sequences;
+  options.embedding = o.embedding;
+  options.head = o.head;
   options.step_rows = o.step_rows;
   options.waiting_max = o.waiting_max;
   options.deltas_max = o.deltas_max;
@@ -105,6 +129,14 @@ ingot_request ingot_default_request(void) {
   request.logprobs = r.logprobs;
   request.prompt_logprobs = r.prompt_logprobs;
   return request;
+}
+
+ingot_hidden_options ingot_default_hidden_options(void) {
+  const HiddenOptions o;
+  return {.all_rows = o.all_rows,
+          .final_norm = o.final_norm,
+          .first_row = o.first_row,
+          .row_count = o.row_count};
 }
 
 ingot_status ingot_open(const ingot_open_options* options, ingot_engine** engine) {
@@ -186,6 +218,30 @@ ingot_status ingot_submit_choices(ingot_engine* engine, const ingot_request* req
   return status;
 }
 
+ingot_status ingot_generate_all(ingot_engine* engine, const ingot_request* requests, size_t count,
+                                ingot_batch_callback callback, ingot_batch_end end, void* user) {
+  return call([&] {
+    std::vector<Request> all;
+    for (const ingot_request& request : span_of("requests", requests, count)) {
+      all.push_back(from_c(request));
+    }
+    engine->engine.generate_all(all, batch_callbacks_of(callback, end, user));
+  });
+}
+
+ingot_status ingot_open_sequence(ingot_engine* engine, ingot_sequence** sequence) {
+  *sequence = nullptr;
+  return call([&] { *sequence = new ingot_sequence{engine->engine.open_sequence()}; });
+}
+
+int64_t ingot_sequence_rows(const ingot_sequence* sequence) { return sequence->sequence.rows(); }
+
+ingot_status ingot_sequence_truncate(ingot_sequence* sequence, int64_t rows) {
+  return call([&] { sequence->sequence.truncate(rows); });
+}
+
+void ingot_sequence_free(ingot_sequence* sequence) { delete sequence; }
+
 ingot_status ingot_step(ingot_engine* engine, bool* more) {
   return call([&] {
     const bool left = engine->engine.step();
@@ -193,13 +249,13 @@ ingot_status ingot_step(ingot_engine* engine, bool* more) {
   });
 }
 
-ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* prompt, bool all_rows,
-                                 bool final_norm, float** values, size_t* rows, size_t* cols) {
+ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* prompt,
+                                 const ingot_hidden_options* options, float** values, size_t* rows,
+                                 size_t* cols) {
   *values = nullptr;
   *rows = *cols = 0;
   return call([&] {
-    const HiddenStates states = engine->engine.hidden_states(
-        from_c(*prompt), {.all_rows = all_rows, .final_norm = final_norm});
+    const HiddenStates states = engine->engine.hidden_states(from_c(*prompt), from_c(*options));
     *values = copy_out(states.values.data(), states.values.size());
     *rows = static_cast<size_t>(states.rows);
     *cols = static_cast<size_t>(states.cols);

@@ -47,6 +47,8 @@ OpenOptions from_c(const ingot_open_options& o) {
   options.step_rows = o.step_rows;
   options.memory_limit = o.memory_limit;
   options.check_tensors = o.check_tensors;
+  options.embedding = o.embedding;
+  options.head = o.head;
   if (o.pack_cache != nullptr) options.pack_cache = o.pack_cache;
   options.waiting_max = o.waiting_max;
   options.deltas_max = o.deltas_max;
@@ -72,7 +74,15 @@ Prompt from_c(const ingot_prompt& p) {
   return {.text = std::move(text),
           .encode = {.add_special = p.add_special, .parse_special = p.parse_special},
           .ids = list_of("prompt.ids", p.ids, p.id_count),
-          .embeddings = list_of("prompt.embeddings", p.embeddings, p.embedding_values)};
+          .embeddings = list_of("prompt.embeddings", p.embeddings, p.embedding_values),
+          .sequence = p.sequence != nullptr ? &p.sequence->sequence : nullptr};
+}
+
+HiddenOptions from_c(const ingot_hidden_options& o) {
+  return {.all_rows = o.all_rows,
+          .final_norm = o.final_norm,
+          .first_row = o.first_row,
+          .row_count = o.row_count};
 }
 
 Request from_c(const ingot_request& r) {

@@ -9,6 +9,11 @@
 #include "ingot/ingot.c.h"
 #include "ingot/ingot.h"
 
+/// The type behind a C handle.
+struct ingot_sequence {
+  ingot::api::LiveSequence sequence;
+};
+
 namespace ingot::api {
 
 /// Makes a span. Errors: Error{kInvalid} naming `name` if `values` is null and `count` is not 0.
@@ -29,6 +34,7 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& texts);
 OpenOptions from_c(const ingot_open_options& options);
 Prompt from_c(const ingot_prompt& prompt);
 Request from_c(const ingot_request& request);
+HiddenOptions from_c(const ingot_hidden_options& options);
 /// Converts only the ids of a result: `prompt_ids` and `ids`. Other members keep their defaults.
 Result from_c(const ingot_result& result);
 

@@ -120,17 +120,20 @@ InstanceOptions instance_options(const OpenOptions& options) {
           .isa = options.isa,
           .kv_type = kv_type(options.kv_type),
           .weights = weights_format(options.weights),
+          .context = options.context,
           .pack_cache = {.folder = options.pack_cache},
           .memory_limit = options.memory_limit};
 }
 
 StartOptions start_options(const OpenOptions& options, const Instance& instance) {
-  StartOptions start{.model = {.check_tensors = options.check_tensors}};
+  StartOptions start{.model = {.embedding = options.embedding,
+                               .head = options.head,
+                               .check_tensors = options.check_tensors}};
   start.context = options.context > 0 ? options.context : instance.spec().context;
   start.sequences = options.sequences;
   start.rows = options.step_rows;
   start.generates = true;
-  start.prompt_logprobs = kLogprobsMax;
+  start.prompt_logprobs = options.head ? kLogprobsMax : -1;
   start.hidden_states = true;
   return start;
 }
@@ -164,24 +167,43 @@ ingot::EncodeOptions encode_options(const EncodeOptions& options) {
           .parse_special = options.parse_special};
 }
 
+std::vector<std::int32_t> prompt_ids(const Prompt& prompt, const Instance& instance,
+                                     PromptEnd end) {
+  if (!prompt.text) return prompt.ids;
+  if (!prompt.ids.empty()) refuse("prompt: it has both text and ids");
+  const Tokenizer& tokenizer = require_tokenizer(instance);
+  const bool begins = prompt.sequence == nullptr || prompt.sequence->rows() == 0;
+  EncodeOptions encode = prompt.encode;
+  encode.add_special = encode.add_special && begins && prompt.embeddings.empty();
+  return end == PromptEnd::kWhole
+             ? tokenizer.encode(*prompt.text, encode_options(encode))
+             : tokenizer.encode_prompt(*prompt.text, encode.parse_special, encode.add_special);
+}
+
 ingot::Request to_request(const Prompt& prompt, const Instance& instance, PromptEnd end) {
-  if (prompt.text && !prompt.ids.empty()) refuse("prompt: it has both text and ids");
   ingot::Request request;
-  request.prompt = prompt.ids;
-  if (prompt.text) {
-    const Tokenizer& tokenizer = require_tokenizer(instance);
-    EncodeOptions encode = prompt.encode;
-    encode.add_special = encode.add_special && prompt.embeddings.empty();
-    request.prompt =
-        end == PromptEnd::kWhole
-            ? tokenizer.encode(*prompt.text, encode_options(encode))
-            : tokenizer.encode_prompt(*prompt.text, encode.parse_special, encode.add_special);
+  append_embeddings(request, prompt.embeddings, instance.spec().hidden);
+  const std::vector<std::int32_t> ids = prompt_ids(prompt, instance, end);
+  request.prompt.insert(request.prompt.end(), ids.begin(), ids.end());
+  return request;
+}
+
+ingot::Request to_request(const Prompt& prompt, const HiddenOptions& options,
+                          const Instance& instance) {
+  const bool lives = prompt.sequence != nullptr;
+  ingot::Request request =
+      to_request(prompt, instance, lives ? PromptEnd::kOpen : PromptEnd::kWhole);
+  request.hidden = options.row_count != 0 ? HiddenRows::kRange
+                   : options.all_rows     ? HiddenRows::kAll
+                                          : HiddenRows::kLast;
+  request.final_norm = options.final_norm;
+  check_range("row_count", options.row_count, std::int64_t{0}, kContextMax);
+  check_range("first_row", options.first_row, std::int64_t{0}, kContextMax);
+  request.hidden_range = {options.first_row, options.first_row + options.row_count};
+  if (request.hidden_range.end > std::ssize(request.prompt) && options.row_count > 0) {
+    refuse(cat("row_count: rows ", options.first_row, " to ", request.hidden_range.end,
+               " of a prompt of ", request.prompt.size(), " rows"));
   }
-  // A length that is not a whole number of rows is refused with the rest of the request.
-  const auto hidden = to_size(instance.spec().hidden);
-  request.embedding_rows =
-      static_cast<std::int64_t>((prompt.embeddings.size() + hidden - 1) / hidden);
-  request.embeddings = prompt.embeddings;
   return request;
 }
 
@@ -204,6 +226,7 @@ ingot::Request to_request(const Request& r, const Instance& instance) {
 
 ingot::Session to_session(const Request& r, const Result& result, const Instance& instance) {
   if (!r.prompt.embeddings.empty()) refuse("prompt: a session has no embeddings");
+  if (r.prompt.sequence != nullptr) refuse("prompt: a session has no live sequence");
   Request request = r;  // its text became these ids
   request.prompt = {.ids = result.prompt_ids};
   return session_of(to_request(request, instance), result.ids);

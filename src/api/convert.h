@@ -49,6 +49,9 @@ enum class PromptEnd {
 
 /// Makes an engine's request with only a prompt. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Prompt& prompt, const Instance& instance, PromptEnd end);
+/// Makes an engine's request for hidden states. Errors: ingot::Error{kInvalid}.
+ingot::Request to_request(const Prompt& prompt, const HiddenOptions& options,
+                          const Instance& instance);
 /// Makes an engine's request with all parameters. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Request& request, const Instance& instance);
 

@@ -45,13 +45,42 @@ Engine::Impl::Impl(const OpenOptions& options)
   engine->start();
 }
 
-std::vector<ingot::Stream> Engine::Impl::submit(ingot::Request&& request, std::int32_t n) {
-  std::vector<ingot::Stream> streams = engine->submit_choices(std::move(request), n);
-  if (streams.empty()) {
-    engine->require_alive();
-    throw Error(ErrorCode::kBusy, "too many requests wait: try again later");
+std::vector<std::unique_ptr<Stream::Impl>> Engine::Impl::submit(ingot::Request&& request,
+                                                                std::int32_t n,
+                                                                LiveSequence* sequence) {
+  const auto live = sequence != nullptr ? sequence->impl_ : nullptr;
+  const std::int64_t rows = live ? live->rows.rows() : 0;
+  std::vector<std::unique_ptr<Stream::Impl>> made;
+  try {
+    if (live) live->await(*this);
+    if (live) live->rows.extend(request);
+    for (ingot::Stream& stream : engine->submit_choices(std::move(request), n)) {
+      made.push_back(std::make_unique<Stream::Impl>(std::move(stream), live));
+      if (threadless) made.back()->threadless = shared_from_this();
+    }
+    if (made.empty()) {
+      engine->require_alive();
+      throw Error(ErrorCode::kBusy, "too many requests wait: try again later");
+    }
+  } catch (...) {
+    if (live) live->rows.truncate(rows);
+    throw;
   }
-  return streams;
+  if (live) live->is_busy = true;
+  return made;
+}
+
+std::vector<std::unique_ptr<Stream::Impl>> Engine::Impl::open(const Request& request,
+                                                              std::int32_t n, Notify notify) {
+  return guarded([&] {
+    ingot::Request checked = to_request(request, instance);
+    checked.notify = std::move(notify);
+    std::vector<std::int32_t> ids = checked.prompt;
+    std::erase(ids, kGivenRow);
+    auto made = submit(std::move(checked), n, request.prompt.sequence);
+    for (const auto& stream : made) stream->result.prompt_ids = ids;
+    return made;
+  });
 }
 
 bool Engine::Impl::step() {
@@ -92,19 +121,9 @@ Stream Engine::submit(const Request& request) {
 }
 
 std::vector<Stream> Engine::submit_choices(const Request& request, std::int32_t n) {
-  return guarded([&] {
-    ingot::Request checked = to_request(request, impl_->instance);
-    Result result;
-    result.prompt_ids = checked.prompt;
-    std::vector<Stream> streams;
-    for (ingot::Stream& made : impl_->submit(std::move(checked), n)) {
-      auto stream =
-          std::make_unique<Stream::Impl>(Stream::Impl{.stream = std::move(made), .result = result});
-      if (impl_->threadless) stream->threadless = impl_;
-      streams.push_back(Stream(std::move(stream)));
-    }
-    return streams;
-  });
+  std::vector<Stream> streams;
+  for (auto& made : impl_->open(request, n)) streams.push_back(Stream(std::move(made)));
+  return streams;
 }
 
 Result Engine::generate(const Request& request, const Callback& callback) {
@@ -117,12 +136,10 @@ Result Engine::generate(const Request& request, const Callback& callback) {
 
 HiddenStates Engine::hidden_states(const Prompt& prompt, const HiddenOptions& options) {
   return guarded([&] {
-    ingot::Request request = to_request(prompt, impl_->instance, PromptEnd::kWhole);
-    request.hidden = options.all_rows ? HiddenRows::kAll : HiddenRows::kLast;
-    request.final_norm = options.final_norm;
-    Stream::Impl stream{.stream = std::move(impl_->submit(std::move(request), 1).front())};
-    if (impl_->threadless) stream.threadless = impl_;
-    while (stream.next()) {
+    const auto streams =
+        impl_->submit(to_request(prompt, options, impl_->instance), 1, prompt.sequence);
+    Stream::Impl& stream = *streams.front();
+    while (stream.taken(stream.next())) {
     }
     const Outcome& outcome = stream.stream.outcome();
     if (outcome.error) throw to_error(*outcome.error);

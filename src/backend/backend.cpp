@@ -25,10 +25,10 @@ void Backend::fetch(View rows, std::span<float> out) {
   read(rows.data, std::as_writable_bytes(out));
 }
 
-void Backend::rope_write(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
-                         const Attention& a, KvLayer kv) {
-  rope(qkv, b, q_norm, k_norm, a);
-  kv_write(qkv, b, a, kv);
+void Backend::rope_write(View qkv, const Batch& b, const HeadNorms& n, const Attention& a,
+                         KvLayer kv) {
+  rope(qkv, b, n, a);
+  if (a.writes_kv) kv_write(qkv, b, a, kv);
 }
 
 void Backend::linear_activate(View in, const Weight& w, Act act, bool gated, View between, View out,

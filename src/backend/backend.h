@@ -8,6 +8,7 @@
 
 #include "backend/batch.h"
 #include "backend/buffer.h"
+#include "backend/moe_stages.h"
 #include "backend/ops.h"
 #include "backend/weight.h"
 #include "base/check.h"
@@ -128,14 +129,16 @@ class Backend {
   /// copies by `kv_copy` that have not happened.
   virtual void drain() noexcept {}
 
-  /// x[t] = the embedding of row t, if there is one, else table[tokens[t]], decoded exactly. See
-  /// Batch::tokens for negative tokens.
+  /// x[t] = ((row of tokens[t] * scale) + row of types[t]) + row of positions[t] + position_offset.
   ///
-  /// Shapes: table [V, H] (may be null if all rows have embeddings), x [T, H]. A token
-  /// of V or more is a bug.
-  virtual void embed(const Batch& batch, const Weight* table, View x) = 0;
+  /// The token's row is decoded exactly. A row with an embedding has this embedding in place of the
+  /// product. Null parts of `e` are not added. See Batch::tokens for negative tokens.
+  ///
+  /// Shapes: x [T, H]. A token, type or position outside its table is a bug, and so is a token
+  /// without e.tokens.
+  virtual void embed(const Batch& batch, const Embedding& e, View x) = 0;
 
-  /// x += add if `add` is not null. Then out = norm(x) if `n` has a weight.
+  /// x = fma(factor, add, x) if `add` is not null. Then out = norm(x) if `n` has a weight.
   ///
   /// rms:   inv = 1 / sqrt(tree(lanes of x*x) / n + eps);  y = (x * inv) * w
   /// layer: mean = tree(lane sums of x) / n;  c = x - mean;
@@ -143,7 +146,10 @@ class Backend {
   ///        y = (c * inv) * w, with a bias fma(c * inv, w, b)
   ///
   /// Shapes: x, add, out [T, n]. `out` may be `x`.
-  virtual void norm(View x, View add, const Norm& n, View out, Next next) = 0;
+  virtual void norm(View x, Term add, const Norm& n, View out, Next next) = 0;
+
+  /// x = x * factor, in place. Shapes: x [T, n].
+  virtual void scale(View x, float factor) = 0;
 
   /// out = in W^T + b.
   ///
@@ -161,44 +167,55 @@ class Backend {
   /// Shapes: in [T, K], w [M, K], out [T, M].
   virtual void linear(View in, const Weight& w, View out) = 0;
 
-  /// Normalises the q heads over D if `q_norm` has a weight, and the k heads if `k_norm` has a
-  /// weight. Then rotates the q and k heads. Works in place.
+  /// linear of each head h with its own matrix: the first M elements of the head's output are
+  /// linear(first K elements of its input, w[h]). The last `extra` elements are copied.
   ///
-  /// A pair (a, b) with (cos, sin) becomes a' = fma(-b, sin, a * cos), b' = fma(a, sin, b * cos).
-  /// Shapes: qkv [T, (N + 2G)*D]. A position outside the table is a bug.
-  virtual void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
-                    const Attention& a) = 0;
+  /// Multi-head latent attention projects queries [nope | rope] to [latent | rope], and latents to
+  /// values. Shapes: N = size of w, w[h] [M, K], in [T, N*(K + extra)], out [T, N*(M + extra)].
+  /// `in` was not written for Next::kLinears.
+  virtual void linear_heads(View in, std::span<const Weight> w, std::int32_t extra, View out) = 0;
+
+  /// Normalises and rotates the q and k heads of each row, in the order that n.after_rope states.
+  /// Normalises the v heads, which never rotate. Works in place. Norms without a weight are absent.
+  /// Without a.writes_kv, there are only q heads.
+  ///
+  /// A norm has the tree of `norm` over its D, or heads * D, elements. A pair (a, b) of rotated
+  /// elements with (cos, sin) becomes a' = fma(-b, sin, a * cos), b' = fma(a, sin, b * cos).
+  /// Shapes: qkv [T, a.qkv_cols()], see HeadNorms. A position outside the table is a bug.
+  virtual void rope(View qkv, const Batch& b, const HeadNorms& n, const Attention& a) = 0;
 
   /// Rounds each row's keys and values to the KV type, and writes them to the row's slot.
   ///
-  /// Shapes:  qkv [T, (N + 2G)*D], slots [T]; each backend chooses the layout of its pages.
+  /// Shapes:  qkv [T, a.qkv_cols()], slots [T]; each backend chooses the layout of its pages.
   /// Units:   a slot counts tokens: block * 16 + offset; -1 skips the row (padding).
-  /// Errors:  none; a slot outside the pool is a bug.
+  /// Errors:  none; a slot outside the pool is a bug, and so is a layer without a.writes_kv.
   /// Source:  PagedAttention, arXiv:2309.06180, section 4.
   virtual void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) = 0;
 
-  /// Calls `rope`, then `kv_write`. A device may fuse them.
-  virtual void rope_write(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
-                          const Attention& a, KvLayer kv);
+  /// Calls `rope`, then `kv_write` if a.writes_kv. A device may fuse them.
+  virtual void rope_write(View qkv, const Batch& b, const HeadNorms& n, const Attention& a,
+                          KvLayer kv);
 
   /// Computes each row's attention over the keys and values that the row sees in the pages.
   ///
-  /// q *= scale; s = chain over D of q*k; a score cap gives s = cap * tanh(s / cap). Chunks of 64
-  /// and splits of 1,024 keys begin at key 0. In a split, for each chunk with a visible key:
+  /// q *= scale; s = chain over D of q*k; a score cap gives s = cap * tanh(s / cap); a position
+  /// bias gives s = s + bias. Chunks of 64 and splits of 1,024 keys begin at key 0. In a split, for
+  /// each chunk with a visible key:
   ///   m' = max(m, chunk's max),  p = exp(s - m'),  a = exp(m - m')
   ///   l  = fma(l, a, lsum),  lsum = tree of 16 lane sums of p;  lane = position mod 16
   ///   o  = o * a,  then o = fma(p, v, o), positions ascending
   /// The first split with a visible key gives m1, l1, o1. Each later split joins in order:
   ///   m' = max(m1, m2),  a1 = exp(m1 - m'),  a2 = exp(m2 - m')
   ///   o  = fma(o2, a2, o1 * a1),  l = fma(l2, a2, l1 * a1)
-  /// out = o * (1 / l).
+  /// A sink joins last: m' = max(m, sink), a = exp(m - m'), l = fma(l, a, exp(sink - m')), o = o *
+  /// a. out = o * (1 / l).
   ///
   /// With KvType::kInt8, each group g of 32 elements has scales k_d and v_d. The op quantises
   /// q * scale by these groups, and p * v_d by chunk and group (0 for keys the row does not see):
   ///   s = chain over g of fma(float(sum of q_q * k_q) * k_d, q_d, s),  sums exact
   ///   o = fma(float(sum of w_q * v_q), w_d, o * a),  w = p * v_d over the chunk
   ///
-  /// Shapes: qkv [T, (N + 2G)*D] (only q is read), out [T, N*D].
+  /// Shapes: qkv [T, a.qkv_cols()] (only q is read), out [T, N*Dv].
   virtual void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                          Next next) = 0;
 
@@ -207,24 +224,43 @@ class Backend {
   /// silu:      x * sigmoid(x)
   /// gelu_tanh: (0.5 * x) * (1 + tanh(c * fma(0.044715 * (x * x), x, x))),  c = sqrt(2 / pi)
   /// gelu_erf:  (0.5 * x) * (1 + erf(x * sqrt(1 / 2)))
+  /// tanh:      tanh(x)
+  /// gpt_oss:   (x * sigmoid(1.702 * x)) * (u' + 1),  x = min(g, 7),  u' = u within [-7, 7]
   ///
   /// Shapes: in [T, 2F] or [T, F], out [T, F].
   virtual void activate(View in, Act act, bool gated, View out, Next next) = 0;
+
+  /// Computes out = act(gate) * up, as a gated `activate`. Shapes: gate, up, out [T, F].
+  virtual void glu(View gate, View up, Act act, View out, Next next) = 0;
+
+  /// x = fma(sigmoid(gate[t][0]), y, x) for the elements of each row t. Shapes: x, y [T, H], gate
+  /// [T, 1].
+  virtual void add_gated(View x, View y, View gate) = 0;
 
   /// Calls `linear` from `in` to `between`, then `activate` from there to `out`. A device may fuse
   /// them, and then leaves `between` undefined. If `gated`, `w` was prepared with Use::kGated.
   virtual void linear_activate(View in, const Weight& w, Act act, bool gated, View between,
                                View out, Next next);
 
-  /// Computes a mixture of experts: out = sum of p_e * y_e over the experts e that a row chose.
+  /// Computes a mixture of experts: out = sum of w_e * y_e over the experts e that a row chose.
   ///
-  /// r = in router^T, then z = exp(r - max) and p = z * (1 / sum), sum = tree of the lane sums of
-  /// z. A row's experts are ordered by falling p, with ties to the lower index. With m.renormalise,
-  /// each p is divided by the sum of the chosen p, added in this order. Each expert computes y_e by
-  /// `linear`, `activate`, `linear`. Then y = fma(p_e, y_e, y) in this order, from +0.
+  /// r = in router^T + b. Softmax scores are z = exp(r - max) and p = z * (1 / sum), sum = tree of
+  /// the lane sums of z; sigmoid scores are p = sigmoid(r). A row chooses by c = p + selection
+  /// bias. With groups, it first chooses the m.groups_used groups with the largest scores: a
+  /// group's best c, or the sum of its two best c. It chooses its experts from these groups,
+  /// ordered by falling c. Ties go to the lower index.
   ///
-  /// Shapes: in, out [T, H].
+  /// The weight of a chosen expert is w = p. With m.renormalise, w is divided by the sum of the
+  /// chosen p, added in this order; sigmoid scores add 1e-20 to this sum. Then w = w * m.scale.
+  /// Each expert computes y_e by `linear`, `activate`, `linear`. Then y = fma(w_e, y_e, y) in this
+  /// order, from +0.
+  ///
+  /// Shapes: in, out [T, H]. The groups that a row chooses have at least m.used experts.
   virtual void moe(View in, const MoeWeights& w, const Moe& m, View out) = 0;
+
+  /// Lets all later calls of `moe` add the seconds of their stages to `seconds`, until the next
+  /// call of this function; null: to nothing. Only devices that compute during the call do so.
+  virtual void time_moe(MoeSeconds* /*seconds*/) {}
 
   /// Copies the output rows: out[i] = x[out_rows[i]]. Shapes: x [T, H], out [R, H].
   virtual void gather(View x, const Batch& batch, View out) = 0;
@@ -232,9 +268,21 @@ class Backend {
   /// Multiplies rows with the output head, and reduces the logits to what `reduce` asks for. Writes
   /// all logits of the first F rows to `reduce.full` [F, V].
   ///
-  /// `linear` defines the logits. The log-probability of id is (x[id] - max) - log(sum); the sum is
-  /// the tree of the 16 lane sums of exp(x - max). Shapes: in [R, H], head [V, H].
-  virtual void logits(View in, const Weight& head, const LogitsReduce& reduce) = 0;
+  /// A logit is y = (output of `linear`) * head.scale, then with a cap c it is c * tanh(y / c). The
+  /// log-probability of id is (x[id] - max) - log(sum); the sum is the tree of the 16 lane sums of
+  /// exp(x - max). Shapes: in [R, H], head [V, H].
+  virtual void logits(View in, const Head& head, const LogitsReduce& reduce) = 0;
+
+  /// Pools the rows of each sequence in batch.pool_seqs: out[i] = pooled rows of pool_seqs[i].
+  ///
+  /// mean: in each column acc = fma(1, x, acc), rows ascending from +0; out = acc * (1 / count).
+  /// cls: the first row. last: the last row. Shapes: x [T, H], out [P, H]. All rows of these
+  /// sequences are in this step; for `last`, their last rows suffice. Pooling::kNone is a bug.
+  virtual void pool(View x, const Batch& batch, Pooling pooling, View out) = 0;
+
+  /// Divides each row by its length, in place: inv = 1 / sqrt(tree(lanes of x*x)), x = x * inv. A
+  /// row whose sum of squares is 0 does not change. Shapes: x [T, n].
+  virtual void normalise(View x) = 0;
 
   /// Copies rows without gaps to the host. `out` is a result span: see `step`. The default is for
   /// devices that compute during the call.

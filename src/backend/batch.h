@@ -35,12 +35,13 @@ struct Batch {
   /// [S] views; empty: no embeddings. If view s is not null, its rows replace the tokens of
   /// sequence s. View s is [q_start[s + 1] - q_start[s], H], in float32 and host memory.
   std::span<const View> embeddings;
-  std::span<const std::int32_t> positions;  ///< [T] position of each row, for rotary embeddings
+  std::span<const std::int32_t> types;  ///< [T] type of each row, for type embeddings; empty: all 0
+  std::span<const std::int32_t> positions;  ///< [T] position of each row, for its embeddings
   std::span<const std::int32_t> q_start;    ///< [S + 1] first row of each sequence, then T
   std::span<const std::int32_t> kv_len;     ///< [S] number of keys of each sequence after this step
   std::span<const KvBlocks> groups;         ///< slots and block tables of each KV group
   std::span<const std::int32_t> out_rows;   ///< [R] rows that give results, in any order
-  std::span<const std::int32_t> pool_seqs;  ///< [P] sequences that need a pooled embedding
+  std::span<const std::int32_t> pool_seqs;  ///< [P] sequences that `pool` reads
   std::span<const std::int32_t> adapter;    ///< [S] adapter of each sequence; empty: no adapters
 
   std::int32_t rows() const { return static_cast<std::int32_t>(positions.size()); }

@@ -57,13 +57,13 @@ class LateBackendTest : public ::testing::Test {
   void begin(OneRow& row) {
     const Batch batch = row.batch();
     late_->step(batch, [&] {
-      late_->embed(batch, &table_, x_);
+      late_->embed(batch, {.tokens = &table_}, x_);
       LogitsReduce reduce{.full = full_, .argmax = row.best};
       if (late_->draws()) {
         reduce.draw = row.draw;
         reduce.drawn = row.drawn;
       }
-      late_->logits(x_, head_, reduce);
+      late_->logits(x_, {.weight = &head_}, reduce);
       late_->fetch(full_, row.logits);
     });
   }
@@ -128,18 +128,18 @@ TEST_F(LateBackendDeathTest, OnlyLinearsReadRowsThatWereWrittenForThem) {
   std::vector<float> normed(kLateWidth), embedded(kLateWidth);
   const Batch batch = row.batch();
   late_->step(batch, [&] {
-    late_->embed(batch, &table_, x_);
+    late_->embed(batch, {.tokens = &table_}, x_);
     late_->norm(x_, {}, norm, x_, Next::kAnyone);
     late_->fetch(x_, normed);
     late_->norm(x_, {}, norm, x_, Next::kLinears);
-    late_->logits(x_, head_, {.full = full_, .argmax = row.best});
+    late_->logits(x_, {.weight = &head_}, {.full = full_, .argmax = row.best});
     const char* const refusal = "written for linears alone";
     EXPECT_DEATH(late_->fetch(x_, embedded), refusal);
     EXPECT_DEATH(late_->gather(x_, batch, x_), refusal);
     EXPECT_DEATH(late_->norm(x_, {}, norm, x_, Next::kAnyone), refusal);
     EXPECT_DEATH(late_->activate(columns(x_, 8, 2), Act::kSilu, true, full_, Next::kAnyone),
                  refusal);
-    late_->embed(batch, &table_, x_);
+    late_->embed(batch, {.tokens = &table_}, x_);
     late_->fetch(x_, embedded);
   });
   late_->wait();

@@ -216,6 +216,7 @@ class LateBackend::Group {
 Batch LateBackend::Group::copy_of(const Batch& b) {
   Batch c;
   c.tokens = copy(b.tokens);
+  c.types = copy(b.types);
   c.positions = copy(b.positions);
   c.q_start = copy(b.q_start);
   c.kv_len = copy(b.kv_len);
@@ -245,7 +246,7 @@ void LateBackend::Group::take_batch(const Batch& b) {
   tokens_ = copy(b.tokens);
   batch_.tokens = tokens_;
   for (const auto& array :
-       {b.tokens, b.positions, b.q_start, b.kv_len, b.out_rows, b.pool_seqs, b.adapter}) {
+       {b.tokens, b.types, b.positions, b.q_start, b.kv_len, b.out_rows, b.pool_seqs, b.adapter}) {
     take(array);
   }
   for (const KvBlocks& g : b.groups) {
@@ -442,19 +443,26 @@ void LateBackend::step(const Batch& batch, FunctionRef<void()> body) { queue_->s
 void LateBackend::wait() { queue_->wait(); }
 void LateBackend::drain() noexcept { queue_->drain(); }
 
-void LateBackend::embed(const Batch& batch, const Weight* table, View x) {
+void LateBackend::embed(const Batch& batch, const Embedding& e, View x) {
   Group& group = queue_->recorded();
   group.writes(x);
-  group.add([=, this, b = group.batch_for(batch)] { inner_.embed(b, table, x); });
+  group.add([=, this, b = group.batch_for(batch)] { inner_.embed(b, e, x); });
 }
 
-void LateBackend::norm(View x, View add, const Norm& n, View out, Next next) {
+void LateBackend::norm(View x, Term add, const Norm& n, View out, Next next) {
   Group& group = queue_->recorded();
   group.reads(x);
-  group.reads(add);
-  if (add) group.writes(x);
+  group.reads(add.rows);
+  if (add.rows) group.writes(x);
   if (n) group.writes(out, next);
   group.add([=, this] { inner_.norm(x, add, n, out, next); });
+}
+
+void LateBackend::scale(View x, float factor) {
+  Group& group = queue_->recorded();
+  group.reads(x);
+  group.writes(x);
+  group.add([=, this] { inner_.scale(x, factor); });
 }
 
 void LateBackend::linear(View in, const Weight& w, View out) {
@@ -463,11 +471,18 @@ void LateBackend::linear(View in, const Weight& w, View out) {
   group.add([=, this, w = &w] { inner_.linear(in, *w, out); });
 }
 
-void LateBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
-                       const Attention& a) {
+void LateBackend::linear_heads(View in, std::span<const Weight> w, std::int32_t extra, View out) {
+  Group& group = queue_->recorded();
+  group.reads(in);
+  group.writes(out);
+  group.add([=, this] { inner_.linear_heads(in, w, extra, out); });
+}
+
+void LateBackend::rope(View qkv, const Batch& b, const HeadNorms& n, const Attention& a) {
   Group& group = queue_->recorded();
   group.reads(qkv);
-  group.add([=, this, b = group.batch_for(b)] { inner_.rope(qkv, b, q_norm, k_norm, a); });
+  group.writes(qkv);
+  group.add([=, this, b = group.batch_for(b)] { inner_.rope(qkv, b, n, a); });
 }
 
 void LateBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) {
@@ -489,6 +504,21 @@ void LateBackend::activate(View in, Act act, bool gated, View out, Next next) {
   group.reads(in);
   group.writes(out, next);
   group.add([=, this] { inner_.activate(in, act, gated, out, next); });
+}
+
+void LateBackend::glu(View gate, View up, Act act, View out, Next next) {
+  Group& group = queue_->recorded();
+  group.reads(gate);
+  group.reads(up);
+  group.writes(out, next);
+  group.add([=, this] { inner_.glu(gate, up, act, out, next); });
+}
+
+void LateBackend::add_gated(View x, View y, View gate) {
+  Group& group = queue_->recorded();
+  for (const View rows : {x, y, gate}) group.reads(rows);
+  group.writes(x);
+  group.add([=, this] { inner_.add_gated(x, y, gate); });
 }
 
 void LateBackend::linear_activate(View in, const Weight& w, Act act, bool gated, View between,
@@ -517,7 +547,7 @@ void LateBackend::gather(View x, const Batch& batch, View out) {
   group.add([=, this, b = group.batch_for(batch)] { inner_.gather(x, b, out); });
 }
 
-void LateBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
+void LateBackend::logits(View in, const Head& head, const LogitsReduce& reduce) {
   Group& group = queue_->recorded_step();
   group.writes(reduce.full);
   LogitsReduce copy = reduce;
@@ -529,7 +559,7 @@ void LateBackend::logits(View in, const Weight& head, const LogitsReduce& reduce
   copy.biases = {};
   copy.masks = {};
   copy.drawn = {};
-  group.add([=, this, head = &head] { inner_.logits(in, *head, copy); });
+  group.add([=, this] { inner_.logits(in, head, copy); });
   if (reduce.draw.empty()) return;
   const View full = reduce.full;
   const auto rows = group.take(reduce.draw);
@@ -556,6 +586,20 @@ void LateBackend::logits(View in, const Weight& head, const LogitsReduce& reduce
     }
     group->drawn.assign(drawn.begin(), drawn.end());
   });
+}
+
+void LateBackend::pool(View x, const Batch& batch, Pooling pooling, View out) {
+  Group& group = queue_->recorded();
+  group.reads(x);
+  group.writes(out);
+  group.add([=, this, b = group.batch_for(batch)] { inner_.pool(x, b, pooling, out); });
+}
+
+void LateBackend::normalise(View x) {
+  Group& group = queue_->recorded();
+  group.reads(x);
+  group.writes(x);
+  group.add([=, this] { inner_.normalise(x); });
 }
 
 void LateBackend::fetch(View rows, std::span<float> out) {

@@ -14,6 +14,15 @@ double length(const float* x, std::int32_t n) {
   return std::sqrt(sum);
 }
 
+/// The largest magnitude of a head's sink and position biases.
+double largest_term(const Attention& a, std::int32_t h) {
+  double largest = a.sinks ? std::abs(double{a.sinks.row<float>(0)[h]}) : 0;
+  for (std::int64_t i = 0; a.position_bias && i < a.position_bias.cols; ++i) {
+    largest = std::max(largest, std::abs(double{a.position_bias.row<float>(h)[i]}));
+  }
+  return largest;
+}
+
 /// A bound on the error of each row's and head's output.
 ///
 /// A score: D + 2 roundings relative to sum |q k| <= |q| |k|; a cap adds a division, tanh within 6
@@ -28,6 +37,8 @@ double length(const float* x, std::int32_t n) {
 /// products of scales stay below the float ones. In a chunk of up to 64 keys each weight times its
 /// scale is off by half of the chunk's scale: 127 max(p v_d) / 254 a key, with 127 v_d <= max |v|,
 /// and p of one key at most l.
+///
+/// A position bias rounds once, and a sink joins like a split. Both widen the range of scores.
 Matrix attention_error(const AttentionProblem& p) {
   const Attention& a = p.a;
   Matrix errors(p.rows.rows(), a.heads);
@@ -36,23 +47,27 @@ Matrix attention_error(const AttentionProblem& p) {
     const std::int32_t n = p.sequences[s].kv_len;
     for (std::int64_t end = row + p.sequences[s].q; row < end; ++row) {
       for (std::int32_t h = 0; h < a.heads; ++h) {
-        const std::int64_t k = a.q_cols() + (h / (a.heads / a.kv_heads)) * a.head_dim;
+        const std::int64_t g = h / (a.heads / a.kv_heads);
+        const std::int64_t k = a.q_cols() + g * a.head_dim;
+        const std::int64_t v = a.values_in_keys ? k : a.q_cols() + a.k_cols() + g * a.v_dim();
         double k_max = 0;
         double v_max = 0;
         for (std::int64_t key = p.first_key[s]; key < p.first_key[s] + n; ++key) {
           k_max = std::max(k_max, length(p.keys.row(key) + k, a.head_dim));
-          for (std::int32_t d = 0; d < a.head_dim; ++d) {
-            v_max = std::max(v_max, std::abs(double{p.keys.at(key, k + a.kv_cols() + d)}));
+          for (std::int32_t d = 0; d < a.v_dim(); ++d) {
+            v_max = std::max(v_max, std::abs(double{p.keys.at(key, v + d)}));
           }
         }
         const double q = length(p.rows.row(row) + h * a.head_dim, a.head_dim);
         const double size = 1.01 * q * k_max * std::abs(double{a.scale});
-        const double range = a.score_cap == 0 ? size : std::min(size, double{a.score_cap});
+        const double capped = a.score_cap == 0 ? size : std::min(size, double{a.score_cap});
+        const double range = capped + largest_term(a, h);
         const double coarse =
             p.type == KvType::kInt8 ? std::sqrt(double(a.head_dim)) / 254 * size : 0;
-        const double score =
-            gamma(a.head_dim + 2) * size + coarse + (a.score_cap == 0 ? 0 : 10 * kEps * range);
-        const std::int64_t sums = std::min(n, 1024) + 8 * (n / 64 + 1) + 4 * (n / 1024 + 1);
+        const double score = gamma(a.head_dim + 2) * size + coarse +
+                             (a.score_cap == 0 ? 0 : 10 * kEps * capped) +
+                             (a.position_bias ? kEps * range : 0);
+        const std::int64_t sums = std::min(n, 1024) + 8 * (n / 64 + 1) + 4 * (n / 1024 + 2);
         const double relative = std::expm1(2 * score) + 4 * kEps * range + gamma(sums);
         const double weights = p.type == KvType::kInt8 ? std::min(n, 64) / 254.0 : 0;
         errors.at(row, h) = static_cast<float>(1.01 * (2 * relative + weights) * v_max);
@@ -68,7 +83,7 @@ void check(AttentionProblem& p, const std::vector<Device>& all) {
   const Matrix errors = attention_error(p);
   const Matrix scalar = p.attend(*all[0]);
   ASSERT_TRUE(within(scalar, want, [&](std::int64_t t, std::int64_t col) {
-    return errors.at(t, col / p.a.head_dim) + kEps * std::abs(want.at(t, col));
+    return errors.at(t, col / p.a.v_dim()) + kEps * std::abs(want.at(t, col));
   }));
   for (std::size_t i = 1; i < all.size(); ++i) {
     ASSERT_TRUE(same_bits(p.attend(*all[i]), scalar)) << all[i].isa;
@@ -100,12 +115,83 @@ TEST(Attention, HeadsSizesAndTypes) {
   }
 }
 
+TEST(Attention, ValuesOfOtherWidthsSinksAndBiases) {
+  const std::vector<Device> all = devices();
+  struct Shape {
+    std::int32_t heads, kv_heads, head_dim, value_dim;
+    bool values_in_keys;
+  };
+  const Shape shapes[] = {{4, 2, 24, 40, false}, {4, 2, 48, 16, false}, {3, 1, 33, 5, false},
+                          {5, 1, 80, 64, true},  {4, 2, 40, 32, true},  {26, 1, 32, 32, true}};
+  const std::vector<TestBatch::Sequence> sequences{{1, 1}, {3, 17}, {5, 65}, {20, 20}, {2, 1100}};
+  int choice = 0;
+  for (const Shape& shape : shapes) {
+    for (const KvType type : kTypes) {
+      Random random(std::uint64_t(71 + choice));
+      Attention a{.heads = shape.heads,
+                  .kv_heads = shape.kv_heads,
+                  .head_dim = shape.head_dim,
+                  .value_dim = shape.value_dim,
+                  .scale = 0.2f,
+                  .score_cap = choice % 3 == 0 ? 4.0f : 0.0f,
+                  .causal = choice % 2 == 0,
+                  .window = choice % 5 == 0 ? 30 : 0,
+                  .values_in_keys = shape.values_in_keys};
+      AttentionTerms terms(a, choice % 4 == 0 ? 3 : 40, random);
+      if (choice % 3 != 1) a.sinks = terms.sinks.view();
+      if (choice % 3 != 2) a.position_bias = terms.bias.view();
+      SCOPED_TRACE(
+          cat("D ", a.head_dim, " Dv ", a.value_dim, " KV ", kv_name(type), " choice ", choice++));
+      AttentionProblem p(a, type, sequences, random);
+      ASSERT_NO_FATAL_FAILURE(check(p, all));
+    }
+  }
+}
+
+TEST(Attention, LayersWithoutKeysOfTheirOwn) {
+  // Queries alone, over the keys that a layer with keys wrote: the bits of that layer.
+  const Attention writer{.heads = 4, .kv_heads = 2, .head_dim = 24, .value_dim = 16, .scale = 0.2f};
+  Attention reader = writer;
+  reader.writes_kv = false;
+  ASSERT_EQ(reader.qkv_cols(), reader.q_cols());
+  for (const KvType type : kTypes) {
+    Random random(73);
+    AttentionProblem p(writer, type, {{3, 70}, {1, 20}}, random);
+    Matrix queries(p.rows.rows(), reader.qkv_cols());
+    for (std::int64_t t = 0; t < queries.rows(); ++t) {
+      std::copy_n(p.rows.row(t), queries.cols(), queries.row(t));
+    }
+    for (const Device& d : devices()) {
+      const Pages pages = p.fill_pages(*d);
+      const Batch b = p.batch.get();
+      const OnDevice in(*d, queries), out(*d, queries.rows(), reader.out_cols());
+      run_step(*d, b, [&] {
+        d->rope_write(in.view(), b, {}, reader, pages.layer);
+        d->attention(in.view(), b, reader, pages.layer, out.view(), Next::kAnyone);
+      });
+      EXPECT_TRUE(same_bits(out.matrix(), p.attend(*d, pages))) << d.isa << " " << kv_name(type);
+      EXPECT_TRUE(same_bits(in.matrix(), queries)) << d.isa;
+    }
+  }
+}
+
 TEST(Attention, LargestHead) {
   Random random(61);
   // As many queries a call as there may be.
   const Attention a{.heads = 6, .kv_heads = 1, .head_dim = kHeadDimLimit, .scale = 0.04f};
   for (const KvType type : kTypes) {
     AttentionProblem p(a, type, {{12, 90}, {9, 70}}, random);
+    check(p, devices());
+  }
+  // DeepSeek's latents, over more query heads than a call takes.
+  const Attention latents{.heads = 32,
+                          .kv_heads = 1,
+                          .head_dim = 576,
+                          .value_dim = 512,
+                          .scale = 0.04f,
+                          .values_in_keys = true};
+  for (const KvType type : {KvType::kF16, KvType::kInt8}) {
+    AttentionProblem p(latents, type, {{2, 70}, {1, 1040}}, random);
     check(p, devices());
   }
 }
@@ -185,7 +271,7 @@ TEST(Attention, NanStaysWithWhoSeesIt) {
       }
       // The key and value of row 3 of the first sequence, in the second KV head.
       p.keys.at(67, a.q_cols() + 24 + 5) = std::nanf("");
-      p.keys.at(67, a.q_cols() + a.kv_cols() + 24 + 7) = std::nanf("");
+      p.keys.at(67, a.q_cols() + a.k_cols() + 24 + 7) = std::nanf("");
       Matrix got = p.attend(*d);
       for (std::int64_t t = 3; t < 6; ++t) {
         for (std::int64_t c = 48; c < 96; ++c) {
@@ -263,7 +349,7 @@ TEST(KvWrite, RoundsToTheType) {
     Random random(83);
     const Attention a{.heads = 2, .kv_heads = 2, .head_dim = 20, .scale = 1};
     AttentionProblem p(a, type, {{40, 40}, {3, 3}}, random);
-    const std::int64_t v = a.q_cols() + a.kv_cols();
+    const std::int64_t v = a.q_cols() + a.k_cols();
     for (std::int64_t d = 0; d < 14; ++d) {
       // The scale of the largest element would round the others to 0.
       p.keys.at(35, v + d) = type == KvType::kInt8 ? special[d] * 1e-30f : special[d];
@@ -328,7 +414,7 @@ TEST(KvWrite, SkipsPaddingAndTouchesNothingElse) {
       for (std::int64_t t = 0; t < got.rows(); ++t) {
         const Matrix& from = t % 3 == 0 ? others : p.keys;
         for (std::int64_t c = 0; c < a.q_cols(); ++c) {
-          const float* head = from.row(t) + a.q_cols() + a.kv_cols();
+          const float* head = from.row(t) + a.q_cols() + a.k_cols();
           ASSERT_TRUE(comes_back(got.at(t, c), rounded(head, 24, c % 24, type), type))
               << d.isa << " row " << t;
         }

@@ -5,8 +5,7 @@ namespace ingot::testing {
 namespace {
 
 using canonical::Floats;
-
-Floats row_of(const Matrix& x, std::int64_t r) { return Floats(x.row(r), x.row(r) + x.cols()); }
+using canonical::row_of;
 
 /// fn(row) for every row of x.
 template <class Fn>
@@ -159,8 +158,9 @@ TEST(Canonical, Rope) {
           Attention on_device = a;
           on_device.rope = &rope.table;
           const OnDevice got(*d, x);
-          run_step(*d, batch.get(),
-                   [&] { d->rope(got.view(), batch.get(), q.norm, k.norm, on_device); });
+          run_step(*d, batch.get(), [&] {
+            d->rope(got.view(), batch.get(), {.q = q.norm, .k = k.norm}, on_device);
+          });
           ASSERT_TRUE(same_bits(got.matrix(), want))
               << d.isa << " D " << head_dim << " norms " << norms;
         }
@@ -196,9 +196,36 @@ TEST(Canonical, Attention) {
   }
 }
 
+TEST(Canonical, AttentionWithSinksBiasesAndOtherValues) {
+  const std::vector<Device> all = devices();
+  const std::vector<TestBatch::Sequence> sequences{{1, 1},  {3, 17},   {20, 20},
+                                                   {2, 65}, {3, 1025}, {1, 2100}};
+  for (int choice = 0; choice < 16; ++choice) {
+    SCOPED_TRACE(cat("choice ", choice));
+    Random random(std::uint64_t(133 + choice));
+    const bool in_keys = choice % 2 == 0;
+    Attention a{.heads = in_keys ? 26 : 4,
+                .kv_heads = in_keys ? 1 : 2,
+                .head_dim = in_keys ? 48 : 20,
+                .value_dim = in_keys ? 32 : 40,
+                .scale = 0.3f,
+                .score_cap = choice % 3 == 0 ? 5.0f : 0.0f,
+                .causal = choice % 4 < 2,
+                .window = choice % 5 == 0 ? 70 : 0,
+                .values_in_keys = in_keys};
+    AttentionTerms terms(a, choice % 3 == 1 ? 7 : 90, random);
+    if (choice % 4 != 3) a.sinks = terms.sinks.view();
+    if (choice % 3 != 2) a.position_bias = terms.bias.view();
+    AttentionProblem p(a, static_cast<KvType>(choice / 4), sequences, random);
+    const Matrix want = canonical::attention(p);
+    for (const Device& d : all) ASSERT_TRUE(same_bits(p.attend(*d), want)) << d.isa;
+  }
+}
+
 TEST(Canonical, Activate) {
-  for (const Act act : {Act::kSilu, Act::kGeluTanh, Act::kGeluErf}) {
+  for (const Act act : kActs) {
     for (const bool gated : {false, true}) {
+      if (act == Act::kGptOss && !gated) continue;
       for (const std::int64_t n : {1, 15, 16, 17, 500}) {
         Random random(137);
         Matrix x(3, gated ? 2 * n : n);
@@ -248,6 +275,15 @@ TEST(Canonical, Moe) {
         }
       }
     }
+  }
+}
+
+TEST(Canonical, MoeOfEveryRouter) {
+  for (int choice = 0; choice < kRouters; ++choice) {
+    SCOPED_TRACE(cat("choice ", choice));
+    const MoeProblem p = router_problem(choice, {F32::kFormat, Q4_0::kFormat, Q8_0::kFormat});
+    const Matrix want = by_row(p.x, 64, [&](const Floats& row) { return canonical::moe(p, row); });
+    for (const Device& d : devices()) ASSERT_TRUE(same_bits(run_moe(*d, p), want)) << d.isa;
   }
 }
 

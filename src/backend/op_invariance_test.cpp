@@ -243,7 +243,7 @@ TEST(Invariance, Activate) {
   Random random(167);
   Matrix x(20, 2 * 77);
   x.fill(random, 3);
-  for (const Act act : {Act::kSilu, Act::kGeluTanh, Act::kGeluErf}) {
+  for (const Act act : kActs) {
     check(x, 77, {.rows = 20, .cols = 2 * 77, .hidden = 77}, [&](Backend& backend) {
       return [&, act](View in, View out, const Batch&) {
         backend.activate(in, act, true, out, Next::kAnyone);
@@ -264,6 +264,27 @@ TEST(Invariance, Moe) {
     };
     check(p.x, 96, p.limits(), make, linear_tables());
   }
+}
+
+TEST(Invariance, MoeOfBiasesAndGroups) {
+  Random random(175);
+  const Moe m{.experts = 12,
+              .used = 4,
+              .ffn = 64,
+              .act = Act::kGptOss,
+              .score = Moe::Score::kSigmoid,
+              .scale = 1.5f,
+              .groups = 4,
+              .groups_used = 2,
+              .group_score = Moe::GroupScore::kSumOfTwo};
+  MoeProblem p(m, {Q4_0::kFormat, Q4_0::kFormat, Q8_0::kFormat}, 96, 75, random);
+  p.add_biases(random);
+  p.add_selection_bias(random);
+  check(p.x, 96, p.limits(), [&](Backend& backend) {
+    return [&, w = PreparedMoe(backend, p)](View in, View out, const Batch&) {
+      backend.moe(in, w.weights(), p.m, out);
+    };
+  });
 }
 
 /// Experts so wide that the caches hold the rows of few: several waves, of which some are one
@@ -307,7 +328,7 @@ struct ReduceLogits {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     std::ranges::fill(call_scores, kNan);
     std::ranges::fill(call_top, TokenScore{.id = -7, .logprob = kNan});
-    backend.logits(in, head,
+    backend.logits(in, {.weight = &head},
                    {.ids_per_row = 1,
                     .ids = std::span(ids).subspan(first, count),
                     .id_logprobs = call_scores,
@@ -364,9 +385,32 @@ TEST(Invariance, Rope) {
             Attention on_device = a;
             on_device.rope = &rope.table;
             backend.gather(in, b, out);  // a copy, for an op in place
-            backend.rope(out, b, n.norm, n.norm, on_device);
+            backend.rope(out, b, {.q = n.norm, .k = n.norm}, on_device);
           };
         });
+}
+
+TEST(Invariance, LinearHeads) {
+  Random random(183);
+  constexpr std::int64_t kHeads = 5, kExtra = 3, kOutputs = 37;
+  for (const Format format : {F32::kFormat, Q8_0::kFormat, Q4_0::kFormat}) {
+    const std::int64_t cols = format == F32::kFormat ? 45 : 64;
+    std::vector<Rows> rows;
+    for (std::int64_t h = 0; h < kHeads; ++h) {
+      rows.push_back(random_rows(format, kOutputs, cols, random));
+    }
+    Matrix x(kManyRows, kHeads * (cols + kExtra));
+    x.fill(random);
+    const auto make = [&](Backend& backend) {
+      std::vector<Weight> weights;
+      for (const Rows& r : rows) weights.push_back(backend.prepare({&r.view, 1}, {}, Use::kPlain));
+      return [&backend, w = std::move(weights)](View in, View out, const Batch&) {
+        backend.linear_heads(in, w, kExtra, out);
+      };
+    };
+    check(x, kHeads * (kOutputs + kExtra),
+          {.rows = kManyRows, .cols = kHeads * cols, .hidden = x.cols()}, make, linear_tables());
+  }
 }
 
 /// Attention of `count` rows from row `first` of a sequence, alone in their batch.
@@ -442,9 +486,12 @@ TEST(Invariance, AttentionOfLongContexts) {
       {{.heads = 4, .kv_heads = 2, .head_dim = 40}, {{4, 2050}, {1, 3100}, {1, 7}}},
       {{.heads = 4, .kv_heads = 2, .head_dim = 40, .window = 1500}, {{4, 2050}, {1, 3100}}},
       {{.heads = 4, .kv_heads = 2, .head_dim = 40, .causal = false}, {{3, 2050}, {1, 1500}}},
-      {{.heads = 26, .kv_heads = 1, .head_dim = 24}, {{1, 7}, {2, 5000}}},  // two tiles of heads
+      // Two tiles of heads, and values in keys.
+      {{.heads = 26, .kv_heads = 1, .head_dim = 36, .value_dim = 32, .values_in_keys = true},
+       {{1, 7}, {2, 2500}}},
       // Several kv heads a call, of which the last call has fewer.
-      {{.heads = 14, .kv_heads = 7, .head_dim = 24}, {{2, 70}, {1, 2050}, {1, 3000}, {1, 1024}}},
+      {{.heads = 14, .kv_heads = 7, .head_dim = 24, .value_dim = 40},
+       {{2, 70}, {1, 2050}, {1, 3000}, {1, 1024}}},
       // No room where there are two threads, for all rows or those of the long sequence.
       {{.heads = 12, .kv_heads = 1, .head_dim = kHeadDimLimit}, {{2, 11000}, {1, 1100}}},
       {{.heads = 12, .kv_heads = 2, .head_dim = kHeadDimLimit}, {{2, 11000}, {1, 300}}}};
@@ -456,6 +503,9 @@ TEST(Invariance, AttentionOfLongContexts) {
       Random random(192);
       Attention a = shape.a;
       a.scale = 0.3f;
+      const AttentionTerms terms(a, 50, random);
+      a.sinks = terms.sinks.view();
+      if (a.value_dim != 0) a.position_bias = terms.bias.view();
       AttentionProblem p(a, type, shape.sequences, random);
       const Matrix want = p.attend(*device(*kernel_tables()[0], 1));
       for (const KernelTable* table : tested_tables()) {
@@ -505,7 +555,7 @@ TEST(Invariance, NoRowsAreFine) {
       d->norm(in, {}, n.norm, in, Next::kAnyone);
       d->activate(none, Act::kSilu, true, in, Next::kAnyone);
       d->moe(in, w.weights(), m, in);
-      d->logits(in, w.gate_up[0], {.full = none});
+      d->logits(in, {.weight = &w.gate_up[0]}, {.full = none});
       d->kv_write(none, b, a, pages.layer);
       d->attention(none, b, a, pages.layer, in, Next::kAnyone);
     });

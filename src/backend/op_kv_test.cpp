@@ -12,13 +12,39 @@ constexpr std::int32_t kHeadDims[] = {1, 5, 16, 24, 31, 33, 64, 128, kHeadDimLim
 
 using Bytes = std::vector<std::byte>;
 
+/// Where the values of a problem are, and how wide.
+enum class Values { kAsKeys, kWider, kNarrower, kInKeys };
+constexpr Values kValues[] = {Values::kAsKeys, Values::kWider, Values::kNarrower, Values::kInKeys};
+
+/// The width of values beside keys of `head_dim` elements. Values in keys are whole groups of 32.
+std::int32_t value_dim(std::int32_t head_dim, Values values) {
+  if (values == Values::kWider) return std::min(head_dim + 9, kHeadDimLimit);
+  if (values == Values::kNarrower) return (head_dim + 1) / 2;
+  return values == Values::kInKeys ? head_dim / 32 * 32 : 0;
+}
+
 /// Three sequences, the first of two whole blocks.
-AttentionProblem problem(std::int32_t head_dim, KvType type, Random& random) {
+AttentionProblem problem(std::int32_t head_dim, KvType type, Random& random,
+                         Values values = Values::kAsKeys) {
   const Attention a{.heads = 6,
                     .kv_heads = 3,
                     .head_dim = head_dim,
-                    .scale = 1 / std::sqrt(static_cast<float>(head_dim))};
+                    .value_dim = value_dim(head_dim, values),
+                    .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
+                    .values_in_keys = values == Values::kInKeys};
   return {a, type, {{2, 32}, {1, 17}, {3, 80}}, random};
+}
+
+/// Calls visit(head dimension, values) for problems of all kinds.
+template <class Visit>
+void each_shape(Visit visit) {
+  for (const Values values : kValues) {
+    for (const std::int32_t head_dim : kHeadDims) {
+      // Other kinds need fewer sizes.
+      if (values != Values::kAsKeys && head_dim != 33 && head_dim != 64) continue;
+      visit(head_dim, values);
+    }
+  }
 }
 
 Bytes read_block(const Backend& backend, const Attention& a, const KvLayer& layer,
@@ -29,12 +55,13 @@ Bytes read_block(const Backend& backend, const Attention& a, const KvLayer& laye
 }
 
 TEST(KvBlocks, WhatIsLoadedIsWhatWasRead) {
-  for (const std::int32_t head_dim : kHeadDims) {
+  each_shape([](std::int32_t head_dim, Values values) {
     for (const KvType type : kKvTypes) {
       for (const Device& device : devices()) {
-        SCOPED_TRACE(cat("D ", head_dim, " KV ", kv_name(type), " on ", device.isa));
+        SCOPED_TRACE(cat("D ", head_dim, " values ", static_cast<int>(values), " KV ",
+                         kv_name(type), " on ", device.isa));
         Random random(std::uint64_t(head_dim) + 5);
-        AttentionProblem p = problem(head_dim, type, random);
+        AttentionProblem p = problem(head_dim, type, random, values);
         const Pages from = p.fill_pages(*device);
         const Pages into = poisoned_pages(*device, p.a, type, from.layer.blocks);
         for (std::int32_t b = 0; b < from.layer.blocks; ++b) {
@@ -45,14 +72,14 @@ TEST(KvBlocks, WhatIsLoadedIsWhatWasRead) {
         ASSERT_TRUE(same_bits(p.attend(*device, into), p.attend(*device, from)));
       }
     }
-  }
+  });
 }
 
 TEST(KvBlocks, RowsAreTheSameOnEveryBackend) {
-  for (const std::int32_t head_dim : kHeadDims) {
+  each_shape([](std::int32_t head_dim, Values values) {
     for (const KvType type : kKvTypes) {
       Random random(std::uint64_t(head_dim) + 9);
-      AttentionProblem p = problem(head_dim, type, random);
+      AttentionProblem p = problem(head_dim, type, random, values);
       ReferenceBackend reference;
       const Pages judge = p.fill_pages(reference);
       for (const Device& device : devices()) {
@@ -65,7 +92,7 @@ TEST(KvBlocks, RowsAreTheSameOnEveryBackend) {
         }
       }
     }
-  }
+  });
 }
 
 TEST(KvBlocks, RowsAreTokensThenKeysAndValuesThenHeads) {
@@ -74,7 +101,7 @@ TEST(KvBlocks, RowsAreTokensThenKeysAndValuesThenHeads) {
   const std::vector<Device> all = devices();
   const Pages pages = p.fill_pages(*all[0]);
   const Bytes rows = read_block(*all[0], p.a, pages.layer, p.slots[16] / kBlockTokens);
-  const std::int64_t cols = 2 * p.a.kv_cols();
+  const std::int64_t cols = 2 * p.a.k_cols();
   for (std::int64_t t = 0; t < kBlockTokens; ++t) {
     for (std::int64_t i = 0; i < cols; ++i) {
       float value = 0;
@@ -90,7 +117,7 @@ TEST(KvBlocks, Int8RowsAreScalesThenSignedBytes) {
   const std::vector<Device> all = devices();
   const Pages pages = p.fill_pages(*all[0]);
   const Bytes rows = read_block(*all[0], p.a, pages.layer, p.slots[0] / kBlockTokens);
-  ASSERT_EQ(KvRows(p.a, KvType::kInt8).head_bytes, 2 * 4 + 33);
+  ASSERT_EQ(KvRows(p.a, KvType::kInt8).key.bytes, 2 * 4 + 33);
   for (std::int32_t head = 0; head < 6; ++head) {  // heads of the first token
     const std::byte* at = rows.data() + head * 41;
     for (std::int32_t d = 0; d < 33; ++d) {

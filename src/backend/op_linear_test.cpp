@@ -247,7 +247,7 @@ TEST_P(EveryFormat, EmbedEqualsDecode) {
     std::iota(batch.tokens().rbegin(), batch.tokens().rend(), 0);
     const OnDevice out(*d, 58, cols);
     d->plan({.rows = 58, .cols = cols, .hidden = cols, .vocab = 58});
-    run_step(*d, batch.get(), [&] { d->embed(batch.get(), &table, out.view()); });
+    run_step(*d, batch.get(), [&] { d->embed(batch.get(), {.tokens = &table}, out.view()); });
     const Matrix got = out.matrix();
     Matrix turned(58, cols);
     for (std::int64_t r = 0; r < 58; ++r) {
@@ -271,7 +271,7 @@ TEST(Embed, GivenRowsAreCopied) {
   for (const Device& d : devices()) {
     d->plan({.rows = 7, .cols = 33, .hidden = 33});
     const OnDevice got(*d, 7, 33);
-    run_step(*d, b, [&] { d->embed(b, nullptr, got.view()); });
+    run_step(*d, b, [&] { d->embed(b, {}, got.view()); });
     EXPECT_TRUE(same_bits(got.matrix(), rows)) << d.isa;
   }
 }
@@ -293,7 +293,7 @@ TEST(Embed, SequencesOfTokensAndOfGivenRowsShareAStep) {
     d->plan({.rows = 5, .cols = 48, .hidden = 48, .vocab = 9});
     const Weight packed = d->prepare(p.parts, {}, Use::kPlain);
     const OnDevice out(*d, 5, 48);
-    run_step(*d, b, [&] { d->embed(b, &packed, out.view()); });
+    run_step(*d, b, [&] { d->embed(b, {.tokens = &packed}, out.view()); });
     const Matrix got = out.matrix();
     for (std::size_t t = 0; t < want.size(); ++t) {
       EXPECT_TRUE(std::equal(want[t], want[t] + 48, got.row(std::int64_t(t)))) << d.isa << t;

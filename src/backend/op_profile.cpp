@@ -18,9 +18,15 @@ void add(OpSeconds& to, const OpSeconds& seconds) {
 
 std::string_view to_string(OpKind kind) {
   constexpr std::array<std::string_view, kOpKinds> kNames{
-      "embed",     "norm",     "linear", "rope",   "kv_write",
-      "attention", "activate", "moe",    "gather", "logits"};
+      "embed",    "norm", "scale",     "linear", "linear_heads", "rope",   "kv_write", "attention",
+      "activate", "glu",  "add_gated", "moe",    "gather",       "logits", "pool",     "normalise"};
   return at(kNames, kind);
+}
+
+std::string_view to_string(MoeStage stage) {
+  constexpr std::array<std::string_view, kMoeStages> kNames{"route", "gate and up", "activation",
+                                                            "down", "sum"};
+  return at(kNames, stage);
 }
 
 StepKind step_kind(const Batch& batch) {
@@ -75,6 +81,7 @@ StepProfile& StepProfile::operator+=(const StepProfile& other) {
   rows += other.rows;
   seconds += other.seconds;
   for (std::size_t k = 0; k < kOpKinds; ++k) ops[k] += other.ops[k];
+  for (std::size_t k = 0; k < kMoeStages; ++k) moe[k] += other.moe[k];
   for (const LinearTotals& linear : other.linears) add_linear(linear);
   for (std::size_t i = 0; i < other.layers.size(); ++i) add_layer(i, other.layers[i]);
   return *this;

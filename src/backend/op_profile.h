@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/batch.h"
+#include "backend/moe_stages.h"
 #include "base/index.h"
 
 namespace ingot {
@@ -15,16 +16,22 @@ namespace ingot {
 enum class OpKind : std::uint8_t {
   kEmbed,
   kNorm,
+  kScale,
   kLinear,
+  kLinearHeads,
   kRope,
   kKvWrite,
   kAttention,
   kActivate,
+  kGlu,
+  kAddGated,
   kMoe,
   kGather,
   kLogits,
+  kPool,
+  kNormalise,
 };
-inline constexpr std::size_t kOpKinds = 10;
+inline constexpr std::size_t kOpKinds = 16;
 
 /// Returns the name of an op in `Backend`, such as "kv_write".
 std::string_view to_string(OpKind kind);
@@ -65,6 +72,7 @@ struct StepProfile {
   std::int64_t rows = 0;
   double seconds = 0;  ///< time of whole steps, including the time between ops
   std::array<OpTotals, kOpKinds> ops{};
+  std::array<OpTotals, kMoeStages> moe{};  ///< totals of the stages of `moe`, which `ops` includes
   std::vector<LinearTotals> linears;  ///< totals for each weight shape, in the order of first calls
   std::vector<OpSeconds> layers;      ///< seconds in each layer, in the order of the layers
 

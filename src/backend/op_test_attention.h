@@ -73,11 +73,13 @@ struct AttentionProblem {
 
   /// Runs the attention op on `rows` and returns its output. `pages` must come from fill_pages.
   Matrix attend(Backend& backend, const Pages& pages) const {
+    const AttentionOnDevice on_device(backend, a);
     const OnDevice in(backend, rows);
-    const OnDevice out(backend, rows.rows(), a.q_cols());
+    const OnDevice out(backend, rows.rows(), a.out_cols());
     const Batch b = batch.get();
-    run_step(backend, b,
-             [&] { backend.attention(in.view(), b, a, pages.layer, out.view(), Next::kAnyone); });
+    run_step(backend, b, [&] {
+      backend.attention(in.view(), b, on_device.attention, pages.layer, out.view(), Next::kAnyone);
+    });
     return out.matrix();
   }
   Matrix attend(Backend& backend) const { return attend(backend, fill_pages(backend)); }
@@ -86,10 +88,20 @@ struct AttentionProblem {
   KvType type;
   std::vector<TestBatch::Sequence> sequences;
   TestBatch batch;
-  Matrix keys;                          ///< [sum of kv_len, (N + 2G)*D] rows of all sequences
+  Matrix keys;                          ///< [sum of kv_len, a.qkv_cols()] rows of all sequences
   Matrix rows;                          ///< the rows of `keys` that are queries
   std::vector<std::int64_t> first_key;  ///< first row of each sequence in `keys`
   std::vector<std::int32_t> slots;      ///< slot of each row of `keys`; -1: not in the pages
+};
+
+/// Random sinks and position biases of an attention, in host memory.
+struct AttentionTerms {
+  AttentionTerms(const Attention& a, std::int32_t reach, Random& random)
+      : sinks(1, a.heads), bias(a.heads, 2 * reach + 1) {
+    sinks.fill(random, 2);
+    bias.fill(random);
+  }
+  Matrix sinks, bias;
 };
 
 inline const char* kv_name(KvType type) {

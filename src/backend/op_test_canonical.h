@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "backend/op_test_attention.h"
 #include "backend/op_test_moe.h"
@@ -13,6 +14,8 @@
 namespace ingot::testing::canonical {
 
 using Floats = std::vector<float>;
+
+inline Floats row_of(const Matrix& x, std::int64_t r) { return {x.row(r), x.row(r) + x.cols()}; }
 
 /// Adds 16 lanes: lane i += lane i + 8, then i + 4, i + 2, i + 1.
 inline float tree(std::array<float, 16> lanes) {
@@ -34,7 +37,8 @@ inline float sum_of_squares(const Floats& x) {
   return tree(lanes);
 }
 
-inline Floats normalised(Floats x, const Norm& n) {
+/// Normalises x with row `r` of the weights.
+inline Floats normalised(Floats x, const Norm& n, std::int64_t r = 0) {
   const auto count = static_cast<float>(x.size());
   if (n.kind == NormKind::kLayer) {
     const float mean = sum(x) / count;
@@ -42,9 +46,9 @@ inline Floats normalised(Floats x, const Norm& n) {
   }
   const float inv = 1.0f / std::sqrt(sum_of_squares(x) / count + n.eps);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const float w = n.weight.row<float>(0)[i];
+    const float w = n.weight.row<float>(r)[i];
     const float scaled = x[i] * inv;
-    x[i] = n.bias ? std::fma(scaled, w, n.bias.row<float>(0)[i]) : scaled * w;
+    x[i] = n.bias ? std::fma(scaled, w, n.bias.row<float>(r)[i]) : scaled * w;
   }
   return x;
 }
@@ -163,15 +167,25 @@ inline float activation(Act act, float x) {
     }
     case Act::kGeluErf:
       return 0.5f * x * (1.0f + math::erf(x * 0.7071067811865476f));
+    case Act::kTanh:
+      return math::tanh(x);
+    case Act::kGptOss:
+      break;
   }
   return 0;
+}
+
+inline float gated_activation(Act act, float gate, float up) {
+  if (act != Act::kGptOss) return activation(act, gate) * up;
+  const float x = gate > 7 ? 7 : gate;
+  const float u = up > 7 ? 7 : up < -7 ? -7 : up;
+  return x * math::sigmoid(1.702f * x) * (u + 1);
 }
 
 inline Floats activated(Act act, bool gated, const Floats& x) {
   Floats y(gated ? x.size() / 2 : x.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
-    y[i] = activation(act, x[i]);
-    if (gated) y[i] = y[i] * x[y.size() + i];
+    y[i] = gated ? gated_activation(act, x[i], x[y.size() + i]) : activation(act, x[i]);
   }
   return y;
 }
@@ -184,23 +198,57 @@ inline Floats softmax(Floats x) {
   return x;
 }
 
-inline Floats moe(const MoeProblem& p, const Floats& x) {
-  const Floats shares = softmax(linear({&p.router.view, 1}, {}, x));
-  std::vector<std::int32_t> order(shares.size());
+/// Indices by falling value, ties to the lower index.
+inline std::vector<std::int32_t> ranked(const Floats& x) {
+  std::vector<std::int32_t> order(x.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return shares[std::size_t(a)] > shares[std::size_t(b)];
+    return x[std::size_t(a)] > x[std::size_t(b)];
   });
-  order.resize(std::size_t(p.m.used));
+  return order;
+}
+
+/// Whether each group of experts may be chosen, by the choice scores c.
+inline std::vector<bool> chosen_groups(const Moe& m, const Floats& c) {
+  const auto size = std::size_t(m.experts / m.groups);
+  Floats scores;
+  for (std::size_t first = 0; first < c.size(); first += size) {
+    Floats group(c.begin() + long(first), c.begin() + long(first + size));
+    std::sort(group.begin(), group.end(), std::greater<>());
+    scores.push_back(m.group_score == Moe::GroupScore::kBest ? group[0] : group[0] + group[1]);
+  }
+  std::vector<bool> chosen(scores.size());
+  const std::vector<std::int32_t> order = ranked(scores);
+  for (std::size_t i = 0; i < std::size_t(m.groups_used); ++i) chosen[std::size_t(order[i])] = true;
+  return chosen;
+}
+
+inline Floats moe(const MoeProblem& p, const Floats& x) {
+  const Moe& m = p.m;
+  const bool sigmoid = m.score == Moe::Score::kSigmoid;
+  Floats shares = linear({&p.router.view, 1}, p.router_bias, x);
+  if (sigmoid) {
+    for (float& v : shares) v = math::sigmoid(v);
+  } else {
+    shares = softmax(shares);
+  }
+  Floats c = shares;
+  for (std::size_t e = 0; e < p.selection_bias.size(); ++e) c[e] = c[e] + p.selection_bias[e];
+  const std::vector<bool> groups = chosen_groups(m, c);
+  std::vector<std::int32_t> order = ranked(c);
+  std::erase_if(order,
+                [&](std::int32_t e) { return !groups[std::size_t(e * m.groups / m.experts)]; });
+  order.resize(std::size_t(m.used));
   float total = 0;
   for (std::int32_t e : order) total += shares[std::size_t(e)];
+  if (sigmoid) total = total + 1e-20f;
   Floats y(x.size(), 0.0f);
   for (std::int32_t e : order) {
     const std::vector<View> parts = p.gate_up(e);
-    const Floats inner = activated(p.m.act, true, linear(parts, {}, x));
-    const Floats part = linear({&p.down[std::size_t(e)].view, 1}, {}, inner);
+    const Floats inner = activated(m.act, true, linear(parts, p.gate_up_bias(e), x));
+    const Floats part = linear({&p.down[std::size_t(e)].view, 1}, p.down_bias(e), inner);
     const float share = shares[std::size_t(e)];
-    const float weight = p.m.renormalise ? share / total : share;
+    const float weight = (m.renormalise ? share / total : share) * m.scale;
     for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::fma(weight, part[i], y[i]);
   }
   return y;
@@ -304,15 +352,23 @@ inline float score_of(const std::vector<Group>& q, const std::vector<Group>& k) 
   return s;
 }
 
-/// Computes the attention of one scaled query head over keys [first, last). `k(i)` and `v(i)`
-/// return the stored elements of key i. Head is Floats or a vector of Group.
+/// A query head of a row.
+struct Query {
+  std::int32_t head = 0;
+  std::int32_t key = 0;    ///< the row's key number
+  std::int32_t first = 0;  ///< the row sees keys [first, last)
+  std::int32_t last = 0;
+};
+
+/// Computes the attention of one scaled query head. `k(i)` and `v(i)` return the stored elements of
+/// key i. Head is Floats or a vector of Group.
 template <class Head, class Keys, class Values>
-Floats attend(const Attention& a, const Head& q, std::int32_t first, std::int32_t last, Keys&& k,
-              Values&& v) {
+Floats attend(const Attention& a, const Head& q, const Query& query, Keys&& k, Values&& v) {
+  const auto [head, own_key, first, last] = query;
   Fold total;
   for (std::int32_t split = first / 1024 * 1024; split < last; split += 1024) {
     Fold fold;
-    fold.o.assign(std::size_t(a.head_dim), 0.0f);
+    fold.o.assign(std::size_t(a.v_dim()), 0.0f);
     for (std::int32_t chunk = split; chunk < split + 1024; chunk += 64) {
       const std::int32_t begin = std::max(first, chunk);
       const std::int32_t end = std::min(last, chunk + 64);
@@ -321,12 +377,24 @@ Floats attend(const Attention& a, const Head& q, std::int32_t first, std::int32_
       for (std::int32_t key = begin; key < end; ++key) {
         float s = score_of(q, k(key));
         if (a.score_cap != 0) s = a.score_cap * math::tanh(s / a.score_cap);
+        if (a.position_bias) {
+          const auto reach = std::int32_t(a.position_bias.cols / 2);
+          const std::int32_t distance = std::min(reach, std::max(-reach, key - own_key));
+          s = s + a.position_bias.row<float>(head)[reach + distance];
+        }
         scores.push_back(s);
         values.push_back(v(key));
       }
       if (!scores.empty()) fold.add_chunk(begin, scores, values);
     }
     total.add_split(fold);
+  }
+  if (a.sinks) {
+    const float sink = a.sinks.row<float>(0)[head];
+    const float m = std::max(total.m, sink);
+    const float scale = math::exp(total.m - m);
+    total.l = std::fma(total.l, scale, math::exp(sink - m));
+    for (float& o : total.o) o = o * scale;
   }
   const float inv = 1.0f / total.l;
   for (float& o : total.o) o = o * inv;
@@ -336,7 +404,7 @@ Floats attend(const Attention& a, const Head& q, std::int32_t first, std::int32_
 /// Computes the expected output of an AttentionProblem.
 inline Matrix attention(const AttentionProblem& p) {
   const Attention& a = p.a;
-  Matrix out(p.rows.rows(), a.q_cols());
+  Matrix out(p.rows.rows(), a.out_cols());
   std::int64_t row = 0;
   for (std::size_t s = 0; s < p.sequences.size(); ++s) {
     const std::int32_t kv_len = p.sequences[s].kv_len;
@@ -349,27 +417,27 @@ inline Matrix attention(const AttentionProblem& p) {
         const float* query = p.rows.row(row) + h * a.head_dim;
         Floats q(query, query + a.head_dim);
         for (float& x : q) x = x * a.scale;
-        const std::int64_t at = a.q_cols() + h / (a.heads / a.kv_heads) * a.head_dim;
-        const auto head = [&](std::int32_t key, std::int64_t offset) {
-          const float* from = p.keys.row(p.first_key[s] + key) + at + offset;
-          return Floats(from, from + a.head_dim);
+        const std::int64_t g = h / (a.heads / a.kv_heads);
+        const std::int64_t k_at = a.q_cols() + g * a.head_dim;
+        const std::int64_t v_at = a.values_in_keys ? k_at : a.q_cols() + a.k_cols() + g * a.v_dim();
+        const auto head = [&](std::int32_t key, std::int64_t at, std::int32_t n) {
+          const float* from = p.keys.row(p.first_key[s] + key) + at;
+          return Floats(from, from + n);
         };
-        const auto floats = [&](std::int32_t key, std::int64_t offset) {
-          Floats values = head(key, offset);
+        const auto floats = [&](const Floats& x) {
+          Floats values = x;
           for (float& v : values) v = stored(v, p.type);
           return values;
         };
-        const auto groups = [&](std::int32_t key, std::int64_t offset) {
-          return quantised_head(head(key, offset));
-        };
-        const auto attend_with = [&](const auto& heads, const auto& scaled) {
-          const auto k = [&](std::int32_t key) { return heads(key, 0); };
-          const auto v = [&](std::int32_t key) { return heads(key, a.kv_cols()); };
-          return attend(a, scaled, first, last, k, v);
+        const auto groups = [&](const Floats& x) { return quantised_head(x); };
+        const auto attend_with = [&](const auto& form, const auto& scaled) {
+          const auto k = [&](std::int32_t key) { return form(head(key, k_at, a.head_dim)); };
+          const auto v = [&](std::int32_t key) { return form(head(key, v_at, a.v_dim())); };
+          return attend(a, scaled, {.head = h, .key = i, .first = first, .last = last}, k, v);
         };
         const Floats y = p.type == KvType::kInt8 ? attend_with(groups, quantised_head(q))
                                                  : attend_with(floats, q);
-        std::copy(y.begin(), y.end(), out.row(row) + h * a.head_dim);
+        std::copy(y.begin(), y.end(), out.row(row) + h * a.v_dim());
       }
     }
   }

@@ -49,6 +49,9 @@ inline double gamma(std::int64_t n) {
 /// Returns how many random seeds a randomised test runs with: 10 in a full run, else 1.
 inline std::uint64_t seeds() { return is_full_run() ? 10 : 1; }
 
+inline constexpr Act kActs[] = {Act::kSilu, Act::kGeluTanh, Act::kGeluErf, Act::kTanh,
+                                Act::kGptOss};
+
 /// Random numbers, equal on every machine. Source: SplitMix64 (Vigna 2015, public domain).
 class Random {
  public:
@@ -292,6 +295,17 @@ struct NormOnDevice {
   Norm norm;
 };
 
+/// Head norms whose weights and biases are copies in device memory.
+struct HeadNormsOnDevice {
+  HeadNormsOnDevice(Backend& backend, const HeadNorms& host)
+      : q(backend, host.q),
+        k(backend, host.k),
+        v(backend, host.v),
+        norms{.q = q.norm, .k = k.norm, .v = v.norm, .after_rope = host.after_rope} {}
+  NormOnDevice q, k, v;
+  HeadNorms norms;
+};
+
 /// A rotary table whose cosines and sines are copies in device memory.
 struct RopeOnDevice {
   RopeOnDevice(Backend& backend, const RopeTable& host)
@@ -303,6 +317,24 @@ struct RopeOnDevice {
   }
   Tensor cos, sin;
   RopeTable table;
+};
+
+/// An attention whose sinks, position biases and rotary table are copies in device memory.
+struct AttentionOnDevice {
+  AttentionOnDevice(Backend& backend, const Attention& host)
+      : sinks(copy_to_device(backend, host.sinks)),
+        bias(copy_to_device(backend, host.position_bias)),
+        rope(backend, host.rope != nullptr ? *host.rope : RopeTable{}),
+        attention(host) {
+    attention.sinks = sinks.view;
+    attention.position_bias = bias.view;
+    if (host.rope != nullptr) attention.rope = &rope.table;
+  }
+  AttentionOnDevice(const AttentionOnDevice&) = delete;
+  AttentionOnDevice& operator=(const AttentionOnDevice&) = delete;
+  Tensor sinks, bias;
+  RopeOnDevice rope;
+  Attention attention;
 };
 
 /// Returns the bytes of device memory.
@@ -341,7 +373,7 @@ inline void run_logits(Backend& backend, const OnDevice& in, const Weight& head,
                        const LogitsReduce& reduce) {
   const std::int64_t rows = in.view().rows;
   run_rows(
-      backend, rows, [&] { backend.logits(in.view(), head, reduce); }, rows);
+      backend, rows, [&] { backend.logits(in.view(), {.weight = &head}, reduce); }, rows);
 }
 
 /// A backend under test, with what it uses.

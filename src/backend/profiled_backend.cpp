@@ -40,6 +40,7 @@ void ProfiledBackend::clear() {
     profile.rows = 0;
     profile.seconds = 0;
     profile.ops = {};
+    profile.moe = {};
     profile.linears.clear();
     profile.layers.clear();
   }
@@ -80,16 +81,20 @@ void ProfiledBackend::end_layer() {
   attention_ = false;
 }
 
-void ProfiledBackend::embed(const Batch& batch, const Weight* table, View x) {
-  timed(OpKind::kEmbed, x.rows, [&] { inner_.embed(batch, table, x); });
+void ProfiledBackend::embed(const Batch& batch, const Embedding& e, View x) {
+  timed(OpKind::kEmbed, x.rows, [&] { inner_.embed(batch, e, x); });
 }
 
-void ProfiledBackend::norm(View x, View add, const Norm& n, View out, Next next) {
+void ProfiledBackend::norm(View x, Term add, const Norm& n, View out, Next next) {
   if (feed_forward_ && out.data != x.data) {
     end_layer();
     feed_forward_ = false;
   }
   timed(OpKind::kNorm, x.rows, [&] { inner_.norm(x, add, n, out, next); });
+}
+
+void ProfiledBackend::scale(View x, float factor) {
+  timed(OpKind::kScale, x.rows, [&] { inner_.scale(x, factor); });
 }
 
 void ProfiledBackend::linear(View in, const Weight& w, View out) {
@@ -102,9 +107,13 @@ void ProfiledBackend::linear(View in, const Weight& w, View out) {
   activated_ = false;
 }
 
-void ProfiledBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
-                           const Attention& a) {
-  timed(OpKind::kRope, qkv.rows, [&] { inner_.rope(qkv, b, q_norm, k_norm, a); });
+void ProfiledBackend::linear_heads(View in, std::span<const Weight> w, std::int32_t extra,
+                                   View out) {
+  timed(OpKind::kLinearHeads, in.rows, [&] { inner_.linear_heads(in, w, extra, out); });
+}
+
+void ProfiledBackend::rope(View qkv, const Batch& b, const HeadNorms& n, const Attention& a) {
+  timed(OpKind::kRope, qkv.rows, [&] { inner_.rope(qkv, b, n, a); });
 }
 
 void ProfiledBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) {
@@ -122,8 +131,22 @@ void ProfiledBackend::activate(View in, Act act, bool gated, View out, Next next
   activated_ = true;
 }
 
+void ProfiledBackend::glu(View gate, View up, Act act, View out, Next next) {
+  timed(OpKind::kGlu, gate.rows, [&] { inner_.glu(gate, up, act, out, next); });
+}
+
+void ProfiledBackend::add_gated(View x, View y, View gate) {
+  timed(OpKind::kAddGated, x.rows, [&] { inner_.add_gated(x, y, gate); });
+}
+
 void ProfiledBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
+  MoeSeconds stages{};
+  inner_.time_moe(&stages);
   timed(OpKind::kMoe, in.rows, [&] { inner_.moe(in, w, m, out); });
+  inner_.time_moe(nullptr);
+  for (std::size_t k = 0; current_ != nullptr && k < kMoeStages; ++k) {
+    current_->moe[k] += {.calls = 1, .rows = in.rows, .seconds = stages[k]};
+  }
   feed_forward_ = true;
 }
 
@@ -131,8 +154,16 @@ void ProfiledBackend::gather(View x, const Batch& batch, View out) {
   timed(OpKind::kGather, out.rows, [&] { inner_.gather(x, batch, out); });
 }
 
-void ProfiledBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
+void ProfiledBackend::logits(View in, const Head& head, const LogitsReduce& reduce) {
   timed(OpKind::kLogits, in.rows, [&] { inner_.logits(in, head, reduce); });
+}
+
+void ProfiledBackend::pool(View x, const Batch& batch, Pooling pooling, View out) {
+  timed(OpKind::kPool, x.rows, [&] { inner_.pool(x, batch, pooling, out); });
+}
+
+void ProfiledBackend::normalise(View x) {
+  timed(OpKind::kNormalise, x.rows, [&] { inner_.normalise(x); });
 }
 
 }  // namespace ingot

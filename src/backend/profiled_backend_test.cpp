@@ -78,11 +78,16 @@ class Listener final : public Backend {
     body();
     hear("end");
   }
-  void embed(const Batch& batch, const Weight* table, View x) override {
-    hear("embed", address(batch), address(*table), text(x));
+  void embed(const Batch& batch, const Embedding& e, View x) override {
+    hear("embed", address(batch), address(e), text(x));
   }
-  void norm(View x, View add, const Norm& n, View out, Next next) override {
-    hear("norm", text(x), text(add), address(n), text(out), static_cast<int>(next));
+  void scale(View x, float factor) override { hear("scale", text(x), factor); }
+  void linear_heads(View in, std::span<const Weight> w, std::int32_t extra, View out) override {
+    hear("linear_heads", text(in), w.size(), extra, text(out));
+  }
+  void norm(View x, Term add, const Norm& n, View out, Next next) override {
+    hear("norm", text(x), text(add.rows), add.factor, address(n), text(out),
+         static_cast<int>(next));
     const auto start = std::chrono::steady_clock::now();
     while (out.data == x.data && std::chrono::steady_clock::now() - start < norm_in_place) {
     }
@@ -90,9 +95,8 @@ class Listener final : public Backend {
   void linear(View in, const Weight& w, View out) override {
     hear("linear", text(in), address(w), text(out));
   }
-  void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
-            const Attention& a) override {
-    hear("rope", text(qkv), address(b), address(q_norm), address(k_norm), address(a));
+  void rope(View qkv, const Batch& b, const HeadNorms& n, const Attention& a) override {
+    hear("rope", text(qkv), address(b), address(n), address(a));
   }
   void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) override {
     hear("kv_write", text(qkv), address(b), address(a), kv.blocks);
@@ -105,11 +109,16 @@ class Listener final : public Backend {
   void activate(View in, Act act, bool gated, View out, Next next) override {
     hear("activate", text(in), static_cast<int>(act), gated, text(out), static_cast<int>(next));
   }
+  void glu(View gate, View up, Act act, View out, Next next) override {
+    hear("glu", text(gate), text(up), static_cast<int>(act), text(out), static_cast<int>(next));
+  }
+  void add_gated(View x, View y, View gate) override {
+    hear("add_gated", text(x), text(y), text(gate));
+  }
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override {
     hear("moe", text(in), address(w), address(m), text(out));
   }
-  void rope_write(View, const Batch&, const Norm&, const Norm&, const Attention&,
-                  KvLayer) override {
+  void rope_write(View, const Batch&, const HeadNorms&, const Attention&, KvLayer) override {
     hear("rope_write");
   }
   void linear_activate(View, const Weight&, Act, bool, View, View, Next) override {
@@ -119,9 +128,13 @@ class Listener final : public Backend {
     hear("gather", text(x), address(batch), text(out));
   }
   void fetch(View rows, std::span<float> out) override { hear("fetch", text(rows), out.size()); }
-  void logits(View in, const Weight& head, const LogitsReduce& reduce) override {
+  void logits(View in, const Head& head, const LogitsReduce& reduce) override {
     hear("logits", text(in), address(head), address(reduce));
   }
+  void pool(View x, const Batch& batch, Pooling pooling, View out) override {
+    hear("pool", text(x), address(batch), static_cast<int>(pooling), text(out));
+  }
+  void normalise(View x) override { hear("normalise", text(x)); }
 
  private:
   std::int64_t hear(std::int64_t value, std::string_view what) {
@@ -143,7 +156,10 @@ struct Arguments {
   View b = f32_view(memory.data() + 10, 2, 4);
   View c = f32_view(memory.data() + 20, 2, 5);
   Weight w, w2;
+  Embedding embedding{.tokens = &w};
+  Head head{.weight = &w};
   Norm n, n2;
+  HeadNorms heads;
   Attention attention;
   Moe moe;
   MoeWeights experts;
@@ -154,6 +170,7 @@ struct Arguments {
   std::vector<std::int32_t> positions{0, 0};
   Batch batch{.tokens = {},
               .embeddings = {},
+              .types = {},
               .positions = positions,
               .q_start = q_start,
               .kv_len = kv_len,
@@ -176,19 +193,25 @@ void call_everything(Backend& be, Arguments& x) {
   const KvLayer kv{.blocks = 13};
   be.kv_load({.heads = 3}, {&kv, 1}, 7, packed);
   be.step(x.batch, [&] {
-    be.embed(x.batch, &x.w, x.a);
-    be.norm(x.a, x.b, x.n, x.c, Next::kLinears);
+    be.embed(x.batch, x.embedding, x.a);
+    be.norm(x.a, {x.b, 0.5f}, x.n, x.c, Next::kLinears);
     be.norm(x.a, {}, x.n2, x.a, Next::kAnyone);
+    be.scale(x.a, 3);
     be.linear(x.a, x.w2, x.b);
-    be.rope(x.a, x.batch, x.n, x.n2, x.attention);
+    be.linear_heads(x.a, {&x.w, 1}, 7, x.c);
+    be.rope(x.a, x.batch, x.heads, x.attention);
     be.kv_write(x.b, x.batch, x.attention, kv);
     be.attention(x.c, x.batch, x.attention, kv, x.a, Next::kLinears);
     be.attention(x.c, x.batch, x.attention, kv, x.b, Next::kAnyone);
     be.activate(x.a, Act::kGeluErf, true, x.b, Next::kLinears);
     be.activate(x.a, Act::kSilu, false, x.b, Next::kAnyone);
+    be.glu(x.a, x.b, Act::kGeluTanh, x.c, Next::kLinears);
+    be.add_gated(x.a, x.b, x.c);
     be.moe(x.b, x.experts, x.moe, x.c);
     be.gather(x.a, x.batch, x.c);
-    be.logits(x.c, x.w, x.reduce);
+    be.logits(x.c, x.head, x.reduce);
+    be.pool(x.a, x.batch, Pooling::kLast, x.c);
+    be.normalise(x.b);
     be.fetch(x.b, x.memory);
   });
   be.wait();
@@ -201,7 +224,7 @@ TEST(ProfiledBackend, PassesEveryCallOn) {
   ProfiledBackend profiled(behind);
   call_everything(alone, arguments);
   call_everything(profiled, arguments);
-  EXPECT_EQ(alone.heard.size(), 8u + 2 + 14 + 2);
+  EXPECT_EQ(alone.heard.size(), 8u + 2 + 20 + 2);
   EXPECT_EQ(behind.heard, alone.heard);
   EXPECT_STREQ(profiled.name(), "listener");
   EXPECT_EQ(profiled.packed_layout(), 77u);
@@ -230,12 +253,12 @@ TEST(ProfiledBackend, PassesEveryCallOn) {
 TEST(ProfiledBackend, FusedOpsAreMeasuredOneByOne) {
   Arguments x;
   Listener one_by_one, behind;
-  one_by_one.rope(x.a, x.batch, x.n, x.n2, x.attention);
+  one_by_one.rope(x.a, x.batch, x.heads, x.attention);
   one_by_one.kv_write(x.a, x.batch, x.attention, {});
   one_by_one.linear(x.a, x.w, x.b);
   one_by_one.activate(x.b, Act::kGeluErf, true, x.c, Next::kLinears);
   ProfiledBackend profiled(behind);
-  profiled.rope_write(x.a, x.batch, x.n, x.n2, x.attention, {});
+  profiled.rope_write(x.a, x.batch, x.heads, x.attention, {});
   profiled.linear_activate(x.a, x.w, Act::kGeluErf, true, x.b, x.c, Next::kLinears);
   EXPECT_EQ(behind.heard, one_by_one.heard);
 }
@@ -270,12 +293,12 @@ StepProfile profile_of(std::vector<bool> layers) {
   listener.norm_in_place = kNormInPlace;
   ProfiledBackend be(listener);
   be.step(x.batch, [&] {
-    be.embed(x.batch, &x.w, x.a);
+    be.embed(x.batch, x.embedding, x.a);
     for (const bool experts : layers) layer(be, x, experts);
     be.norm(x.a, x.b, {}, {}, Next::kAnyone);
     be.gather(x.a, x.batch, x.c);
     be.norm(x.c, {}, x.n, x.c, Next::kLinears);
-    be.logits(x.c, x.w, x.reduce);
+    be.logits(x.c, x.head, x.reduce);
   });
   return be.profile();
 }

@@ -46,6 +46,8 @@ Command add_imatrix_command(CLI::App& app);
 Command add_chat_command(CLI::App& app);
 /// Adds `ingot completion`, which prints a script that completes ingot's command lines in a shell.
 Command add_completion_command(CLI::App& app);
+/// Adds `ingot embed`, which turns texts into vectors.
+Command add_embed_command(CLI::App& app);
 /// Adds `ingot inspect`, which shows the contents of a model file.
 Command add_inspect_command(CLI::App& app);
 /// Adds `ingot logits`, which writes logits or hidden states.
@@ -62,6 +64,8 @@ Command add_man_command(CLI::App& app);
 Command add_models_command(CLI::App& app);
 /// Adds `ingot pull`, which downloads a model.
 Command add_pull_command(CLI::App& app);
+/// Adds `ingot rerank`, which scores documents by their relevance to a query.
+Command add_rerank_command(CLI::App& app);
 /// Adds `ingot rm`, which removes downloaded models.
 Command add_rm_command(CLI::App& app);
 /// Adds `ingot run`, which continues a prompt.

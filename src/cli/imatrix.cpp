@@ -81,6 +81,7 @@ void run_window(Instance& instance, const std::vector<std::int32_t>& tokens,
 void check_instance(const Instance& instance, const ImatrixValues& v) {
   refuse_own_input("--out", v.out, instance.checkpoint(), {v.file});
   show_warnings(instance);
+  instance.require(ModelUse::kText);
   require_tokenizer(instance, ", and the text needs one");
 }
 

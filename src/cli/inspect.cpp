@@ -1,4 +1,5 @@
 // ingot inspect: what is in a model file, and what it needs.
+#include <algorithm>
 #include <memory>
 
 #include "base/text.h"
@@ -159,8 +160,12 @@ std::string as_text(const Instance& instance, const MemoryPlan& plan) {
 void inspect(const InspectValues& values) {
   const OpenModel model(values.model);
   const Instance& instance = model.instance;
-  const StartOptions start{
+  StartOptions start{
       .context = values.model.ctx, .sequences = values.sequences, .rows = kPlanRows, .out_rows = 1};
+  if (instance.needs_whole_sequences()) {
+    const std::int64_t context = start.context > 0 ? start.context : instance.spec().context;
+    start.rows = static_cast<std::int32_t>(std::max<std::int64_t>(kPlanRows, context));
+  }
   const MemoryPlan plan = instance.plan(start);
   const Checkpoint& checkpoint = instance.checkpoint();
   if (values.model.check_tensors) {

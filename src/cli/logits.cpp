@@ -111,6 +111,13 @@ void choose_output(const LogitsValues& v, const Instance& instance, Job& job) {
 
 void choose_steps(const LogitsValues& v, const Instance& instance, Job& job) {
   std::int64_t left = job.length();
+  if (instance.needs_whole_sequences()) {
+    if (v.split) {
+      throw Error(ErrorCode::kInvalid, "--split: an encoder computes its input in one step");
+    }
+    job.steps.push_back(left);
+    return;
+  }
   if (!v.split) {
     const std::int64_t step = default_step(instance.spec().vocab);
     for (; left > 0; left -= job.steps.back()) job.steps.push_back(std::min(step, left));
@@ -153,7 +160,7 @@ void write_rows(Instance& instance, Job& job, NpyWriter& writer) {
   Sequence sequence(executor.cache());
   sequence.tokens = job.tokens;
   if (job.from_embeds) {
-    sequence.embeddings = f32_view(job.embeds.values.data(), job.embeds.rows, job.embeds.cols);
+    sequence.add_given(f32_view(job.embeds.values.data(), job.embeds.rows, job.embeds.cols));
   }
   for (const std::int64_t size : job.steps) {
     interruption_point();

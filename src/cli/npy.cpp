@@ -102,7 +102,7 @@ Matrix read_npy(const std::string& path,
   return m;
 }
 
-NpyWriter::NpyWriter(const std::string& path, std::int64_t rows, std::int64_t cols) : file_(path) {
+std::string npy_header(std::int64_t rows, std::int64_t cols) {
   std::string header =
       cat("{'descr': '<f4', 'fortran_order': False, 'shape': (", rows, ", ", cols, "), }");
   // The data must begin on a 64-byte boundary; the header ends with a newline.
@@ -111,7 +111,11 @@ NpyWriter::NpyWriter(const std::string& path, std::int64_t rows, std::int64_t co
   const auto length = static_cast<std::uint16_t>(header.size());
   std::string start = "\x93NUMPY";
   start += {'\x01', '\x00', static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
-  file_.write(start + header);
+  return start + header;
+}
+
+NpyWriter::NpyWriter(const std::string& path, std::int64_t rows, std::int64_t cols) : file_(path) {
+  file_.write(npy_header(rows, cols));
 }
 
 void NpyWriter::write(const float* values, std::int64_t count) {

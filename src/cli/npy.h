@@ -25,6 +25,9 @@ struct Matrix {
 Matrix read_npy(const std::string& path,
                 FunctionRef<void(std::int64_t rows, std::int64_t cols)> expect);
 
+/// Returns the bytes before a matrix's values in a .npy file.
+std::string npy_header(std::int64_t rows, std::int64_t cols);
+
 /// Writes a matrix row by row. Call `finish` after the last row; the file appears only then.
 class NpyWriter {
  public:

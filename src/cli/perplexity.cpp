@@ -155,6 +155,7 @@ void measure(PerplexityValues v) {
     if (v.model.ctx == 0) v.model.ctx = kLlamaCppContext;
   }
   OpenModel model(v.model);
+  model.instance.require(ModelUse::kText);
   Instance& instance = model.instance;
   const std::vector<std::int32_t> tokens = read_tokens(v, instance);
   const std::int64_t context =

@@ -195,7 +195,8 @@ int run(RunValues& v) {
   check_input(v);
   v.prompt = read_prompt(v.prompt_flags);
   v.constraint = constraint_of(v.constraint_flags);
-  OpenModel model(v.model, v.trace.profile);
+  OpenModel model(v.model, {.profile = v.trace.profile});
+  model.instance.require(ModelUse::kText);
   Instance& instance = model.instance;
   TraceFile trace(v.trace);
   int code = kDone;

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/index.h"
-#include "model/names.h"
+#include "model/family.h"
 
 namespace ingot {
 
@@ -14,9 +14,16 @@ namespace {
 /// Columns of a parallel item: four cache lines of each row.
 constexpr std::int64_t kColumns = 64;
 
-std::vector<std::string> names(std::initializer_list<TensorRole> roles, std::int64_t layer) {
+/// The names of those tensors that all GGUF files of an architecture have.
+std::vector<std::string> names(const Family& family, std::initializer_list<TensorRole> roles,
+                               std::int64_t layer) {
   std::vector<std::string> all;
-  for (const TensorRole role : roles) all.push_back(tensor_name(role, Naming::kGguf, layer));
+  for (const TensorRole role : roles) {
+    const RoleRule* rule = family.rule_of(role);
+    if (rule == nullptr || rule->presence == Presence::kOptional) continue;
+    const std::string name = family.tensor_name(role, Naming::kGguf, layer);
+    if (!name.empty()) all.push_back(name);
+  }
   return all;
 }
 
@@ -33,14 +40,15 @@ ImportanceCollector::Place ImportanceCollector::add_input(std::vector<std::strin
 }
 
 void ImportanceCollector::watch(const Model& model) {
+  const Family& family = find_family(model.spec.architecture, "model");
   const auto add = [&](const Weight& weight, std::initializer_list<TensorRole> roles,
                        std::int64_t i) {
-    if (weight) places_[&weight] = add_input(names(roles, i), weight.cols);
+    if (weight) places_[&weight] = add_input(names(family, roles, i), weight.cols);
   };
   const auto add_experts = [&](const std::vector<Weight>& experts,
                                std::initializer_list<TensorRole> roles, std::int64_t i) {
     if (experts.empty()) return;
-    Place place = add_input(names(roles, i), experts.front().cols, experts.size());
+    Place place = add_input(names(family, roles, i), experts.front().cols, experts.size());
     for (const Weight& weight : experts) {
       places_[&weight] = place;
       ++place.expert;
@@ -49,15 +57,23 @@ void ImportanceCollector::watch(const Model& model) {
   for (std::size_t n = 0; n < model.layers.size(); ++n) {
     const Layer& layer = model.layers[n];
     const std::int64_t i = model.first_layer + static_cast<std::int64_t>(n);
-    add(layer.qkv, {TensorRole::kQ, TensorRole::kK, TensorRole::kV}, i);
+    add(layer.qkv, {TensorRole::kQkv, TensorRole::kQ, TensorRole::kK, TensorRole::kV}, i);
+    add(layer.q_down, {TensorRole::kQDown}, i);
+    add(layer.q_up, {layer.q_down ? TensorRole::kQUp : TensorRole::kQ}, i);
+    add(layer.kv_down, {TensorRole::kKvDown}, i);
     add(layer.attn_out, {TensorRole::kAttnOut}, i);
-    add(layer.gate_up, {TensorRole::kGate, TensorRole::kUp}, i);
+    add(layer.gate_up, {TensorRole::kGateUp, TensorRole::kGate, TensorRole::kUp}, i);
     add(layer.down, {TensorRole::kDown}, i);
+    add(layer.shared_gate_up, {TensorRole::kSharedGate, TensorRole::kSharedUp}, i);
+    add(layer.shared_down, {TensorRole::kSharedDown}, i);
+    add(layer.input_gate, {TensorRole::kLayerInputGate}, i);
+    add(layer.input_out, {TensorRole::kLayerInputOut}, i);
     add_experts(layer.expert_gate_up, {TensorRole::kExpertGate, TensorRole::kExpertUp}, i);
     add_experts(layer.expert_down, {TensorRole::kExpertDown}, i);
   }
+  add(model.layer_projection, {TensorRole::kLayerProjection}, 0);
   const TensorRole head = model.spec.tied ? TensorRole::kEmbedding : TensorRole::kHead;
-  head_ = add_input(names({head}, 0), model.spec.hidden);
+  head_ = add_input({tensor_name(head, Naming::kGguf)}, model.spec.hidden);
 }
 
 void ImportanceCollector::linear(View in, const Weight& weight) {

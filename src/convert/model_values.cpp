@@ -93,14 +93,14 @@ void ConfigWriter::write_attention() {
 }
 
 void ConfigWriter::write_rope() {
-  set_count("rope.dimension_count", config_.rope_dims);
-  set_number("rope.freq_base", config_.rope_theta);
-  switch (config_.rope_scaling.kind) {
+  set_count("rope.dimension_count", config_.ropes.front().dims);
+  set_number("rope.freq_base", config_.ropes.front().theta);
+  switch (config_.ropes.front().scaling.kind) {
     case RopeScaling::Kind::kNone:
       break;
     case RopeScaling::Kind::kLinear:
       out_.set_text(key("rope.scaling.type"), "linear");
-      set_number("rope.scaling.factor", config_.rope_scaling.factor);
+      set_number("rope.scaling.factor", config_.ropes.front().scaling.factor);
       break;
     case RopeScaling::Kind::kLlama3:
       // GGUF stores the divisors of frequencies as a tensor: rope_freqs.weight.
@@ -111,11 +111,15 @@ void ConfigWriter::write_rope() {
     case RopeScaling::Kind::kYarn:
       write_yarn();
       break;
+    case RopeScaling::Kind::kLongrope:
+    case RopeScaling::Kind::kProportional:
+      fail(cat("architecture ", config_.architecture,
+               " has a rotary scaling that is not converted"));
   }
 }
 
 void ConfigWriter::write_yarn() {
-  const RopeScaling& s = config_.rope_scaling;
+  const RopeScaling& s = config_.ropes.front().scaling;
   const RopeScaling usual;
   if (!s.truncate) fail("yarn's range of corrected dimensions is not rounded (truncate)");
   out_.set_text(key("rope.scaling.type"), "yarn");
@@ -139,7 +143,7 @@ void ConfigWriter::write_experts() {
   set_count("expert_count", config_.experts);
   set_count("expert_used_count", config_.experts_used);
   set_count("expert_feed_forward_length", config_.expert_ffn);
-  if (!config_.renormalise_experts) out_.set_boolean(key("expert_weights_norm"), false);
+  if (!config_.router.renormalise) out_.set_boolean(key("expert_weights_norm"), false);
 }
 
 }  // namespace

@@ -58,6 +58,13 @@ void take_importance(const ImportanceMatrix& matrix, QuantisePlan& plan) {
   }
 }
 
+std::string_view reason_to_leave_out(const Config& config, const TensorInfo& tensor) {
+  if (is_ignorable(tensor.name)) return "it follows from the configuration";
+  return tensor.name == tensor_name(TensorRole::kHead, config.naming)
+             ? "it is a copy of the embedding"
+             : "text does not need it";
+}
+
 void warn_of_sources(const Checkpoint& checkpoint, QuantisePlan& plan) {
   std::vector<std::string> rounded;
   std::vector<ListedTensor> listed;
@@ -75,8 +82,7 @@ void warn_of_sources(const Checkpoint& checkpoint, QuantisePlan& plan) {
   }
   for (const TensorInfo* tensor : left_out(checkpoint, listed)) {
     plan.warnings.push_back(cat("tensor ", printable(tensor->name), " is left out: ",
-                                is_ignorable(tensor->name) ? "it follows from the configuration"
-                                                           : "it is a copy of the embedding"));
+                                reason_to_leave_out(checkpoint.config(), *tensor)));
   }
 }
 

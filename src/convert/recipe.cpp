@@ -33,8 +33,27 @@ bool gets_more_bits(std::int64_t layer, std::int64_t layers) {
 
 /// Whether attn_v is small because many query heads share a kv head, so that more bits cost little.
 bool has_small_values(const Spec& spec) {
-  return spec.layers == 80 && spec.heads != spec.kv_heads &&
+  return spec.layers == 80 && spec.layer(0).heads != spec.layer(0).kv_heads &&
          (spec.architecture == "llama" || spec.architecture == "qwen2");
+}
+
+/// Whether a matrix stays in F32: few values, on which choices or many results depend.
+bool stays_exact(TensorRole role) {
+  switch (role) {
+    case TensorRole::kRouter:
+    case TensorRole::kSharedRouter:
+    case TensorRole::kPositions:
+    case TensorRole::kTypes:
+    case TensorRole::kRelativeBias:
+    case TensorRole::kQNormEach:
+    case TensorRole::kKNormEach:
+    case TensorRole::kExpertGateBias:
+    case TensorRole::kExpertUpBias:
+    case TensorRole::kExpertDownBias:
+      return true;
+    default:
+      return false;
+  }
 }
 
 Format mixed_format(const Spec& spec, const ListedTensor& tensor) {
@@ -72,7 +91,7 @@ const Recipe* find_recipe(std::string_view name) {
 }
 
 FormatChoice choose_format(const Recipe& recipe, const Spec& spec, const ListedTensor& tensor) {
-  if (tensor.shape.size() == 1 || tensor.role == TensorRole::kRouter) return {F32::kFormat, {}};
+  if (tensor.shape.size() == 1 || stays_exact(tensor.role)) return {F32::kFormat, {}};
   const Format wanted = recipe.mixed ? mixed_format(spec, tensor) : recipe.format;
   const Format format = format_for_rows(wanted, tensor.cols());
   if (format == wanted) return {format, {}};

@@ -30,8 +30,7 @@ Spec llama(std::int64_t layers) {
   Spec spec;
   spec.architecture = "llama";
   spec.layers = layers;
-  spec.heads = 32;
-  spec.kv_heads = 32;
+  spec.layer_specs.assign(to_size(layers), {.heads = 32, .kv_heads = 32});
   return spec;
 }
 
@@ -71,7 +70,7 @@ TEST(Recipe, LargeGroupedModelsKeepBitsInValues) {
   Spec spec = llama(80);
   const std::int64_t plain = 11;  // a layer without special rules
   EXPECT_EQ(mixed(spec, TensorRole::kV, plain), Q4_K::kFormat);
-  spec.kv_heads = 8;
+  for (LayerSpec& layer : spec.layer_specs) layer.kv_heads = 8;
   EXPECT_EQ(mixed(spec, TensorRole::kV, plain), Q5_K::kFormat);
   EXPECT_EQ(mixed(spec, TensorRole::kDown, plain), Q4_K::kFormat);
   EXPECT_EQ(mixed(spec, TensorRole::kV, 0), Q6_K::kFormat);

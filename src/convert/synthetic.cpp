@@ -244,8 +244,7 @@ Spec spec_of(const SyntheticShape& s, std::int64_t layers) {
   Spec spec;
   spec.architecture = s.architecture;
   spec.layers = layers;
-  spec.heads = s.heads;
-  spec.kv_heads = s.kv_heads;
+  spec.layer_specs.assign(to_size(layers), {.heads = s.heads, .kv_heads = s.kv_heads});
   spec.moe.experts = static_cast<std::int32_t>(s.experts);
   spec.tied = s.tied;
   return spec;

@@ -2,6 +2,7 @@
 #include "convert/tensor_list.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/check.h"
@@ -16,41 +17,62 @@ namespace ingot {
 
 namespace {
 
-/// Collects a model's tensors by role.
+/// Architectures whose folders are converted: the names and the order of their tensors are known.
+constexpr std::array<std::string_view, 4> kConverted{"llama", "qwen2", "qwen3", "qwen3moe"};
+
+ListedTensor listed(std::string name, TensorRole role, std::int64_t layer,
+                    const TensorInfo& source) {
+  return {.name = std::move(name),
+          .role = role,
+          .layer = layer,
+          .shape = source.shape,
+          .sources = {&source},
+          .values = {}};
+}
+
+/// The tensors of a GGUF file, which a new file stores as they are.
+std::vector<ListedTensor> list_stored(const BoundModel& model) {
+  std::vector<ListedTensor> list;
+  for (const BoundTensor& t : model.tensors) {
+    list.push_back(listed(t.tensor->name, t.role, t.layer, *t.tensor));
+  }
+  std::sort(list.begin(), list.end(), [](const ListedTensor& a, const ListedTensor& b) {
+    const TensorInfo& x = *a.sources.front();
+    const TensorInfo& y = *b.sources.front();
+    return x.file != y.file ? x.file < y.file : x.offset < y.offset;
+  });
+  return list;
+}
+
+/// Collects the tensors of a folder by role.
 class Lister {
  public:
   Lister(const Checkpoint& checkpoint, const BoundModel& model)
       : checkpoint_(checkpoint), config_(checkpoint.config()), model_(model) {}
 
   std::vector<ListedTensor> list() {
+    if (std::find(kConverted.begin(), kConverted.end(), config_.architecture) == kConverted.end() ||
+        (config_.architecture == "llama" && config_.experts > 0)) {
+      throw model_error(checkpoint_.name(), "config",
+                        cat("folders of model type ", printable(config_.model_type),
+                            " are not converted to GGUF yet"));
+    }
     add_matrix(TensorRole::kEmbedding, 0, model_.embedding);
     add_matrix(TensorRole::kHead, 0, model_.head);
-    add_vector(TensorRole::kFinalNorm, 0, model_.final_norm);
+    add_norm(TensorRole::kFinalNorm, 0, model_.final_norm);
     add_rope_freqs();
     for (std::size_t i = 0; i < model_.layers.size(); ++i) {
       add_layer(static_cast<std::int64_t>(i), model_.layers[i]);
-    }
-    if (config_.naming == Naming::kGguf) {
-      std::sort(list_.begin(), list_.end(), [](const ListedTensor& a, const ListedTensor& b) {
-        const TensorInfo& x = *a.sources.front();
-        const TensorInfo& y = *b.sources.front();
-        return x.file != y.file ? x.file < y.file : x.offset < y.offset;
-      });
     }
     return std::move(list_);
   }
 
  private:
   ListedTensor& add(TensorRole role, std::int64_t layer, const TensorInfo& source) {
-    return list_.emplace_back(ListedTensor{.name = tensor_name(role, Naming::kGguf, layer),
-                                           .role = role,
-                                           .layer = layer,
-                                           .shape = source.shape,
-                                           .sources = {&source},
-                                           .values = {}});
+    return list_.emplace_back(listed(tensor_name(role, Naming::kGguf, layer), role, layer, source));
   }
-  void add_vector(TensorRole role, std::int64_t layer, const TensorInfo* source) {
-    if (source != nullptr) add(role, layer, *source);
+  void add_norm(TensorRole role, std::int64_t layer, const BoundNorm& norm) {
+    if (norm) add(role, layer, *norm.weights.front());
   }
   void add_matrix(TensorRole role, std::int64_t layer, const BoundWeight& weight) {
     if (weight) add(role, layer, *weight.parts.front().tensor);
@@ -62,7 +84,7 @@ class Lister {
     if (!weight) return;
     add(role, layer, *weight.parts[part].tensor).turned_heads = turned_heads;
     if (weight.biases.empty()) return;
-    add(bias, layer, *weight.biases[part]).turned_heads = turned_heads;
+    add(bias, layer, *weight.biases[part].tensor).turned_heads = turned_heads;
   }
 
   /// Adds part `part` of all experts' weights. In a folder, each expert has its own tensor.
@@ -70,7 +92,6 @@ class Lister {
                    std::size_t part) {
     if (experts.empty()) return;
     ListedTensor& tensor = add(role, layer, *experts.front().parts[part].tensor);
-    if (config_.naming == Naming::kGguf) return;
     tensor.sources.clear();
     for (const BoundWeight& expert : experts) {
       const TensorInfo* source = expert.parts[part].tensor;
@@ -94,11 +115,9 @@ class Lister {
 
 void Lister::add_rope_freqs() {
   const std::string name = tensor_name(TensorRole::kRopeFreqs, Naming::kGguf);
-  if (config_.naming == Naming::kGguf)
-    return add_vector(TensorRole::kRopeFreqs, 0, checkpoint_.find(name));
-  if (config_.rope_scaling.kind != RopeScaling::Kind::kLlama3) return;
-  Config unscaled = config_;
-  unscaled.rope_scaling = {};
+  if (config_.ropes.front().scaling.kind != RopeScaling::Kind::kLlama3) return;
+  RopeConfig unscaled = config_.ropes.front();
+  unscaled.scaling = {};
   const CanonicalFp canonical;
   const std::vector<double> plain = rope_spec(unscaled).inverse_frequency;
   const std::vector<double>& scaled = model_.spec.ropes.front().inverse_frequency;
@@ -114,16 +133,21 @@ void Lister::add_rope_freqs() {
 }
 
 void Lister::add_layer(std::int64_t i, const BoundLayer& layer) {
-  const Spec& s = model_.spec;
-  const bool turned = config_.naming == Naming::kHuggingFace && config_.architecture == "llama";
-  add_vector(TensorRole::kAttnNorm, i, layer.attn_norm);
-  add_part(TensorRole::kQ, TensorRole::kQBias, i, layer.qkv, 0, turned ? s.heads : 0);
-  add_part(TensorRole::kK, TensorRole::kKBias, i, layer.qkv, 1, turned ? s.kv_heads : 0);
+  const LayerSpec& sizes = model_.spec.layer(i);
+  if (layer.qkv.parts.size() != 3 || (layer.gate_up && layer.gate_up.parts.size() != 2)) {
+    throw model_error(checkpoint_.name(), "tensors",
+                      cat("layer ", i, " stores several matrices in one tensor, which is not ",
+                          "converted to GGUF yet"));
+  }
+  const bool turned = config_.architecture == "llama";
+  add_norm(TensorRole::kAttnNorm, i, layer.attn_norms.pre);
+  add_part(TensorRole::kQ, TensorRole::kQBias, i, layer.qkv, 0, turned ? sizes.heads : 0);
+  add_part(TensorRole::kK, TensorRole::kKBias, i, layer.qkv, 1, turned ? sizes.kv_heads : 0);
   add_part(TensorRole::kV, TensorRole::kVBias, i, layer.qkv, 2);
   add_part(TensorRole::kAttnOut, TensorRole::kAttnOutBias, i, layer.attn_out, 0);
-  add_vector(TensorRole::kQNorm, i, layer.q_norm);
-  add_vector(TensorRole::kKNorm, i, layer.k_norm);
-  add_vector(TensorRole::kFfnNorm, i, layer.ffn_norm);
+  add_norm(TensorRole::kQNorm, i, layer.q_norm);
+  add_norm(TensorRole::kKNorm, i, layer.k_norm);
+  add_norm(TensorRole::kFfnNorm, i, layer.ffn_norms.pre);
   add_part(TensorRole::kGate, TensorRole::kGateBias, i, layer.gate_up, 0);
   add_part(TensorRole::kUp, TensorRole::kUpBias, i, layer.gate_up, 1);
   add_part(TensorRole::kDown, TensorRole::kDownBias, i, layer.down, 0);
@@ -156,6 +180,7 @@ SourceRow source_row(const ListedTensor& tensor, std::int64_t row) {
 }
 
 std::vector<ListedTensor> list_tensors(const Checkpoint& checkpoint, const BoundModel& model) {
+  if (checkpoint.config().naming == Naming::kGguf) return list_stored(model);
   return Lister(checkpoint, model).list();
 }
 

@@ -41,13 +41,13 @@ struct SourceRow {
 /// Finds the checkpoint's row from which row `row` is made. The tensor must have sources.
 SourceRow source_row(const ListedTensor& tensor, std::int64_t row);
 
-/// Lists the tensors to write for `model`. Tensors of a GGUF file keep their order. Tensors of a
-/// folder get the names, stacks and row order that other converters give them.
+/// Lists the tensors to write for `model`. Tensors of a GGUF file keep their names and their order.
+/// Tensors of a folder get the names, stacks and row order that other converters give them.
 ///
 /// Rotary pairs of architecture llama are adjacent in GGUF and half a head apart in folders. GGUF
 /// stores llama3 scaling as a tensor of divisors.
-/// Errors: model_error for a model that GGUF cannot express.
-/// The names of tensors are those of model/names.h.
+/// Errors: model_error for a model that GGUF cannot express, or a folder of an architecture that is
+/// not converted yet.
 std::vector<ListedTensor> list_tensors(const Checkpoint& checkpoint, const BoundModel& model);
 
 /// Returns the checkpoint's tensors that `listed` does not use: an output head that copies the

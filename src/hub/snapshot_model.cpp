@@ -23,6 +23,18 @@ constexpr std::array<std::string_view, 14> kCompanions{
     "merges.txt",   "chat_template.jinja",     "vocab.txt",       "chat_template.json",
     "spiece.model", "sentencepiece.bpe.model"};
 
+/// Files of a sentence-transformers folder, beside those of its modules.
+constexpr std::string_view kModulesFile = "modules.json";
+constexpr std::array<std::string_view, 9> kEmbedderFiles{kModulesFile,
+                                                         "config_sentence_transformers.json",
+                                                         "sentence_bert_config.json",
+                                                         "sentence_roberta_config.json",
+                                                         "sentence_distilbert_config.json",
+                                                         "sentence_camembert_config.json",
+                                                         "sentence_albert_config.json",
+                                                         "sentence_xlm-roberta_config.json",
+                                                         "sentence_xlnet_config.json"};
+
 using Paths = std::span<const std::string>;
 
 bool holds(Paths paths, std::string_view path) {
@@ -36,13 +48,29 @@ bool is_named_template(std::string_view path) {
          path.find('/', kFolder.size()) == path.npos;
 }
 
+/// Whether a file is of a module of sentence-transformers, such as 1_Pooling/config.json.
+bool is_module_file(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (slash == path.npos) return false;
+  const std::string_view folder = path.substr(0, slash);
+  const std::string_view file = path.substr(slash + 1);
+  const std::size_t digits = std::min(folder.find_first_not_of("0123456789"), folder.size());
+  return digits > 0 && folder.substr(digits).starts_with('_') &&
+         (file == kConfigFile || file == kSingleFile);
+}
+
 ModelFiles safetensors_files(Paths paths) {
   ModelFiles files;
   for (const std::string_view companion : kCompanions) {
     if (holds(paths, companion)) files.paths.emplace_back(companion);
   }
+  const bool has_modules = holds(paths, kModulesFile);
+  for (const std::string_view file : kEmbedderFiles) {
+    if (has_modules && holds(paths, file)) files.paths.emplace_back(file);
+  }
   for (const std::string& path : paths) {
-    if (is_named_template(path)) files.paths.push_back(path);
+    const bool is_module = has_modules && is_module_file(path);
+    if (is_module || is_named_template(path)) files.paths.push_back(path);
   }
   const bool is_single = holds(paths, kSingleFile);
   files.paths.emplace_back(is_single ? kSingleFile : kIndexFile);

@@ -43,6 +43,26 @@ TEST(SnapshotModel, AFolderTakesWhatItNeeds) {
   EXPECT_EQ(choose(paths, "README.md")->opened, "README.md");
 }
 
+TEST(SnapshotModel, AnEmbedderTakesItsModules) {
+  Names paths{"1_Pooling/config.json",
+              "2_Dense/config.json",
+              "2_Dense/model.safetensors",
+              "2_Dense/pytorch_model.bin",
+              "3_X/y/config.json",
+              "config.json",
+              "config_sentence_transformers.json",
+              "model.safetensors",
+              "modules.json",
+              "onnx/config.json",
+              "sentence_bert_config.json"};
+  EXPECT_EQ(choose(paths, "")->paths,
+            (Names{"config.json", "modules.json", "config_sentence_transformers.json",
+                   "sentence_bert_config.json", "1_Pooling/config.json", "2_Dense/config.json",
+                   "2_Dense/model.safetensors", "model.safetensors"}));
+  std::erase(paths, "modules.json");
+  EXPECT_EQ(choose(paths, "")->paths, (Names{"config.json", "model.safetensors"}));
+}
+
 TEST(SnapshotModel, AnIndexStandsForItsShards) {
   const Names paths{"config.json", "model-00001-of-00002.safetensors",
                     "model-00002-of-00002.safetensors", "model.safetensors.index.json"};

@@ -61,6 +61,7 @@ std::optional<std::int32_t> BlockPool::allocate() {
   const std::int32_t block = at(nodes_, head(list)).next;
   retain(block);
   if (evicts && !INGOT_MUTANT(6)) {
+    ++evictions_;
     if (evicted_) evicted_(block);
     set_owner(block, kNoOwner);
   }
@@ -70,11 +71,13 @@ std::optional<std::int32_t> BlockPool::allocate() {
 void BlockPool::retain(std::int32_t block) {
   if (node_at(block).references == 0) unlink(block);
   ++node_at(block).references;
+  ++references_;
 }
 
 void BlockPool::release(std::int32_t block) {
   Node& node = node_at(block);
   INGOT_CHECK(node.references > 0, "block ", block, " is free already");
+  --references_;
   if (--node.references > 0) return;
   link_last(block);
   if (INGOT_MUTANT(3)) link_last(block);
@@ -88,6 +91,7 @@ void BlockPool::set_owner(std::int32_t block, std::int32_t owner) {
   if (node.references == 0) unlink(block);
   if (node.owner != kNoOwner) givers_.add_blocks(node.owner, -1);
   if (owner != kNoOwner) givers_.add_blocks(owner, 1);
+  cached_ += (owner != kNoOwner ? 1 : 0) - (node.owner != kNoOwner ? 1 : 0);
   node.owner = owner;
   if (node.references == 0) link_last(block);
 }
@@ -108,12 +112,18 @@ std::int32_t BlockPool::check_list(std::int32_t list) const {
 }
 
 void BlockPool::check() const {
-  std::int32_t unused = 0;
+  std::int32_t unused = 0, cached = 0;
+  std::int64_t held = 0;
   std::vector<std::int32_t> known(to_size(givers_.owners()));
   for (std::int32_t b = 0; b < total(); ++b) {
     unused += references(b) == 0 ? 1 : 0;
-    if (is_indexed(b)) ++at(known, owner(b));
+    held += references(b);
+    if (!is_indexed(b)) continue;
+    ++cached;
+    ++at(known, owner(b));
   }
+  INGOT_CHECK(held == references_ && cached == cached_, held, " references, counted ", references_,
+              "; ", cached, " cached, counted ", cached_);
   for (std::int32_t o = 0; o < givers_.owners(); ++o) {
     const std::int32_t blocks = at(known, o);
     INGOT_CHECK(blocks == givers_.blocks(o), blocks, " known of owner ", o, ", counted ",

@@ -34,6 +34,12 @@ class BlockPool {
   std::int32_t evictable() const { return evictable_; }
   /// Returns the number of blocks that `allocate` can hand out: free and evictable blocks.
   std::int32_t available() const { return free() + evictable(); }
+  /// Returns the number of cached blocks, held or evictable.
+  std::int32_t cached() const { return cached_; }
+  /// Returns the number of blocks evicted so far.
+  std::int64_t evictions() const { return evictions_; }
+  /// Returns the number of references to all blocks together.
+  std::int64_t references() const { return references_; }
   std::int32_t references(std::int32_t block) const { return node_at(block).references; }
   /// Returns the owner of a cached block; kNoOwner if the block is not cached.
   std::int32_t owner(std::int32_t block) const { return node_at(block).owner; }
@@ -86,6 +92,9 @@ class BlockPool {
 
   std::int32_t total_ = 0;
   std::int32_t evictable_ = 0;
+  std::int32_t cached_ = 0;
+  std::int64_t references_ = 0;
+  std::int64_t evictions_ = 0;
   std::vector<Node> nodes_;
   std::vector<std::int32_t> listed_;  ///< number of blocks on each list
   OwnerHeap givers_;  ///< counts cached blocks; the heap has the owners with an evictable block

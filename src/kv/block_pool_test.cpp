@@ -33,6 +33,27 @@ TEST(BlockPool, RetainRevivesAFreeBlockFromTheMiddle) {
   EXPECT_EQ(pool.allocate(), std::nullopt);
 }
 
+TEST(BlockPool, CountsReferencesCachedBlocksAndEvictions) {
+  BlockPool pool(2);
+  const std::int32_t first = *pool.allocate(), second = *pool.allocate();
+  pool.retain(first);
+  EXPECT_EQ(pool.references(), 3);
+  pool.set_owner(first, 0);
+  pool.set_owner(second, 0);
+  EXPECT_EQ(pool.cached(), 2);
+  pool.release(second);
+  EXPECT_EQ(pool.references(), 2);
+  EXPECT_EQ(pool.cached(), 2);
+  EXPECT_EQ(pool.evictions(), 0);
+  EXPECT_EQ(pool.allocate(), second);
+  EXPECT_EQ(pool.cached(), 1);
+  EXPECT_EQ(pool.evictions(), 1);
+  pool.set_owner(first, BlockPool::kNoOwner);
+  EXPECT_EQ(pool.cached(), 0);
+  EXPECT_EQ(pool.evictions(), 1);
+  pool.check();
+}
+
 TEST(BlockPool, AnEmptyPoolHasNothing) {
   BlockPool pool(0);
   EXPECT_EQ(pool.allocate(), std::nullopt);

@@ -15,6 +15,19 @@ namespace {
 
 std::int64_t blocks_of(std::int64_t tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
 
+/// The fields of an attention that decide the layout of keys and values.
+Attention kv_shape(const Attention& a) {
+  return {.kv_heads = a.kv_heads,
+          .head_dim = a.head_dim,
+          .value_dim = a.v_dim(),
+          .values_in_keys = a.values_in_keys};
+}
+
+bool same_kv_shape(const Attention& a, const Attention& b) {
+  return a.kv_heads == b.kv_heads && a.head_dim == b.head_dim && a.v_dim() == b.v_dim() &&
+         a.values_in_keys == b.values_in_keys;
+}
+
 }  // namespace
 
 std::int64_t KvGroup::blocks_for(std::int64_t tokens, std::int64_t rows_max) const {
@@ -24,25 +37,33 @@ std::int64_t KvGroup::blocks_for(std::int64_t tokens, std::int64_t rows_max) con
   return std::min(all, blocks_of(window + rows_max) + 1);
 }
 
-std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention> attention,
-                               KvType type) {
+std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const KvUse> uses, KvType type) {
   std::vector<KvGroup> groups;
-  for (std::size_t i = 0; i < attention.size(); ++i) {
-    const Attention& a = attention[i];
-    const std::int64_t bytes = backend.kv_block_bytes(a, type);
+  const auto group_with = [&](std::int32_t layer) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const KvGroup& g) {
+      return std::find(g.layers.begin(), g.layers.end(), layer) != g.layers.end();
+    });
+    INGOT_CHECK(group != groups.end(), "layer ", layer, " has no keys and values of its own");
+    return group;
+  };
+  for (std::int32_t i = 0; i < std::ssize(uses); ++i) {
+    const KvUse& use = at(uses, i);
+    if (use.source >= 0) {
+      group_with(use.source)->readers.push_back({.layer = i, .source = use.source});
+      continue;
+    }
+    const Attention shape = kv_shape(use.attention);
+    const std::int64_t bytes = backend.kv_block_bytes(use.attention, type);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const KvGroup& g) {
-      return g.window == a.window && g.block_bytes == bytes && g.kv_heads == a.kv_heads &&
-             g.head_dim == a.head_dim;
+      return g.window == use.attention.window && g.block_bytes == bytes &&
+             same_kv_shape(g.shape, shape);
     });
     if (group == groups.end()) {
-      groups.push_back({.layers = {},
-                        .window = a.window,
-                        .block_bytes = bytes,
-                        .kv_heads = a.kv_heads,
-                        .head_dim = a.head_dim});
+      groups.push_back(
+          {.layers = {}, .window = use.attention.window, .block_bytes = bytes, .shape = shape});
       group = groups.end() - 1;
     }
-    group->layers.push_back(static_cast<std::int32_t>(i));
+    group->layers.push_back(i);
   }
   return groups;
 }
@@ -66,11 +87,16 @@ KvCache::KvCache(Backend& backend, std::vector<KvGroup> groups, KvType type,
                         .group = g});
       pages += at(blocks, g) * group.block_bytes;
     }
+    for (const KvReader& reader : group.readers) {
+      places_.resize(std::max(places_.size(), to_size(reader.layer) + 1));
+      at(places_, reader.layer) = at(places_, reader.source);
+      at(places_, reader.layer).reads_only = true;
+    }
   }
 }
 
 void KvCache::touch(std::int64_t i, std::int64_t bytes) {
-  if (!backend_->host_memory()) return;
+  if (!backend_->host_memory() || at(places_, i).reads_only) return;
   // The smallest size of a memory page. Larger memory pages are written several times.
   constexpr std::int64_t kPageBytes = 4096;
   const KvLayer& kv = layer(i);
@@ -90,21 +116,19 @@ void KvCache::copy(std::span<const BlockCopy> copies) {
 
 std::int64_t KvCache::row_bytes(std::int32_t g) const {
   const KvGroup& of = group(g);
-  return KvRows(of.kv_heads, of.head_dim, type_).block_bytes * std::ssize(of.layers);
+  return KvRows(of.shape, type_).block_bytes * std::ssize(of.layers);
 }
 
 void KvCache::read(std::int32_t g, std::int32_t block, std::span<std::byte> out) const {
   const KvGroup& of = group(g);
   INGOT_CHECK(std::ssize(out) == row_bytes(g), out.size(), " bytes for ", row_bytes(g));
-  const Attention shape{.kv_heads = of.kv_heads, .head_dim = of.head_dim};
-  backend_->kv_read(shape, at(layers_, g), block, out);
+  backend_->kv_read(of.shape, at(layers_, g), block, out);
 }
 
 void KvCache::load(std::int32_t g, std::int32_t block, std::span<const std::byte> in) {
   const KvGroup& of = group(g);
   INGOT_CHECK(std::ssize(in) == row_bytes(g), in.size(), " bytes for ", row_bytes(g));
-  const Attention shape{.kv_heads = of.kv_heads, .head_dim = of.head_dim};
-  backend_->kv_load(shape, at(layers_, g), block, in);
+  backend_->kv_load(of.shape, at(layers_, g), block, in);
 }
 
 void KvCache::release(std::int32_t g, std::int32_t block) {

@@ -14,15 +14,27 @@
 
 namespace ingot {
 
+/// How a layer uses keys and values: the shape of its attention, and the layer that writes them.
+struct KvUse {
+  Attention attention;
+  std::int32_t source = -1;  ///< layer whose keys and values this layer reads; -1: its own
+};
+
+/// A layer without keys and values of its own.
+struct KvReader {
+  std::int32_t layer = 0;
+  std::int32_t source = 0;  ///< layer whose keys and values it reads
+};
+
 /// Layers whose keys and values have equal shapes and windows. They share a sequence's block table.
 struct KvGroup {
-  std::vector<std::int32_t> layers;
+  std::vector<std::int32_t> layers;  ///< layers with keys and values of their own
+  std::vector<KvReader> readers{};   ///< layers that read those of `layers`
   /// Number of latest keys that a row sees, including the row's own key; 0: all keys. A sequence
   /// releases a block once no later row sees its keys.
   std::int32_t window = 0;
   std::int64_t block_bytes = 0;  ///< bytes of a block in one layer
-  std::int32_t kv_heads = 0;     ///< number of KV heads of a layer, G
-  std::int32_t head_dim = 0;     ///< number of elements of a head, D
+  Attention shape{};             ///< sizes of the keys and values; other fields are not set
 
   /// Returns the limit on a sequence's blocks for `tokens` tokens. `rows_max`: most rows of a step.
   std::int64_t blocks_for(std::int64_t tokens, std::int64_t rows_max) const;
@@ -32,9 +44,9 @@ struct KvGroup {
 
 /// Groups a stage's layers into KV groups.
 ///
-/// Shapes: `attention[i]` describes the stage's layer i. `KvGroup::layers` holds these indices i.
-std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention> attention,
-                               KvType type);
+/// Shapes: `uses[i]` describes the stage's layer i. `KvGroup::layers` holds these indices i. A
+/// source is an earlier layer of the stage; any other is a bug.
+std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const KvUse> uses, KvType type);
 
 /// A pending copy: the keys and values of block `from` go to block `to`.
 struct BlockCopy {
@@ -72,7 +84,7 @@ class KvCache {
   /// Writes to the first blocks of layer `i`, which the pool hands out first. The first write to a
   /// memory page is slow, and steps should not wait for it. `bytes`: size of these blocks, summed
   /// over all layers of the KV group. Do not call `touch` while a step is under way. Does nothing
-  /// if the host cannot write to the device's memory.
+  /// if the host cannot write to the device's memory, or if the layer has no pages of its own.
   void touch(std::int64_t i, std::int64_t bytes);
   /// Returns the number of layers of this stage.
   std::int64_t layer_count() const { return std::ssize(places_); }
@@ -115,6 +127,7 @@ class KvCache {
   struct Place {
     std::int32_t group = 0;
     std::int32_t index = 0;
+    bool reads_only = false;  ///< whether the keys and values belong to another layer
   };
 
   Backend* backend_;

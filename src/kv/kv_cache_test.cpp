@@ -12,10 +12,16 @@ Attention layer(std::int32_t window, std::int32_t kv_heads = 2) {
   return {.heads = 4, .kv_heads = kv_heads, .head_dim = 8, .window = window};
 }
 
+std::vector<KvUse> uses(const std::vector<Attention>& layers) {
+  std::vector<KvUse> all;
+  for (const Attention& a : layers) all.push_back({a});
+  return all;
+}
+
 class KvCacheTest : public testing::Test {
  protected:
-  KvCache make(std::vector<Attention> layers, std::vector<std::int32_t> blocks) {
-    return KvCache(backend_, kv_groups(backend_, layers, KvType::kF16), KvType::kF16, blocks);
+  KvCache make(const std::vector<Attention>& layers, std::vector<std::int32_t> blocks) {
+    return KvCache(backend_, kv_groups(backend_, uses(layers), KvType::kF16), KvType::kF16, blocks);
   }
   ThreadPool pool_{1};
   CpuBackend backend_{pool_, scalar_kernels()};
@@ -23,12 +29,38 @@ class KvCacheTest : public testing::Test {
 
 TEST_F(KvCacheTest, LayersOfEqualWindowAndGeometryShareAGroup) {
   const std::vector<Attention> layers{layer(0), layer(8), layer(0), layer(8), layer(0, 1)};
-  const auto groups = kv_groups(backend_, layers, KvType::kF16);
+  const auto groups = kv_groups(backend_, uses(layers), KvType::kF16);
   ASSERT_EQ(groups.size(), 3u);
   EXPECT_EQ(groups[0].layers, (std::vector<std::int32_t>{0, 2}));
   EXPECT_EQ(groups[1].layers, (std::vector<std::int32_t>{1, 3}));
   EXPECT_EQ(groups[1].window, 8);
   EXPECT_EQ(groups[2].layers, (std::vector<std::int32_t>{4}));
+}
+
+TEST_F(KvCacheTest, AReaderSharesThePagesOfItsSource) {
+  std::vector<KvUse> layers = uses({layer(0), layer(8), layer(8), layer(0)});
+  layers[2].source = 1;
+  layers[3].source = 0;
+  const auto groups = kv_groups(backend_, layers, KvType::kF16);
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[1].layers, (std::vector<std::int32_t>{1}));
+  EXPECT_EQ(groups[1].bytes_per_block(), groups[1].block_bytes);
+  const std::vector<std::int32_t> blocks{2, 3};
+  KvCache cache(backend_, groups, KvType::kF16, blocks);
+  EXPECT_EQ(cache.layer_count(), 4);
+  EXPECT_EQ(cache.layer(2).pages, cache.layer(1).pages);
+  EXPECT_EQ(cache.layer(2).group, 1);
+  EXPECT_EQ(cache.layer(3).pages, cache.layer(0).pages);
+  EXPECT_NE(cache.layer(0).pages, cache.layer(1).pages);
+}
+
+TEST_F(KvCacheTest, LayersOfOtherValuesAreAnotherGroup) {
+  Attention narrow = layer(0);
+  narrow.value_dim = 4;
+  Attention latent = layer(0);
+  latent.value_dim = 8;
+  latent.values_in_keys = true;
+  EXPECT_EQ(kv_groups(backend_, uses({layer(0), narrow, latent}), KvType::kF16).size(), 3u);
 }
 
 TEST_F(KvCacheTest, LayersHavePagesOfTheirOwn) {

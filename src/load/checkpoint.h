@@ -12,6 +12,7 @@
 #include "base/mapped_file.h"
 #include "base/view.h"
 #include "load/config.h"
+#include "load/embedder.h"
 #include "load/json.h"
 #include "load/load_notes.h"
 #include "load/tokenizer/tokenizer_data.h"
@@ -71,6 +72,8 @@ class Checkpoint {
   const TensorInfo* find(std::string_view name) const;
   /// Returns the tokenizer; null if the files have no tokenizer of a known kind.
   const TokenizerData* tokenizer() const { return tokenizer_.get(); }
+  /// Returns what the files say about texts of an embedder or a cross-encoder.
+  const EmbedderSettings& embedder() const { return embedder_; }
   /// Returns the metadata as key-value pairs for display, in file order. Shortens long values.
   std::span<const std::pair<std::string, Json>> metadata() const { return metadata_; }
   /// Returns the paths of the configuration and tensor files; empty if the bytes are in memory.
@@ -104,6 +107,7 @@ class Checkpoint {
   std::vector<TensorInfo> tensors_;
   std::vector<MappedFile> mapped_;  ///< all files with tensors; empty if the bytes are in memory
   std::unique_ptr<TokenizerData> tokenizer_;
+  EmbedderSettings embedder_;
   std::vector<std::pair<std::string, Json>> metadata_;
   std::vector<std::string> files_;
   LoadNotes notes_;

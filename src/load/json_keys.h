@@ -25,6 +25,8 @@ class JsonKeys {
 
   const std::string& file() const { return file_; }
   const std::string& prefix() const { return prefix_; }
+  /// Returns all members, in the file's order. The value must be an object.
+  const Json::Object& members() const { return *object_.as_object(); }
 
   /// Returns the member `key`; null if it is absent or JSON null.
   const Json* get(std::string_view key) const;

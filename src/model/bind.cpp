@@ -1,277 +1,283 @@
-// bind_model: finds the tensor of each role, and refuses missing, misshapen and unknown tensors.
+// bind_model: the tensors outside of layers, and checks of the whole checkpoint.
 #include "model/bind.h"
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/fp_env.h"
 #include "base/index.h"
 #include "base/text.h"
+#include "model/bind_layer.h"
+#include "model/make_spec.h"
 #include "model/rope.h"
+#include "model/tensor_finder.h"
 #include "quant/formats.h"
 
 namespace ingot {
 
 namespace {
 
-using Shape = std::vector<std::int64_t>;
+using R = TensorRole;
 
-std::string to_string(const Shape& shape) {
-  std::string out = "[";
-  for (const std::int64_t dim : shape) out += cat(out.size() == 1 ? "" : ", ", dim);
-  return out + "]";
-}
+/// The most elements of a table that is decoded to floats: positions, types.
+constexpr std::int64_t kTableElementsMax = std::int64_t{1} << 31;
 
-/// Finds tensors by role and remembers which have been used.
 class Binder {
  public:
-  explicit Binder(const Checkpoint& checkpoint)
+  Binder(const Checkpoint& checkpoint, std::int64_t context)
       : checkpoint_(checkpoint),
         config_(checkpoint.config()),
-        family_(find_family(config_, checkpoint.name())) {
-    const auto tensors = checkpoint.tensors();
-    // Base models ("LlamaModel") are saved without the prefix "model." of models with a head.
-    bare_ = config_.naming == Naming::kHuggingFace &&
-            std::none_of(tensors.begin(), tensors.end(),
-                         [](const TensorInfo& t) { return t.name.compare(0, 6, "model.") == 0; });
-  }
+        finder_(checkpoint, config_),
+        context_(context) {}
 
   BoundModel bind() {
-    model_.spec = family_.spec(config_);
-    if (model_.spec.moe.experts != 0 && rule_of(TensorRole::kRouter) == nullptr) {
-      throw model_error(checkpoint_.name(), "config",
-                        cat("architecture ", config_.architecture, " with ",
-                            model_.spec.moe.experts, " experts is not supported"));
-    }
-    bind_ends();
+    bind_longrope();
+    model_.spec = make_spec(config_, context_);
+    check_features();
     bind_rope_freqs();
     check_frequencies();
-    for (std::int64_t i = 0; i < model_.spec.layers; ++i) model_.layers.push_back(bind_layer(i));
-    check_left_over();
+    bind_ends();
+    bind_embeddings();
+    bind_layer_inputs();
+    bind_dense();
+    for (std::int64_t i = 0; i < model_.spec.layers; ++i) {
+      model_.layers.push_back(bind_layer(finder_, config_, model_.spec, i));
+    }
+    if (std::string note = finder_.check_left_over(); !note.empty()) {
+      model_.notes.push_back(std::move(note));
+    }
     check_tokenizer();
+    model_.tensors = finder_.take_used();
     return std::move(model_);
   }
 
  private:
-  [[noreturn]] void fail(const TensorInfo& t, std::string_view reason) const {
-    throw model_error(checkpoint_.file_of(t), cat("tensor ", printable(t.name)), t.offset, reason);
-  }
-  [[noreturn]] void fail(std::string_view reason) const {
-    throw model_error(checkpoint_.name(), "tensors", reason);
+  [[noreturn]] void fail_config(std::string_view reason) const {
+    throw model_error(checkpoint_.name(), "config", reason);
   }
 
-  const RoleRule* rule_of(TensorRole role) const {
-    const auto rule = std::find_if(family_.roles.begin(), family_.roles.end(),
-                                   [&](const RoleRule& r) { return r.role == role; });
-    return rule == family_.roles.end() ? nullptr : &*rule;
-  }
-
-  std::string name_of(TensorRole role, std::int64_t layer, std::int64_t expert) const {
-    const std::string name = tensor_name(role, config_.naming, layer, expert);
-    return bare_ && name.compare(0, 6, "model.") == 0 ? name.substr(6) : name;
-  }
-
-  /// The role's tensor; null if the family does not have the role, or if it is optional and absent.
-  const TensorInfo* take(TensorRole role, const Shape& shape, std::int64_t layer = 0,
-                         std::int64_t expert = 0) {
-    const RoleRule* rule = rule_of(role);
-    if (rule == nullptr) return nullptr;
-    const std::string name = name_of(role, layer, expert);
-    const TensorInfo* t = name.empty() ? nullptr : checkpoint_.find(name);
-    if (t == nullptr) {
-      if (rule->presence == Presence::kOptional) return nullptr;
-      fail(cat("tensor ", role_names(role, layer, expert), " is missing"));
-    }
-    used_.insert(t);
-    if (!t->format) fail(*t, cat("type ", t->type_name, " holds no weights"));
-    if (t->shape != shape) {
-      fail(*t, cat("shape is ", to_string(t->shape), ", expected ", to_string(shape)));
-    }
-    return t;
-  }
-
-  /// A weight of one or more roles, and their biases.
-  struct Part {
-    TensorRole role;
-    std::int64_t rows;
-    std::optional<TensorRole> bias = std::nullopt;
-  };
-  BoundWeight take_weight(std::initializer_list<Part> parts, std::int64_t cols,
-                          std::int64_t layer) {
-    BoundWeight w;
-    for (const Part& p : parts) {
-      const TensorInfo* t = take(p.role, {p.rows, cols}, layer);
-      if (t == nullptr) return {};
-      w.parts.push_back({t, 0, p.rows, cols});
-      const TensorInfo* bias = p.bias ? take(*p.bias, {p.rows}, layer) : nullptr;
-      if (bias != nullptr) w.biases.push_back(bias);
-    }
-    if (!w.biases.empty() && w.biases.size() != w.parts.size()) {
-      fail(*w.biases.front(), cat("there are biases for ", w.biases.size(), " of ", w.parts.size(),
-                                  " matrices that belong together"));
-    }
-    return w;
-  }
-
+  void bind_longrope();
+  void check_features() const;
+  void check_sources() const;
   void bind_ends();
   void bind_tie(const TensorInfo* embedding, const TensorInfo* head);
   void bind_rope_freqs();
   void check_frequencies() const;
-  BoundLayer bind_layer(std::int64_t i);
-  void bind_dense(std::int64_t i, BoundLayer& layer);
-  void bind_experts(std::int64_t i, BoundLayer& layer);
-  BoundPart take_expert(TensorRole role, std::int64_t rows, std::int64_t cols, std::int64_t layer,
-                        std::int64_t expert);
-  void check_biases(std::int64_t i, const BoundLayer& layer) const;
-  void check_left_over() const;
+  void bind_embeddings();
+  void bind_layer_inputs();
+  void bind_dense();
+  void bind_label_tokens();
   void check_tokenizer() const;
 
   const Checkpoint& checkpoint_;
-  const Config& config_;
-  const Family& family_;
-  bool bare_ = false;
+  Config config_;  ///< with the factors of longrope that GGUF stores as tensors
+  TensorFinder finder_;
+  std::int64_t context_;
   BoundModel model_;
-  std::set<const TensorInfo*> used_;
 };
+
+/// GGUF stores longrope's factors as tensors.
+void Binder::bind_longrope() {
+  for (RopeConfig& rope : config_.ropes) {
+    RopeScaling& s = rope.scaling;
+    if (s.kind != RopeScaling::Kind::kLongrope) continue;
+    for (const auto& [role, factors] :
+         {std::pair{R::kShortFactors, &s.short_factors}, {R::kLongFactors, &s.long_factors}}) {
+      if (!factors->empty()) continue;
+      const TensorInfo* t = finder_.take(role, {rope.dims / 2});
+      if (t == nullptr) finder_.fail_missing(role, 0, 0);
+      for (const float factor : decode_tensor(*t)) {
+        if (!(factor > 0) || factor > 1e12f) {
+          finder_.fail(*t, cat("rotary factor ", factor, " is not usable"));
+        }
+        factors->push_back(static_cast<double>(factor));
+      }
+    }
+    if (context_ == 0 && static_cast<double>(config_.context) > s.original_context) {
+      model_.notes.push_back(cat("the context is ", static_cast<std::int64_t>(s.original_context),
+                                 " tokens; a larger `context`, up to ", config_.context,
+                                 ", chooses the model's rotary factors for long texts"));
+    }
+  }
+}
+
+/// Refuses what the configuration states and the family has no tensors for.
+void Binder::check_features() const {
+  const Family& family = finder_.family();
+  const auto need = [&](bool stated, TensorRole role, std::string_view what) {
+    if (!stated || family.rule_of(role) != nullptr) return;
+    fail_config(cat("architecture ", config_.architecture, " with ", what, " is not supported"));
+  };
+  const Spec& s = model_.spec;
+  need(s.moe.experts != 0, R::kRouter, cat(s.moe.experts, " experts"));
+  need(s.shared_ffn != 0, R::kSharedDown, "shared experts");
+  need(s.mla.kv_rank != 0, R::kKvDown, cat("a latent of ", s.mla.kv_rank, " for keys and values"));
+  need(s.mla.kv_rank == 0 && family.rule_of(R::kKvDown) != nullptr, R::kK,
+       "no latent for keys and values");
+  need(s.layer_input != 0, R::kLayerInputGate, "per-layer inputs");
+  need(s.relative_buckets != 0, R::kRelativeBias, "relative positions");
+  if (s.relative_buckets % 4 != 0 || s.relative_buckets > 256) {
+    fail_config(cat("relative positions have ", s.relative_buckets,
+                    " buckets, expected a multiple of 4 up to 256"));
+  }
+  check_sources();
+}
+
+/// A layer that reads another layer's keys and values sees the same keys as that layer.
+void Binder::check_sources() const {
+  const Spec& s = model_.spec;
+  for (std::int64_t i = 0; i < s.layers; ++i) {
+    const std::int32_t source = s.layer(i).kv_source;
+    if (source < 0) continue;
+    const bool earlier = source < i && s.layer(source).kv_source < 0;
+    const auto same = [](const LayerSpec& a, const LayerSpec& b) {
+      return a.kv_heads == b.kv_heads && a.head_dim == b.head_dim && a.window == b.window;
+    };
+    if (earlier && same(s.layer(i), s.layer(source))) continue;
+    fail_config(cat("layer ", i, " cannot read the keys and values of layer ", source));
+  }
+}
 
 void Binder::bind_ends() {
   Spec& s = model_.spec;
-  const TensorInfo* embedding = checkpoint_.find(name_of(TensorRole::kEmbedding, 0, 0));
-  const TensorInfo* head = checkpoint_.find(name_of(TensorRole::kHead, 0, 0));
+  const TensorInfo* embedding = finder_.find(R::kEmbedding, 0, 0);
+  const TensorInfo* head = finder_.find(R::kHead, 0, 0);
   const TensorInfo* ends = embedding != nullptr ? embedding : head;
   if (ends != nullptr && !ends->shape.empty()) s.vocab = ends->shape.front();
   if (ends != nullptr && config_.vocab != 0 && s.vocab != config_.vocab) {
-    fail(*ends,
-         cat("it has ", s.vocab, " rows, the configuration says vocabulary ", config_.vocab));
+    finder_.fail(
+        *ends, cat("it has ", s.vocab, " rows, the configuration says vocabulary ", config_.vocab));
   }
   bind_tie(embedding, head);
-  if (const auto* t = take(TensorRole::kEmbedding, {s.vocab, s.hidden})) {
-    model_.embedding.parts.push_back({t, 0, s.vocab, s.hidden});
-  }
-  if (!s.tied) {
-    if (const auto* t = take(TensorRole::kHead, {s.vocab, s.hidden})) {
-      model_.head.parts.push_back({t, 0, s.vocab, s.hidden});
-    }
-  }
-  model_.final_norm = take(TensorRole::kFinalNorm, {s.hidden});
+  model_.embedding = finder_.take_matrix(R::kEmbedding, s.vocab, s.hidden);
+  if (!s.tied) model_.head = finder_.take_matrix(R::kHead, s.vocab, s.hidden);
+  model_.final_norm = finder_.take_norm(R::kFinalNorm, R::kFinalNormBias, s.hidden);
 }
 
 /// Decides whether the head is the embedding. A stored copy of a tied head must have equal bytes.
 void Binder::bind_tie(const TensorInfo* embedding, const TensorInfo* head) {
   Spec& s = model_.spec;
-  s.tied = config_.tied.value_or(head == nullptr) && embedding != nullptr;
+  const bool can_tie = embedding != nullptr && finder_.family().rule_of(R::kHead) != nullptr;
+  s.tied = config_.tied.value_or(head == nullptr) && can_tie;
   if (!s.tied || head == nullptr) return;
   if (head->shape != embedding->shape) {
-    fail(*head, cat("shape is ", to_string(head->shape), ", but the head is tied to the embedding ",
-                    to_string(embedding->shape)));
+    finder_.fail(
+        *head, cat("shape is ", to_string(head->shape), ", but the head is tied to the embedding ",
+                   to_string(embedding->shape)));
   }
   const bool same = head->type_name == embedding->type_name && head->bytes == embedding->bytes &&
-                    std::equal(head->data, head->data + head->bytes, embedding->data);
-  if (!same) fail(*head, "the configuration ties the head to the embedding, but they differ");
-  used_.insert(head);
+                    std::memcmp(head->data, embedding->data, head->bytes) == 0;
+  if (!same) {
+    finder_.fail(*head, "the configuration ties the head to the embedding, but they differ");
+  }
+  finder_.leave_out(R::kHead, 0, "");
 }
 
 void Binder::bind_rope_freqs() {
   RopeSpec& rope = model_.spec.ropes.front();
-  const TensorInfo* t = take(TensorRole::kRopeFreqs, {rope.dims / 2});
+  const TensorInfo* t = finder_.take(R::kRopeFreqs, {rope.dims / 2});
   if (t == nullptr) return;
-  if (config_.rope_scaling.kind != RopeScaling::Kind::kNone) {
-    fail(*t, "frequency factors together with another rotary scaling are not supported");
+  if (config_.ropes.front().scaling.kind != RopeScaling::Kind::kNone) {
+    finder_.fail(*t, "frequency factors together with another rotary scaling are not supported");
   }
   const std::vector<float> divisors = decode_tensor(*t);
+  constexpr float kDivisorMax = 1e30F;  // Gemma 4's files: a pair that does not rotate
   for (const float d : divisors) {
-    if (!(d > 0) || d > 1e12f) fail(*t, cat("frequency factor ", d, " is not usable"));
+    if (!(d > 0) || d > kDivisorMax)
+      finder_.fail(*t, cat("frequency factor ", d, " is not usable"));
   }
   divide_frequencies(rope, divisors);
 }
 
-/// Keeps angles in the range where sine and cosine are accurate, for any context length.
+/// Keeps angles in the range where sine and cosine are accurate, for any context length. Pairs with
+/// the frequency 0 do not rotate.
 void Binder::check_frequencies() const {
   constexpr double kFrequencyMax = 8;
-  for (const RopeSpec& rope : model_.spec.ropes) {
-    for (const double f : rope.inverse_frequency) {
-      if (f > 0 && f <= kFrequencyMax) continue;
-      throw model_error(
-          checkpoint_.name(), "config",
-          cat("a rotary frequency is ", f, " radians a token after scaling, expected ",
-              "more than 0 and at most ", kFrequencyMax));
+  for (std::size_t i = 0; i < model_.spec.ropes.size(); ++i) {
+    const RopeScaling::Kind kind = config_.ropes[i].scaling.kind;
+    const bool may_stop = kind == RopeScaling::Kind::kProportional;
+    for (const double f : model_.spec.ropes[i].inverse_frequency) {
+      if ((f > 0 || (may_stop && f == 0)) && f <= kFrequencyMax) continue;
+      fail_config(cat("a rotary frequency is ", f, " radians a token after scaling, expected ",
+                      "more than 0 and at most ", kFrequencyMax));
     }
   }
 }
 
-BoundLayer Binder::bind_layer(std::int64_t i) {
+/// Binds what encoders add to token embeddings, and the norm that follows.
+void Binder::bind_embeddings() {
   const Spec& s = model_.spec;
-  BoundLayer layer;
-  layer.attn_norm = take(TensorRole::kAttnNorm, {s.hidden}, i);
-  layer.q_norm = take(TensorRole::kQNorm, {s.head_dim}, i);
-  layer.k_norm = take(TensorRole::kKNorm, {s.head_dim}, i);
-  layer.ffn_norm = take(TensorRole::kFfnNorm, {s.hidden}, i);
-  layer.qkv = take_weight({{TensorRole::kQ, s.q_cols(), TensorRole::kQBias},
-                           {TensorRole::kK, s.kv_cols(), TensorRole::kKBias},
-                           {TensorRole::kV, s.kv_cols(), TensorRole::kVBias}},
-                          s.hidden, i);
-  layer.attn_out =
-      take_weight({{TensorRole::kAttnOut, s.hidden, TensorRole::kAttnOutBias}}, s.q_cols(), i);
-  if (at(s.sparse, i)) {
-    bind_experts(i, layer);
-  } else {
-    bind_dense(i, layer);
+  const std::int64_t positions = config_.context + s.position_offset;
+  model_.positions = finder_.take(R::kPositions, {positions, s.hidden});
+  const TensorInfo* types = finder_.find(R::kTypes, 0, 0);
+  const bool has_rows = types != nullptr && !types->shape.empty();
+  model_.types = finder_.take(R::kTypes, {has_rows ? types->shape.front() : 0, s.hidden});
+  for (const TensorInfo* t : {model_.positions, model_.types}) {
+    if (t != nullptr && t->elements() > kTableElementsMax) {
+      finder_.fail(*t,
+                   cat("it has ", t->elements(), " elements, the limit is ", kTableElementsMax));
+    }
   }
-  check_biases(i, layer);
-  return layer;
+  model_.embedding_norm = finder_.take_norm(R::kEmbeddingNorm, R::kEmbeddingNormBias, s.hidden);
+  if (s.relative_buckets > 0) {
+    model_.relative_bias = finder_.take(R::kRelativeBias, {s.relative_buckets, s.layer(0).heads});
+  }
 }
 
-void Binder::bind_dense(std::int64_t i, BoundLayer& layer) {
+/// Binds what makes each layer's own input from token ids and embeddings.
+void Binder::bind_layer_inputs() {
   const Spec& s = model_.spec;
-  layer.gate_up = take_weight({{TensorRole::kGate, s.ffn, TensorRole::kGateBias},
-                               {TensorRole::kUp, s.ffn, TensorRole::kUpBias}},
-                              s.hidden, i);
-  layer.down = take_weight({{TensorRole::kDown, s.hidden, TensorRole::kDownBias}}, s.ffn, i);
+  if (s.layer_input == 0) return;
+  const std::int64_t cols = s.layers * s.layer_input;
+  model_.layer_embedding = finder_.take_matrix(R::kLayerEmbedding, s.vocab, cols);
+  model_.layer_projection = finder_.take_matrix(R::kLayerProjection, cols, s.hidden);
+  model_.layer_projection_norm =
+      finder_.take_norm(R::kLayerProjectionNorm, std::nullopt, s.layer_input);
 }
 
-BoundPart Binder::take_expert(TensorRole role, std::int64_t rows, std::int64_t cols,
-                              std::int64_t layer, std::int64_t expert) {
-  if (config_.naming == Naming::kHuggingFace) {
-    return {take(role, {rows, cols}, layer, expert), 0, rows, cols};
+/// Binds the layers after pooling, whose tensors the configuration names.
+void Binder::bind_dense() {
+  for (const DenseLayer& d : config_.dense) {
+    BoundWeight w;
+    w.parts.push_back({.tensor = finder_.take_named(d.weight, {d.outputs, d.inputs}),
+                       .rows = d.outputs,
+                       .cols = d.inputs});
+    if (!d.bias.empty()) {
+      w.biases.push_back({.tensor = finder_.take_named(d.bias, {d.outputs}), .count = d.outputs});
+    }
+    model_.dense.push_back(std::move(w));
   }
-  const TensorInfo* stacked = take(role, {model_.spec.moe.experts, rows, cols}, layer);
-  return {stacked, expert * rows, rows, cols};
-}
-
-void Binder::bind_experts(std::int64_t i, BoundLayer& layer) {
-  const Spec& s = model_.spec;
-  const std::int64_t ffn = s.moe.ffn;
-  layer.router = take_weight({{TensorRole::kRouter, s.moe.experts}}, s.hidden, i);
-  layer.router.rounds = false;
-  for (std::int64_t e = 0; e < s.moe.experts; ++e) {
-    layer.expert_gate_up.push_back(
-        {.parts = {take_expert(TensorRole::kExpertGate, ffn, s.hidden, i, e),
-                   take_expert(TensorRole::kExpertUp, ffn, s.hidden, i, e)},
-         .biases = {}});
-    layer.expert_down.push_back(
-        {.parts = {take_expert(TensorRole::kExpertDown, s.hidden, ffn, i, e)}, .biases = {}});
+  if (!config_.label_tokens.empty()) bind_label_tokens();
+  std::int64_t cols = model_.spec.hidden;
+  for (const DenseSpec& d : model_.spec.dense) {
+    if (d.inputs != cols) {
+      fail_config(cat("a dense layer after pooling reads ", d.inputs, " values, expected ", cols));
+    }
+    cols = d.outputs;
+  }
+  if (model_.spec.labels > 0 && (model_.spec.dense.empty() || cols != model_.spec.labels)) {
+    fail_config(cat("architecture ", config_.architecture, " with ", model_.spec.labels,
+                    " labels is not supported"));
   }
 }
 
-void Binder::check_biases(std::int64_t i, const BoundLayer& layer) const {
-  const auto check = [&](std::string_view key, std::optional<bool> said, const BoundWeight& w) {
-    if (!said || !w || *said == !w.biases.empty()) return;
-    fail(cat("layer ", i, ": ", key, " is ", *said, ", but tensor ",
-             printable(w.parts.front().tensor->name), " has ", *said ? "no bias" : "a bias"));
-  };
-  check("attention_bias", config_.attention_bias, layer.qkv);
-  check("attention_bias", config_.attention_bias, layer.attn_out);
-  check("mlp_bias", config_.mlp_bias, layer.gate_up);
-  check("mlp_bias", config_.mlp_bias, layer.down);
-}
-
-void Binder::check_left_over() const {
-  for (const TensorInfo& t : checkpoint_.tensors()) {
-    if (used_.count(&t) != 0 || is_ignorable(t.name)) continue;
-    fail(t, cat("architecture ", config_.architecture,
-                " has no such tensor; a model that needs it would give wrong text"));
+/// The head of a reranker that is a decoder: rows of the output head.
+void Binder::bind_label_tokens() {
+  Spec& s = model_.spec;
+  const BoundWeight& head = s.tied ? model_.embedding : model_.head;
+  if (head.parts.size() != 1) fail_config("a reranker by tokens needs an output head");
+  BoundWeight w;
+  for (const std::int32_t id : config_.label_tokens) {
+    if (id >= s.vocab) fail_config(cat("the label token ", id, " is not one of ", s.vocab));
+    BoundPart row = head.parts.front();
+    row.first_row = id;
+    row.rows = 1;
+    w.parts.push_back(row);
   }
+  s.dense.push_back({.inputs = s.hidden, .outputs = std::ssize(w.parts), .tanh = false});
+  model_.dense.push_back(std::move(w));
 }
 
 void Binder::check_tokenizer() const {
@@ -288,23 +294,9 @@ void Binder::check_tokenizer() const {
 
 }  // namespace
 
-View BoundPart::view() const {
-  const std::int64_t stride = row_bytes(*tensor->format, cols);
-  // Kernels and packers only read weights; View has no const twin.
-  auto* data = const_cast<std::byte*>(tensor->data);
-  return {data == nullptr ? nullptr : data + first_row * stride, *tensor->format, rows, cols,
-          stride};
-}
-
-std::vector<View> BoundWeight::views() const {
-  std::vector<View> views;
-  for (const BoundPart& part : parts) views.push_back(part.view());
-  return views;
-}
-
-BoundModel bind_model(const Checkpoint& checkpoint) {
+BoundModel bind_model(const Checkpoint& checkpoint, std::int64_t context) {
   const CanonicalFp canonical;  // frequencies are computed here
-  return Binder(checkpoint).bind();
+  return Binder(checkpoint, context).bind();
 }
 
 std::vector<float> decode_tensor(const TensorInfo& tensor) {
@@ -313,6 +305,25 @@ std::vector<float> decode_tensor(const TensorInfo& tensor) {
   const std::int64_t stride = row_bytes(*tensor.format, cols);
   for (std::int64_t r = 0; r < std::ssize(values) / cols; ++r) {
     decode_row(*tensor.format, tensor.data + r * stride, cols, values.data() + r * cols);
+  }
+  return values;
+}
+
+std::vector<float> decode_vector(const BoundVector& vector) {
+  const TensorInfo& t = *vector.tensor;
+  const FormatInfo& info = format_info(*t.format);
+  // Only elements of dense formats have an address of their own.
+  const std::int64_t skipped = info.dense ? vector.first : 0;
+  const std::int64_t read = info.dense ? (vector.count - 1) * vector.step + 1 : t.elements();
+  std::vector<float> all(to_size(std::max<std::int64_t>(0, read)));
+  if (info.dense) {
+    decode_row(*t.format, t.data + skipped * info.block_bytes, std::ssize(all), all.data());
+  } else {
+    all = decode_tensor(t);
+  }
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < vector.count; ++i) {
+    values.push_back(at(all, vector.first - skipped + i * vector.step));
   }
   return values;
 }

@@ -2,47 +2,85 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "load/checkpoint.h"
 #include "model/family.h"
+#include "model/part_rows.h"
 #include "model/spec.h"
 
 namespace ingot {
 
-/// Rows [first_row, first_row + rows) of a tensor that is read as a matrix with `cols` columns.
-struct BoundPart {
+/// Elements first, first + step, ... of a tensor that is read as a vector.
+struct BoundVector {
   const TensorInfo* tensor = nullptr;
-  std::int64_t first_row = 0;
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
-
-  View view() const;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  std::int64_t step = 1;
 };
 
 /// Parts whose rows are stacked into one Weight. Either each part has a bias, or no part has one.
 struct BoundWeight {
   std::vector<BoundPart> parts;
-  std::vector<const TensorInfo*> biases;
+  std::vector<BoundVector> biases;
   bool rounds = true;  ///< false for a router: `ModelOptions::weights` does not round the matrix
 
   explicit operator bool() const { return !parts.empty(); }
-  std::vector<View> views() const;
+};
+
+/// The weight and bias of a norm.
+struct BoundNorm {
+  std::vector<const TensorInfo*> weights;  ///< stacked; empty: the model has no such norm
+  const TensorInfo* bias = nullptr;
+  std::int64_t rows = 1;  ///< rows of the stacked weights: 1, or the number of heads
+
+  explicit operator bool() const { return !weights.empty(); }
+};
+
+/// The norms around a sublayer; see Norms.
+struct BoundNorms {
+  BoundNorm pre;
+  BoundNorm out;
+  BoundNorm post;
 };
 
 /// One layer's tensors. A tensor that the model does not have is null or empty.
 struct BoundLayer {
-  const TensorInfo* attn_norm = nullptr;
-  const TensorInfo* q_norm = nullptr;
-  const TensorInfo* k_norm = nullptr;
-  const TensorInfo* ffn_norm = nullptr;
+  BoundNorms attn_norms;
+  BoundNorm q_norm;
+  BoundNorm k_norm;
   BoundWeight qkv;
+  BoundWeight q_down;  ///< MLA; see Layer for these
+  BoundNorm q_down_norm;
+  BoundWeight q_up;
+  BoundWeight kv_down;
+  BoundNorm kv_down_norm;
+  std::vector<BoundWeight> k_up;
+  std::vector<BoundWeight> v_up;
+  const TensorInfo* sinks = nullptr;
   BoundWeight attn_out;
+  BoundNorms ffn_norms;
   BoundWeight gate_up;  ///< rows of the gate matrix, then rows of the up matrix
   BoundWeight down;
   BoundWeight router;
+  const TensorInfo* selection_bias = nullptr;
   std::vector<BoundWeight> expert_gate_up;
   std::vector<BoundWeight> expert_down;
+  BoundWeight shared_gate_up;
+  BoundWeight shared_down;
+  BoundWeight shared_router;
+  BoundWeight input_gate;
+  BoundWeight input_out;
+  BoundNorm input_norm;
+  const TensorInfo* scalar = nullptr;
+};
+
+/// A tensor that a role uses, for converters.
+struct BoundTensor {
+  const TensorInfo* tensor = nullptr;
+  TensorRole role{};
+  std::int64_t layer = 0;
 };
 
 /// A checkpoint's tensors by role. bind_model has checked the tensors. The pointers point into the
@@ -51,18 +89,32 @@ struct BoundModel {
   Spec spec;
   BoundWeight embedding;  ///< empty if the checkpoint has no embedding matrix
   BoundWeight head;       ///< empty if the checkpoint has no output head, or if `spec.tied`
-  const TensorInfo* final_norm = nullptr;
+  BoundNorm final_norm;
+  const TensorInfo* positions = nullptr;
+  const TensorInfo* types = nullptr;
+  BoundNorm embedding_norm;
+  const TensorInfo* relative_bias = nullptr;
+  BoundWeight layer_embedding;
+  BoundWeight layer_projection;
+  BoundNorm layer_projection_norm;
+  std::vector<BoundWeight> dense;  ///< layers after pooling: Spec::dense
   std::vector<BoundLayer> layers;
+
+  std::vector<BoundTensor> tensors;  ///< all tensors that roles use, in the order of binding
+  std::vector<std::string> notes;    ///< what users may want to know, one line each
 };
 
-/// Builds the checkpoint's Spec, and finds and checks its tensors.
+/// Builds the checkpoint's Spec, and finds and checks its tensors. `context`: the user's limit on
+/// tokens of a sequence, 0 for the default; see make_spec.
 ///
 /// Errors: model_error that names a tensor if it is missing, has a wrong shape or type, or is
 /// unknown to the architecture; model_error for an unsupported configuration.
-BoundModel bind_model(const Checkpoint& checkpoint);
+BoundModel bind_model(const Checkpoint& checkpoint, std::int64_t context = 0);
 
 /// Decodes all elements of a tensor to floats, from any format. For small tensors only:
 /// norms, biases, frequency factors.
 std::vector<float> decode_tensor(const TensorInfo& tensor);
+/// Decodes the elements of a vector to floats, from any format.
+std::vector<float> decode_vector(const BoundVector& vector);
 
 }  // namespace ingot

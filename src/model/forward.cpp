@@ -1,7 +1,10 @@
-// The forward pass: runs a step through all layers, and computes logits of the output rows.
+// The forward pass: runs a step through all layers, and computes what its output rows ask for.
 #include "model/forward.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "model/scratch_layout.h"
 
 namespace ingot {
 
@@ -14,7 +17,15 @@ struct ForwardPass {
   Backend& backend;
   const Batch& batch;
   Scratch s;
-  View pending;
+  Term pending;
+
+  /// A sublayer's output as the residual stream adds it.
+  Term output(View y) const { return {y, model.spec.residual_scale}; }
+  /// Adds the pending output now.
+  void settle() {
+    backend.norm(s.x, pending, {}, {}, Next::kAnyone);
+    pending = {};
+  }
 };
 
 /// x += sublayer(norm(x)), with each of the three norms that the model has. [T, H] -> [T, H]
@@ -24,62 +35,189 @@ void residual(ForwardPass& pass, const Norms& n, Sublayer&& sublayer) {
   // One fused op: x += pending; h = norm(x)
   pass.backend.norm(x, pass.pending, n.pre, h, Next::kLinears);
   sublayer(n.pre ? h : x, y);
-  if (n.out) pass.backend.norm(y, {}, n.out, y, Next::kAnyone);   // sandwich
-  if (n.post) pass.backend.norm(x, y, n.post, x, Next::kAnyone);  // post-norm encoders
-  pass.pending = n.post ? View{} : y;
+  if (n.out) pass.backend.norm(y, {}, n.out, y, Next::kAnyone);                // sandwich
+  if (n.post) pass.backend.norm(x, pass.output(y), n.post, x, Next::kAnyone);  // post-norm encoders
+  pass.pending = n.post ? Term{} : pass.output(y);
+}
+
+/// Multi-head latent attention up to queries and keys in the latent's space. [T, H] -> qkv
+void latent_qkv(ForwardPass& pass, const Layer& w, View in) {
+  Backend& be = pass.backend;
+  const MlaSpec& m = pass.model.spec.mla;
+  if (w.q_down) {
+    be.linear(in, w.q_down, pass.s.latent);  // [T, q_rank]
+    be.norm(pass.s.latent, {}, w.q_down_norm, pass.s.latent, Next::kLinears);
+  }
+  be.linear(w.q_down ? pass.s.latent : in, w.q_up, pass.s.heads);  // [T, N*(nope + rope)]
+  const Attention& a = w.attention;
+  be.linear_heads(pass.s.heads, w.k_up, m.rope, columns(pass.s.qkv, 0, a.q_cols()));
+  const View key = columns(pass.s.qkv, a.q_cols(), a.k_cols());
+  be.linear(in, w.kv_down, key);  // [T, kv_rank + rope]
+  const View latent = columns(key, 0, m.kv_rank);
+  be.norm(latent, {}, w.kv_down_norm, latent, Next::kAnyone);
 }
 
 void attend(ForwardPass& pass, const Layer& w, const KvLayer& kv, View in, View out) {
   const Attention& a = w.attention;
-  pass.backend.linear(in, w.qkv, pass.s.qkv);  // [T, (N + 2G)*D]
-  // q, k in place; k, v -> slots
-  pass.backend.rope_write(pass.s.qkv, pass.batch, w.q_norm, w.k_norm, a, kv);
-  pass.backend.attention(pass.s.qkv, pass.batch, a, kv, pass.s.mix, Next::kLinears);  // [T, N*D]
-  pass.backend.linear(pass.s.mix, w.attn_out, out);                                   // [T, H]
+  const bool latent = static_cast<bool>(w.kv_down);
+  const View qkv = columns(pass.s.qkv, 0, a.qkv_cols());
+  const View mix = columns(pass.s.mix, 0, a.out_cols());
+  if (latent) {
+    latent_qkv(pass, w, in);
+  } else {
+    pass.backend.linear(in, w.qkv, qkv);  // [T, (N + G)*D + G*Dv]
+  }
+  pass.backend.rope_write(qkv, pass.batch, w.head_norms, a, kv);  // q, k in place; k, v -> slots
+  pass.backend.attention(qkv, pass.batch, a, kv, mix, latent ? Next::kAnyone : Next::kLinears);
+  if (latent) pass.backend.linear_heads(mix, w.v_up, 0, pass.s.values);  // [T, N*value]
+  pass.backend.linear(latent ? pass.s.values : mix, w.attn_out, out);    // [T, H]
+}
+
+/// out = down(act(gate_up(in))). [T, H] -> [T, H]
+void dense_feed_forward(ForwardPass& pass, const Weight& gate_up, const Weight& down, View in,
+                        View out) {
+  const Spec& spec = pass.model.spec;
+  const View ff = columns(pass.s.ff, 0, gate_up.rows);
+  const View ff2 = columns(pass.s.ff2, 0, down.cols);
+  // [T, 2F] or [T, F], then [T, F]
+  pass.backend.linear_activate(in, gate_up, spec.act, spec.gated, ff, ff2, Next::kLinears);
+  pass.backend.linear(ff2, down, out);
+}
+
+/// out += the shared experts' output, times a factor of each row if there is one.
+void add_shared(ForwardPass& pass, const Layer& w, View in, View out) {
+  const View y = pass.s.shared;
+  dense_feed_forward(pass, w.shared_gate_up, w.shared_down, in, y);
+  if (!w.shared_router) return pass.backend.norm(out, y, {}, {}, Next::kAnyone);
+  pass.backend.linear(in, w.shared_router, pass.s.gate);
+  pass.backend.add_gated(out, y, pass.s.gate);
 }
 
 void feed_forward(ForwardPass& pass, const Layer& w, View in, View out) {
-  const Spec& spec = pass.model.spec;
-  if (w.router) {
-    const MoeWeights experts{&w.router, w.expert_gate_up, w.expert_down};
-    return pass.backend.moe(in, experts, spec.moe, out);
+  if (!w.router) return dense_feed_forward(pass, w.gate_up, w.down, in, out);
+  const MoeWeights experts{&w.router, w.expert_gate_up, w.expert_down, w.selection_bias};
+  pass.backend.moe(in, experts, pass.model.spec.moe, out);
+  if (w.shared_down) add_shared(pass, w, in, out);
+}
+
+/// x += attention(h) + feed_forward(h) with h = norm(x). [T, H] -> [T, H]
+void parallel_sublayers(ForwardPass& pass, const Layer& w, const KvLayer& kv) {
+  const View x = pass.s.x, h = pass.s.h, y = pass.s.y;
+  pass.backend.norm(x, pass.pending, w.attn_norms.pre, h, Next::kLinears);
+  attend(pass, w, kv, h, y);
+  pass.backend.norm(x, pass.output(y), {}, {}, Next::kAnyone);
+  feed_forward(pass, w, h, y);
+  pass.pending = pass.output(y);
+}
+
+/// Makes each layer's own input: the mean of its token embedding and of a projection of the
+/// embeddings, times sqrt(2). [T, H] -> inputs [T, L*W]
+void make_layer_inputs(ForwardPass& pass) {
+  const Model& m = pass.model;
+  if (!m.layer_embedding) return;
+  const auto width = static_cast<float>(m.spec.layer_input);
+  const View in = pass.s.inputs, p = pass.s.projected;
+  Backend& be = pass.backend;
+  be.embed(pass.batch, {.tokens = &m.layer_embedding, .scale = std::sqrt(width)}, in);
+  be.linear(pass.s.x, m.layer_projection, p);
+  be.scale(p, 1 / std::sqrt(static_cast<float>(m.spec.hidden)));
+  const View slices{p.data, p.format, p.rows * m.spec.layers, m.spec.layer_input,
+                    m.spec.layer_input * std::int64_t{sizeof(float)}};
+  be.norm(slices, {}, m.layer_projection_norm, slices, Next::kAnyone);
+  be.norm(in, p, {}, {}, Next::kAnyone);
+  be.scale(in, std::sqrt(0.5f));
+}
+
+/// x += norm(out(act(gate(x)) * the layer's input)), then x *= scalar.
+void add_layer_input(ForwardPass& pass, const Layer& w, std::int64_t layer) {
+  if (!w.input_gate && w.scalar == 1) return;
+  Backend& be = pass.backend;
+  pass.settle();
+  const View x = pass.s.x, y = pass.s.y;
+  if (w.input_gate) {
+    const std::int64_t width = pass.model.spec.layer_input;
+    const View gate = columns(pass.s.projected, 0, width);
+    const View gated = columns(pass.s.ff2, 0, width);
+    be.linear(x, w.input_gate, gate);
+    be.glu(gate, columns(pass.s.inputs, layer * width, width), pass.model.spec.act, gated,
+           Next::kLinears);
+    be.linear(gated, w.input_out, y);
+    be.norm(y, {}, w.input_norm, y, Next::kAnyone);
+    be.norm(x, y, {}, {}, Next::kAnyone);
   }
-  // [T, 2F] or [T, F], then [T, F]
-  pass.backend.linear_activate(in, w.gate_up, spec.act, spec.gated, pass.s.ff, pass.s.ff2,
-                               Next::kLinears);
-  pass.backend.linear(pass.s.ff2, w.down, out);  // [T, H]
+  if (w.scalar != 1) be.scale(x, w.scalar);
+}
+
+void run_layer(ForwardPass& pass, const Layer& w, const KvLayer& kv, std::int64_t layer) {
+  if (pass.model.spec.parallel_residual) {
+    parallel_sublayers(pass, w, kv);
+  } else {
+    residual(pass, w.attn_norms, [&](View in, View out) { attend(pass, w, kv, in, out); });
+    residual(pass, w.ffn_norms, [&](View in, View out) { feed_forward(pass, w, in, out); });
+  }
+  add_layer_input(pass, w, layer);
+}
+
+/// Makes the residual stream from token ids or embeddings. -> x [T, H]
+void embed(ForwardPass& pass) {
+  const Model& m = pass.model;
+  pass.backend.embed(pass.batch,
+                     {.tokens = m.embedding ? &m.embedding : nullptr,
+                      .scale = m.spec.embed_scale,
+                      .positions = m.positions,
+                      .position_offset = m.spec.position_offset,
+                      .types = m.types},
+                     pass.s.x);
+  if (m.embedding_norm) {
+    pass.backend.norm(pass.s.x, {}, m.embedding_norm, pass.s.x, Next::kAnyone);
+  }
+  make_layer_inputs(pass);
 }
 
 /// Gathers the output rows, normalises them, and computes logits, as far as `outputs` asks.
-void finish(ForwardPass& pass, const Outputs& outputs) {
+void finish_rows(ForwardPass& pass, const Outputs& outputs) {
   const Model& m = pass.model;
-  pass.backend.norm(pass.s.x, pass.pending, {}, {}, Next::kAnyone);
   if (pass.batch.out_rows.empty()) return;
   const View out = pass.s.output;
   pass.backend.gather(pass.s.x, pass.batch, out);
   const View rows = out.slice(0, out.rows - outputs.hidden_rows);
   const View hidden = out.slice(rows.rows, outputs.hidden_rows - outputs.raw_rows);
   if (hidden.rows > 0) pass.backend.norm(hidden, {}, m.final_norm, hidden, Next::kAnyone);
-  if (rows.rows > 0) {
-    pass.backend.norm(rows, {}, m.final_norm, rows, Next::kLinears);
-    pass.backend.logits(rows, *m.head(), outputs.logits);
-  }
-  for (const RowFetch& fetch : outputs.fetch) pass.backend.fetch(fetch.rows, fetch.out);
+  if (rows.rows == 0) return;
+  pass.backend.norm(rows, {}, m.final_norm, rows, Next::kLinears);
+  pass.backend.logits(rows, {m.head(), m.spec.logit_scale, m.spec.logit_cap}, outputs.logits);
 }
 
-/// This step's scratch: views of the planned buffers, cut to the step's rows.
-Scratch cut(const Scratch& s, const Batch& batch) {
-  const std::int64_t rows = batch.rows();
-  Scratch c;
-  c.x = s.x.slice(0, rows);
-  c.h = s.h.slice(0, rows);
-  c.y = s.y.slice(0, rows);
-  c.qkv = s.qkv.slice(0, rows);
-  c.mix = s.mix.slice(0, rows);
-  c.ff = s.ff.slice(0, rows);
-  c.ff2 = s.ff2.slice(0, rows);
-  c.output = s.output.slice(0, std::ssize(batch.out_rows));
-  return c;
+/// Pools the rows of sequences, and runs the layers after pooling. -> pooled [P, pooled_cols]
+void finish_pooled(ForwardPass& pass) {
+  const Model& m = pass.model;
+  Backend& be = pass.backend;
+  if (pass.batch.pool_seqs.empty()) return;
+  if (m.final_norm) be.norm(pass.s.x, {}, m.final_norm, pass.s.x, Next::kAnyone);
+  // Each linear and each activation moves the rows to the other buffer; the last one to `pooled`.
+  std::int64_t moves = 0;
+  for (const DenseSpec& d : m.spec.dense) moves += d.tanh ? 2 : 1;
+  View now = moves % 2 == 0 ? pass.s.pooled : pass.s.pooled2;
+  View other = moves % 2 == 0 ? pass.s.pooled2 : pass.s.pooled;
+  std::int64_t cols = m.spec.hidden;
+  be.pool(pass.s.x, pass.batch, m.spec.pooling, resized(now, cols));
+  for (std::size_t i = 0; i < m.dense.size(); ++i) {
+    const DenseSpec& d = m.spec.dense[i];
+    be.linear(resized(now, cols), m.dense[i], resized(other, d.outputs));
+    std::swap(now, other);
+    cols = d.outputs;
+    if (!d.tanh) continue;
+    be.activate(resized(now, cols), Act::kTanh, false, resized(other, cols), Next::kAnyone);
+    std::swap(now, other);
+  }
+  if (m.spec.normalise) be.normalise(resized(now, cols));
+}
+
+void finish(ForwardPass& pass, const Outputs& outputs) {
+  pass.settle();
+  finish_rows(pass, outputs);
+  finish_pooled(pass);
+  for (const RowFetch& fetch : outputs.fetch) pass.backend.fetch(fetch.rows, fetch.out);
 }
 
 }  // namespace
@@ -88,60 +226,13 @@ void forward(const Model& model, Backend& backend, const Batch& batch, const KvC
              const Scratch& scratch, const Outputs& outputs) {
   backend.step(batch, [&] {
     ForwardPass pass{model, backend, batch, cut(scratch, batch), {}};
-    backend.embed(batch, model.embedding ? &model.embedding : nullptr, pass.s.x);
+    embed(pass);
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
-      const Layer& w = model.layers[i];
-      const KvLayer& pages = kv.layer(static_cast<std::int64_t>(i));
-      residual(pass, w.attn_norms, [&](View in, View out) { attend(pass, w, pages, in, out); });
-      residual(pass, w.ffn_norms, [&](View in, View out) { feed_forward(pass, w, in, out); });
+      const auto layer = static_cast<std::int64_t>(i);
+      run_layer(pass, model.layers[i], kv.layer(layer), layer);
     }
     finish(pass, outputs);
   });
-}
-
-StepLimits step_limits(const Spec& spec, std::int32_t rows, std::int32_t out_rows) {
-  return {.rows = rows,
-          .out_rows = out_rows,
-          .cols = std::max({spec.hidden, spec.q_cols(), spec.ffn, std::int64_t{spec.moe.ffn}}),
-          .hidden = spec.hidden,
-          .vocab = spec.vocab,
-          .moe = spec.moe};
-}
-
-namespace {
-
-/// Places the views one after the other, each aligned to 64 bytes; returns their total bytes.
-std::int64_t lay_out(const Spec& spec, const StepLimits& limits, std::byte* base, Scratch& s) {
-  std::int64_t at = 0;
-  const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
-    auto* data = base == nullptr ? nullptr : reinterpret_cast<float*>(base + at);
-    at += (rows * cols * std::int64_t{sizeof(float)} + 63) / 64 * 64;
-    return f32_view(data, rows, cols);
-  };
-  const std::int64_t t = limits.rows;
-  s.x = matrix(t, spec.hidden);
-  s.h = matrix(t, spec.hidden);
-  s.y = matrix(t, spec.hidden);
-  s.qkv = matrix(t, spec.q_cols() + 2 * spec.kv_cols());
-  s.mix = matrix(t, spec.q_cols());
-  s.ff = matrix(t, spec.gated ? 2 * spec.ffn : spec.ffn);
-  s.ff2 = matrix(t, spec.ffn);
-  s.output = matrix(limits.out_rows, spec.hidden);
-  return at;
-}
-
-}  // namespace
-
-std::int64_t scratch_bytes(const Spec& spec, const StepLimits& limits) {
-  Scratch s;
-  return lay_out(spec, limits, nullptr, s);
-}
-
-Scratch make_scratch(Backend& backend, const Spec& spec, const StepLimits& limits) {
-  Scratch s;
-  s.memory = backend.allocate(lay_out(spec, limits, nullptr, s));
-  lay_out(spec, limits, s.memory.data(), s);
-  return s;
 }
 
 }  // namespace ingot

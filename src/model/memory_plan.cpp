@@ -41,7 +41,7 @@ class Planner {
   Planner(const BoundModel& bound, const Backend& backend, const PlanRequest& request)
       : spec_(bound.spec),
         request_(request),
-        groups_(kv_groups(backend, planned_attention(bound, request.options), request.kv_type)),
+        groups_(kv_groups(backend, planned_kv_uses(bound, request.options), request.kv_type)),
         steps_(backend.steps_ahead()) {
     base_.kv_type = request.kv_type;
     for (const KvGroup& g : groups_) base_.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;

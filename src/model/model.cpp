@@ -19,9 +19,8 @@ namespace ingot {
 namespace {
 
 /// Does what the public require_finite does, for a part of a tensor.
-void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
+void require_finite(const Checkpoint& checkpoint, const BoundPart& part, const View& view) {
   const TensorInfo& t = *part.tensor;
-  const View view = part.view();
   std::vector<float> row(to_size(part.cols));
   for (std::int64_t r = 0; r < part.rows; ++r) {
     decode_row(view.format, view.row_data(r), part.cols, row.data());
@@ -36,8 +35,7 @@ void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
 
 /// Rounds a part's rows to another format.
 std::vector<std::byte> rounded_rows(const Checkpoint& checkpoint, const BoundPart& part,
-                                    Format format, ThreadPool& pool) {
-  const View from = part.view();
+                                    const View& from, Format format, ThreadPool& pool) {
   const std::int64_t each = row_bytes(format, part.cols);
   std::vector<std::byte> out(to_size(part.rows * each));
   std::vector<float> rows(to_size(part.cols * pool.size()));
@@ -77,6 +75,7 @@ class Loader {
     for (const RopeSpec& rope : bound_.spec.ropes) {
       model_->ropes.push_back(make_rope_table(backend_, rope, options_.context));
     }
+    load_position_bias();
     find_packed();
     for (std::int64_t i = options_.first_layer; i < last_layer(bound_, options_); ++i) {
       load_layer(i);
@@ -91,23 +90,34 @@ class Loader {
   static std::uint64_t file_bytes(const BoundWeight& w) {
     std::uint64_t bytes = 0;
     for (const BoundPart& part : w.parts) {
-      bytes += static_cast<std::uint64_t>(part.rows * row_bytes(*part.tensor->format, part.cols));
+      bytes += static_cast<std::uint64_t>(part.rows * row_bytes(part.format(), part.cols));
     }
     return bytes;
   }
 
   void check_parts() const {
+    const Family& family = find_family(bound_.spec.architecture, checkpoint_.name());
     const auto need = [&](bool wanted, bool there, TensorRole role) {
       if (!wanted || there) return;
+      const RoleRule* rule = family.rule_of(role);
+      const RoleNames names = rule == nullptr ? default_names(role) : rule->spelled();
       throw model_error(checkpoint_.name(), "tensors",
-                        cat("tensor ", role_names(role), " is missing: this file is a backbone, ",
+                        cat("tensor ", role_names(names), " is missing: this file is a backbone, ",
                             "which takes embeddings or gives hidden states only"));
     };
+    const bool has_head = family.rule_of(TensorRole::kHead) != nullptr;
     const bool head =
         bound_.spec.tied ? static_cast<bool>(bound_.embedding) : static_cast<bool>(bound_.head);
+    const std::int64_t context = checkpoint_.config().context;
+    if (bound_.positions != nullptr && options_.context > context) {
+      throw Error(ErrorCode::kInvalid,
+                  cat(printable(checkpoint_.name(), 4096), ": `context` is ", options_.context,
+                      ", but the model has ", context, " positions"));
+    }
     need(options_.embedding, static_cast<bool>(bound_.embedding), TensorRole::kEmbedding);
-    need(options_.head, head, TensorRole::kHead);
-    need(options_.head || options_.final_norm, bound_.final_norm != nullptr,
+    need(has_head && options_.head, head, TensorRole::kHead);
+    const bool has_norm = family.rule_of(TensorRole::kFinalNorm) != nullptr;
+    need(has_norm && (options_.head || options_.final_norm), static_cast<bool>(bound_.final_norm),
          TensorRole::kFinalNorm);
   }
 
@@ -116,7 +126,7 @@ class Loader {
     if (!options_.weights) return;
     for (const BoundWeight* w : all_weights(bound_, options_)) {
       for (const BoundPart& part : w->parts) {
-        if (held_format(*w, part, options_) != *part.tensor->format) return;
+        if (held_format(*w, part, options_) != part.format()) return;
       }
     }
     throw Error(ErrorCode::kInvalid,
@@ -125,9 +135,8 @@ class Loader {
   }
 
   std::vector<float> decode_checked(const TensorInfo& t) const {
-    std::vector<float> values = decode_tensor(t);
-    if (options_.check_tensors) require_finite(checkpoint_, BoundPart{&t, 0, 1, t.elements()});
-    return values;
+    if (options_.check_tensors) ingot::require_finite(checkpoint_, t);
+    return decode_tensor(t);
   }
 
   /// Takes the packed weights from the cache, if it has them.
@@ -165,12 +174,10 @@ class Loader {
 
   Weight load_weight(const BoundWeight& w, Use use = Use::kPlain) {
     if (!w) return {};
-    if (options_.check_tensors) {
-      for (const BoundPart& part : w.parts) require_finite(checkpoint_, part);
-    }
     std::vector<float> bias;
-    for (const TensorInfo* t : w.biases) {
-      const std::vector<float> values = decode_checked(*t);
+    for (const BoundVector& vector : w.biases) {
+      if (options_.check_tensors) ingot::require_finite(checkpoint_, *vector.tensor);
+      const std::vector<float> values = decode_vector(vector);
       bias.insert(bias.end(), values.begin(), values.end());
     }
     const std::span<const std::span<const std::byte>> kept = model_->packed.weights;
@@ -178,28 +185,30 @@ class Loader {
                         ? prepare(w, bias, use)
                         : backend_.adopt(held_views(w, options_), bias, kept[loaded_], use);
     ++loaded_;
+    // The memory pages of a stack of experts are released with its last expert.
     for (const BoundPart& part : w.parts) {
-      // The memory pages of a stack of experts are released with its last expert.
-      const std::int64_t rows = part.tensor->elements() / part.cols;
-      if (part.first_row + part.rows == rows) checkpoint_.release(*part.tensor);
+      if (part.ends_tensor()) checkpoint_.release(*part.tensor);
     }
     done_ += file_bytes(w);
     progress_(done_, total_);
     return weight;
   }
 
-  /// Packs a weight as it is in the file, or rounded. Only one rounded weight exists at a time.
+  /// Packs a weight as it is in the file, or rounded. Only one weight exists unpacked at a time.
   Weight prepare(const BoundWeight& w, std::span<const float> bias, Use use) {
     std::vector<View> views = held_views(w, options_);
-    std::vector<std::vector<std::byte>> rounded;
+    std::vector<std::vector<std::byte>> memory;
     for (std::size_t i = 0; i < views.size(); ++i) {
       const BoundPart& part = w.parts[i];
-      if (views[i].format == *part.tensor->format) {
-        views[i] = part.view();
+      PartRows rows = read_part(part);
+      if (options_.check_tensors) require_finite(checkpoint_, part, rows.view);
+      if (views[i].format == part.format()) {
+        views[i] = rows.view;
+        memory.push_back(std::move(rows.memory));
         continue;
       }
-      rounded.push_back(rounded_rows(checkpoint_, part, views[i].format, pool()));
-      views[i].data = rounded.back().data();
+      memory.push_back(rounded_rows(checkpoint_, part, rows.view, views[i].format, pool()));
+      views[i].data = memory.back().data();
     }
     return backend_.prepare(views, bias, use);
   }
@@ -210,39 +219,103 @@ class Loader {
     return *own_pool_;
   }
 
-  Norm load_norm(const TensorInfo* t) {
-    if (t == nullptr) return {};
-    model_->vectors.push_back(backend_.upload(decode_checked(*t)));
+  /// Copies values to the device, as `rows` rows.
+  View upload(const std::vector<float>& values, std::int64_t rows) {
+    Tensor& t = model_->vectors.emplace_back(backend_.upload(values));
+    const std::int64_t cols = std::ssize(values) / rows;
+    t.view = {t.view.data, t.view.format, rows, cols, cols * std::int64_t{sizeof(float)}};
+    return t.view;
+  }
+
+  /// A tensor as floats, as rows of its last dimension; null if there is none.
+  View load_table(const TensorInfo* t) {
+    if (t == nullptr || t->elements() == 0) return {};
+    return upload(decode_checked(*t), t->elements() / t->shape.back());
+  }
+
+  /// Stacks the norm's weights. A model whose norms multiply by 1 + weight gets the sum.
+  Norm load_norm(const BoundNorm& bound) { return load_norm(bound, bound_.spec.norm_eps); }
+
+  Norm load_norm(const BoundNorm& bound, float eps) {
+    if (!bound) return {};
+    std::vector<float> weights;
+    for (const TensorInfo* t : bound.weights) {
+      const std::vector<float> values = decode_checked(*t);
+      weights.insert(weights.end(), values.begin(), values.end());
+    }
+    if (bound_.spec.norm_plus_one) {
+      for (float& w : weights) w += 1;
+    }
     return {.kind = bound_.spec.norm,
+            .eps = eps,
+            .weight = upload(weights, bound.rows),
+            .bias = bound.bias == nullptr ? View{} : upload(decode_checked(*bound.bias), 1)};
+  }
+
+  /// The norm of value heads has no weight, which is as a weight of ones.
+  Norm value_norm(const LayerSpec& sizes) {
+    if (!bound_.spec.value_norm || sizes.kv_source >= 0) return {};
+    return {.kind = NormKind::kRms,
             .eps = bound_.spec.norm_eps,
-            .weight = model_->vectors.back().view,
+            .weight = upload(std::vector<float>(to_size(sizes.value_dim), 1.0f), 1),
             .bias = {}};
   }
 
-  std::vector<Weight> load_experts(const std::vector<BoundWeight>& experts, Use use) {
+  std::vector<Weight> load_weights(const std::vector<BoundWeight>& bound, Use use = Use::kPlain) {
     std::vector<Weight> weights;
-    weights.reserve(experts.size());
-    for (const BoundWeight& w : experts) weights.push_back(load_weight(w, use));
+    weights.reserve(bound.size());
+    for (const BoundWeight& w : bound) weights.push_back(load_weight(w, use));
     return weights;
   }
 
+  Norms load_norms(const BoundNorms& b) {
+    return {.pre = load_norm(b.pre), .out = load_norm(b.out), .post = load_norm(b.post)};
+  }
+
+  Use gated() const { return bound_.spec.gated ? Use::kGated : Use::kPlain; }
+
+  /// The order of the weights is that of `all_weights`.
   void load_layer(std::int64_t i) {
     const BoundLayer& b = at(bound_.layers, i);
     Layer& layer = model_->layers.emplace_back();
-    layer.attention = attention_of(bound_.spec, i);
-    const std::int32_t rope = at(bound_.spec.rope, i);
-    if (rope >= 0) layer.attention.rope = &at(model_->ropes, rope).table;
-    layer.attn_norms.pre = load_norm(b.attn_norm);
-    layer.q_norm = load_norm(b.q_norm);
-    layer.k_norm = load_norm(b.k_norm);
-    layer.ffn_norms.pre = load_norm(b.ffn_norm);
+    load_attention(i, b, layer);
+    layer.ffn_norms = load_norms(b.ffn_norms);
+    layer.input_norm = load_norm(b.input_norm);
+    layer.selection_bias = load_table(b.selection_bias);
+    if (b.scalar != nullptr) layer.scalar = decode_checked(*b.scalar).front();
     layer.qkv = load_weight(b.qkv);
+    layer.q_down = load_weight(b.q_down);
+    layer.q_up = load_weight(b.q_up);
+    layer.kv_down = load_weight(b.kv_down);
     layer.attn_out = load_weight(b.attn_out);
-    layer.gate_up = load_weight(b.gate_up, bound_.spec.gated ? Use::kGated : Use::kPlain);
+    layer.gate_up = load_weight(b.gate_up, gated());
     layer.down = load_weight(b.down);
     layer.router = load_weight(b.router);
-    layer.expert_gate_up = load_experts(b.expert_gate_up, Use::kGated);
-    layer.expert_down = load_experts(b.expert_down, Use::kPlain);
+    layer.shared_gate_up = load_weight(b.shared_gate_up, Use::kGated);
+    layer.shared_down = load_weight(b.shared_down);
+    layer.shared_router = load_weight(b.shared_router);
+    layer.input_gate = load_weight(b.input_gate);
+    layer.input_out = load_weight(b.input_out);
+    layer.k_up = load_weights(b.k_up);
+    layer.v_up = load_weights(b.v_up);
+    layer.expert_gate_up = load_weights(b.expert_gate_up, Use::kGated);
+    layer.expert_down = load_weights(b.expert_down);
+  }
+
+  /// The parameters and norms of an attention, without its matrices.
+  void load_attention(std::int64_t i, const BoundLayer& b, Layer& layer) {
+    const LayerSpec& sizes = bound_.spec.layer(i);
+    layer.attention = attention_of(bound_.spec, i);
+    if (sizes.rope >= 0) layer.attention.rope = &at(model_->ropes, sizes.rope).table;
+    layer.attention.sinks = load_table(b.sinks);
+    layer.attention.position_bias = position_bias_;
+    layer.attn_norms = load_norms(b.attn_norms);
+    layer.head_norms = {.q = load_norm(b.q_norm),
+                        .k = load_norm(b.k_norm),
+                        .v = value_norm(sizes),
+                        .after_rope = bound_.spec.norm_after_rope};
+    layer.q_down_norm = load_norm(b.q_down_norm, bound_.spec.mla.norm_eps);
+    layer.kv_down_norm = load_norm(b.kv_down_norm, bound_.spec.mla.norm_eps);
   }
 
   void load_ends() {
@@ -250,6 +323,22 @@ class Loader {
     if (options_.head) model_->own_head = load_weight(bound_.head);
     model_->has_head = options_.head;
     if (options_.head || options_.final_norm) model_->final_norm = load_norm(bound_.final_norm);
+    if (options_.embedding) {
+      model_->positions = load_table(bound_.positions);
+      model_->types = load_table(bound_.types);
+      model_->embedding_norm = load_norm(bound_.embedding_norm);
+      model_->layer_projection_norm = load_norm(bound_.layer_projection_norm);
+      model_->layer_embedding = load_weight(bound_.layer_embedding);
+      model_->layer_projection = load_weight(bound_.layer_projection);
+    }
+    model_->dense = load_weights(bound_.dense);
+  }
+
+  /// Makes the attention biases of relative positions, which all layers share.
+  void load_position_bias() {
+    if (bound_.relative_bias == nullptr) return;
+    const std::int64_t heads = bound_.spec.layer(0).heads;
+    position_bias_ = upload(relative_biases(decode_checked(*bound_.relative_bias), heads), heads);
   }
 
   Checkpoint& checkpoint_;
@@ -261,15 +350,19 @@ class Loader {
   std::uint64_t total_ = 0;
   std::optional<WeightKeeper> keeper_;  ///< absent without a pack cache
   std::size_t loaded_ = 0;              ///< number of weights loaded so far
+  View position_bias_{};                ///< see Attention::position_bias
   std::unique_ptr<Model> model_ = std::make_unique<Model>();
   std::unique_ptr<ThreadPool> own_pool_;
 };
 
 }  // namespace
 
-std::vector<Attention> Model::attention() const {
-  std::vector<Attention> all;
-  for (const Layer& layer : layers) all.push_back(layer.attention);
+std::vector<KvUse> Model::kv_uses() const {
+  std::vector<KvUse> all;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::int64_t layer = first_layer + static_cast<std::int64_t>(i);
+    all.push_back({layers[i].attention, kv_source_of(spec, layer, first_layer)});
+  }
   return all;
 }
 
@@ -283,7 +376,8 @@ std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel
 void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor) {
   if (!tensor.format || tensor.elements() == 0) return;
   const std::int64_t cols = tensor.shape.empty() ? 1 : tensor.shape.back();
-  require_finite(checkpoint, BoundPart{&tensor, 0, tensor.elements() / cols, cols});
+  const BoundPart all{.tensor = &tensor, .rows = tensor.elements() / cols, .cols = cols};
+  require_finite(checkpoint, all, read_part(all).view);
 }
 
 std::string rounding_note(const BoundModel& bound, Format wanted) {
@@ -292,7 +386,7 @@ std::string rounding_note(const BoundModel& bound, Format wanted) {
   for (const BoundWeight* w : all_weights(bound, options)) {
     for (const BoundPart& part : w->parts) {
       const Format held = held_format(*w, part, options);
-      others += held != *part.tensor->format && held != wanted ? 1 : 0;
+      others += held != part.format() && held != wanted ? 1 : 0;
     }
   }
   if (others == 0) return {};
@@ -306,7 +400,8 @@ std::int64_t rounding_bytes(const BoundModel& bound, const ModelOptions& options
     std::int64_t bytes = 0;
     for (const BoundPart& part : w->parts) {
       const Format held = held_format(*w, part, options);
-      if (held != *part.tensor->format) bytes += part.rows * row_bytes(held, part.cols);
+      bytes += part_memory_bytes(part);
+      if (held != part.format()) bytes += part.rows * row_bytes(held, part.cols);
     }
     most = std::max(most, bytes);
   }
@@ -318,6 +413,10 @@ std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,
   std::int64_t bytes = 0;
   for (const BoundWeight* w : all_weights(bound, options)) {
     bytes += backend.prepared_bytes(held_views(*w, options), !w->biases.empty());
+  }
+  if (!options.embedding) return bytes;
+  for (const TensorInfo* t : {bound.positions, bound.types}) {
+    if (t != nullptr) bytes += t->elements() * std::int64_t{sizeof(float)};
   }
   return bytes;
 }

@@ -11,6 +11,7 @@
 #include "backend/backend.h"
 #include "base/function_ref.h"
 #include "base/thread_pool.h"
+#include "kv/kv_cache.h"
 #include "load/checkpoint.h"
 #include "model/bind.h"
 #include "model/pack_cache.h"
@@ -27,21 +28,40 @@ struct Norms {
   Norm post;  ///< norm of the residual stream after adding the sublayer's output
 };
 
-/// One layer's weights and parameters. Shapes name the fields of Spec.
+/// One layer's weights and parameters. Shapes name the fields of LayerSpec, MlaSpec and Spec. What
+/// the layer does not have is empty.
 struct Layer {
   Norms attn_norms;
   Attention attention;
-  Weight qkv;  ///< [(heads + 2 * kv_heads) * head_dim, hidden]
-  Norm q_norm;
-  Norm k_norm;
-  Weight attn_out;  ///< [hidden, heads * head_dim]
+  HeadNorms head_norms;
+  Weight qkv;  ///< [attention.qkv_cols(), hidden]
+
+  // Multi-head latent attention, which has no `qkv`.
+  Weight q_down;  ///< [q_rank, hidden]
+  Norm q_down_norm;
+  Weight q_up;     ///< [heads * (nope + rope), q_rank]; without q_rank, [.., hidden]
+  Weight kv_down;  ///< [kv_rank + rope, hidden]
+  Norm kv_down_norm;
+  std::vector<Weight> k_up;  ///< [heads] of [kv_rank, nope]: a query in the latent's space
+  std::vector<Weight> v_up;  ///< [heads] of [value, kv_rank]
+
+  Weight attn_out;  ///< [hidden, heads * value_dim], or [hidden, heads * value]
 
   Norms ffn_norms;
   Weight gate_up;  ///< [2 * ffn, hidden], or [ffn, hidden] if not gated
   Weight down;     ///< [hidden, ffn]
   Weight router;   ///< [moe.experts, hidden]; empty if the layer is dense
+  View selection_bias{};
   std::vector<Weight> expert_gate_up;
   std::vector<Weight> expert_down;
+  Weight shared_gate_up;  ///< [2 * shared_ffn, hidden]
+  Weight shared_down;     ///< [hidden, shared_ffn]
+  Weight shared_router;   ///< [1, hidden]
+
+  Weight input_gate;  ///< [layer_input, hidden]
+  Weight input_out;   ///< [hidden, layer_input]
+  Norm input_norm;
+  float scalar = 1;  ///< factor of the layer's output
 };
 
 /// Which layers and matrices of a checkpoint to load, and how.
@@ -68,19 +88,26 @@ struct Model {
   std::vector<Layer> layers;
   Weight embedding;  ///< [vocab, hidden]; also the output head if `spec.tied`
   Weight own_head;   ///< [vocab, hidden], the output head; empty if `spec.tied`
-  Norm final_norm;
+  Norm final_norm;   ///< empty: the model has none (encoders)
+  View positions{};  ///< [context + position_offset, hidden]
+  View types{};      ///< [types, hidden]
+  Norm embedding_norm;
+  Weight layer_embedding;   ///< [vocab, layers * layer_input]
+  Weight layer_projection;  ///< [layers * layer_input, hidden]
+  Norm layer_projection_norm;
+  std::vector<Weight> dense;  ///< layers after pooling: spec.dense
 
   /// Returns the output head; null if it is not loaded.
   const Weight* head() const {
     const Weight& w = spec.tied ? embedding : own_head;
     return w && has_head ? &w : nullptr;
   }
-  /// Returns the attention parameters of all loaded layers, for KvCache.
-  std::vector<Attention> attention() const;
+  /// Returns how all loaded layers use keys and values, for KvCache.
+  std::vector<KvUse> kv_uses() const;
 
   bool has_head = false;
   PackedFile packed;            ///< owns the weights from the pack cache
-  std::vector<Tensor> vectors;  ///< owns the weights of the norms
+  std::vector<Tensor> vectors;  ///< owns the weights of the norms, and other small tensors
   std::vector<RopeTensors> ropes;
   std::vector<std::string> warnings;  ///< warnings from loading, one line each
   std::vector<std::string> notes;     ///< what else users may want to know, one line each
@@ -107,8 +134,8 @@ void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor);
 /// Returns a note for the user if some matrices cannot have the format `wanted`; otherwise "".
 std::string rounding_note(const BoundModel& bound, Format wanted);
 
-/// Returns the bytes of the largest matrix that `load_model` rounds and holds in memory besides the
-/// packed weights. Reads no weights.
+/// Returns the bytes of the largest matrix that `load_model` rounds or puts in another order, and
+/// holds in memory besides the packed weights. Reads no weights.
 std::int64_t rounding_bytes(const BoundModel& bound, const ModelOptions& options);
 
 /// Returns the bytes that `load_model` allocates for weights. Reads no weights.

@@ -25,7 +25,7 @@ constexpr std::uint64_t kPage = 4096;
 /// Bytes of one write: file systems cache the file in large memory pages.
 constexpr std::size_t kPieceBytes = 2 << 20;
 
-struct Head {
+struct FileHead {
   std::array<char, 8> magic = kMagic;
   std::uint64_t key_bytes = 0;
   std::uint64_t weights = 0;
@@ -48,7 +48,7 @@ std::uint64_t to_page(std::uint64_t offset) { return (offset + kPage - 1) / kPag
 
 Layout lay_out(std::size_t key_bytes, std::span<const std::int64_t> sizes) {
   Layout layout;
-  std::uint64_t at = sizeof(Head) + key_bytes;
+  std::uint64_t at = sizeof(FileHead) + key_bytes;
   for (const std::int64_t bytes : sizes) {
     layout.table.push_back({.offset = to_page(at), .bytes = static_cast<std::uint64_t>(bytes)});
     at = layout.table.back().offset + layout.table.back().bytes;
@@ -76,7 +76,7 @@ std::vector<Entry> read_table(const MappedFile& file, std::string_view key,
   const std::vector<Entry>& want = layout.table;
   const std::uint64_t end = layout.checksum_at + sizeof(std::uint64_t);
   constexpr std::string_view kOther = "it belongs to another model or version";
-  Head head;  // a shorter file keeps the right magic here, and is refused by its size
+  FileHead head;  // a shorter file keeps the right magic here, and is refused by its size
   std::ranges::copy(bytes.first(std::min(bytes.size(), sizeof head)),
                     std::as_writable_bytes(std::span(&head, 1)).begin());
   if (head.magic != kMagic) refuse(file, 0, kOther);
@@ -194,7 +194,7 @@ void write_packed(const std::string& path, unsigned mode, std::string_view key,
                   FunctionRef<std::span<const std::byte>(std::size_t i)> packed) {
   std::vector<Entry> table = lay_out(key.size(), sizes).table;
   const std::vector<std::byte> zeros(kPage);
-  const Head head{.key_bytes = key.size(), .weights = sizes.size()};
+  const FileHead head{.key_bytes = key.size(), .weights = sizes.size()};
   OutputFile out(path, {.piece_bytes = kPieceBytes, .mode = mode, .synced = false, .locked = true});
   out.write(bytes_of(head));
   out.write(key);

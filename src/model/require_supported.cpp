@@ -23,19 +23,45 @@ std::vector<Format> held_formats(const BoundModel& bound, const ModelOptions& op
   return formats;
 }
 
+/// Refuses options that this model's architecture excludes, on every device.
+void refuse_parts(const BoundModel& bound, const ModelOptions& options, KvType kv_type,
+                  const std::string& file) {
+  const Spec& spec = bound.spec;
+  const auto refuse = [&](const std::string& reason) {
+    throw Error(ErrorCode::kInvalid, cat(printable(file, 4096), ": ", reason));
+  };
+  constexpr std::int32_t kInt8Group = 32;
+  if (kv_type == KvType::kInt8 && spec.mla.kv_rank % kInt8Group != 0) {
+    refuse(cat("`kv_type` int8 needs a latent of a multiple of ", kInt8Group,
+               " elements, this model has ", spec.mla.kv_rank));
+  }
+  if (options.first_layer > 0 && spec.layer_input > 0) {
+    refuse("layers with inputs of their own cannot start a stage, which has no token ids");
+  }
+  for (std::int64_t i = options.first_layer; i < last_layer(bound, options); ++i) {
+    const std::int32_t source = spec.layer(i).kv_source;
+    if (source < 0 || source >= options.first_layer) continue;
+    refuse(cat("layer ", i, " reads the keys and values of layer ", source,
+               ", which is not in the same stage"));
+  }
+}
+
 }  // namespace
 
 void require_supported(const BoundModel& bound, const ModelOptions& options, KvType kv_type,
                        const Backend& backend, const std::string& file) {
   const Spec& spec = bound.spec;
-  const std::vector<Attention> attention = planned_attention(bound, options);
+  std::vector<Attention> attention;
+  for (const KvUse& use : planned_kv_uses(bound, options)) attention.push_back(use.attention);
+  refuse_parts(bound, options, kv_type, file);
   const std::vector<Format> formats = held_formats(bound, options);
   const std::string missing = backend.unsupported({.attention = attention,
                                                    .formats = formats,
                                                    .kv_type = kv_type,
                                                    .norm = spec.norm,
                                                    .act = spec.act,
-                                                   .moe = spec.moe});
+                                                   .moe = spec.moe,
+                                                   .pooling = spec.pooling});
   if (missing.empty()) return;
   throw Error(ErrorCode::kInvalid,
               cat(printable(file, 4096), ": device ", backend.name(), " does not compute ", missing,

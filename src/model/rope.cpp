@@ -14,6 +14,9 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
+/// Relative positions from this distance on share a bucket.
+constexpr std::int64_t kDistanceMax = 128;
+
 /// Llama 3.1: divides low frequencies by the factor, keeps high ones, and blends in between.
 void scale_llama3(const RopeScaling& s, std::vector<double>& frequency) {
   const double low_wavelength = s.original_context / s.low_freq_factor;
@@ -54,6 +57,17 @@ void scale_yarn(const RopeScaling& s, double dims, double theta, std::vector<dou
   }
 }
 
+/// LongRoPE: divides each pair's frequency by its factor, and scales cosines and sines.
+void scale_longrope(const RopeScaling& s, std::int64_t context, RopeSpec& r) {
+  const bool is_long = static_cast<double>(context) > s.original_context;
+  const std::vector<double>& factors = is_long ? s.long_factors : s.short_factors;
+  INGOT_CHECK(factors.size() == r.inverse_frequency.size(), factors.size(), " rotary factors");
+  for (std::size_t i = 0; i < factors.size(); ++i) r.inverse_frequency[i] /= factors[i];
+  const double usual =
+      s.factor <= 1 ? 1.0 : __builtin_sqrt(1 + math::log(s.factor) / math::log(s.original_context));
+  r.factor = s.attention_factor.value_or(usual);
+}
+
 Tensor upload_table(Backend& backend, const std::vector<float>& values, std::int64_t positions,
                     std::int64_t pairs) {
   Tensor t = backend.upload(values);
@@ -63,15 +77,15 @@ Tensor upload_table(Backend& backend, const std::vector<float>& values, std::int
 
 }  // namespace
 
-RopeSpec rope_spec(const Config& c) {
+RopeSpec rope_spec(const RopeConfig& c, std::int64_t context) {
   RopeSpec r;
-  r.adjacent_pairs = c.rope_style == RopeStyle::kAdjacent;
-  r.dims = static_cast<std::int32_t>(c.rope_dims);
-  const auto dims = static_cast<double>(c.rope_dims);
+  r.adjacent_pairs = c.style == RopeStyle::kAdjacent;
+  r.dims = static_cast<std::int32_t>(c.dims);
+  const auto dims = static_cast<double>(c.dims);
   for (std::int32_t i = 0; i < r.dims / 2; ++i) {
-    r.inverse_frequency.push_back(math::pow(c.rope_theta, -2.0 * i / dims));
+    r.inverse_frequency.push_back(math::pow(c.theta, -2.0 * i / dims));
   }
-  const RopeScaling& s = c.rope_scaling;
+  const RopeScaling& s = c.scaling;
   switch (s.kind) {
     case RopeScaling::Kind::kNone:
       break;
@@ -81,8 +95,17 @@ RopeSpec rope_spec(const Config& c) {
     case RopeScaling::Kind::kLlama3:
       scale_llama3(s, r.inverse_frequency);
       break;
+    case RopeScaling::Kind::kLongrope:
+      scale_longrope(s, context, r);
+      break;
+    case RopeScaling::Kind::kProportional:
+      for (std::int64_t i = 0; i < r.dims / 2; ++i) {
+        double& f = at(r.inverse_frequency, i);
+        f = i < s.pairs ? f / s.factor : 0;
+      }
+      break;
     case RopeScaling::Kind::kYarn:
-      scale_yarn(s, dims, c.rope_theta, r.inverse_frequency);
+      scale_yarn(s, dims, c.theta, r.inverse_frequency);
       r.factor = s.attention_factor.value_or(s.factor <= 1 ? 1.0 : 0.1 * math::log(s.factor) + 1);
       break;
   }
@@ -94,6 +117,37 @@ void divide_frequencies(RopeSpec& rope, std::span<const float> divisors) {
   for (std::size_t i = 0; i < divisors.size(); ++i) {
     rope.inverse_frequency[i] /= static_cast<double>(divisors[i]);
   }
+}
+
+namespace {
+
+/// The bucket of a distance: positions after the query have the second half of the buckets.
+std::int64_t bucket_of(std::int64_t relative, std::int64_t buckets) {
+  const std::int64_t half = buckets / 2;
+  const std::int64_t exact = half / 2;
+  const std::int64_t first = relative > 0 ? half : 0;
+  const std::int64_t distance = relative < 0 ? -relative : relative;
+  if (distance < exact) return first + distance;
+  const double share = math::log(static_cast<double>(distance) / static_cast<double>(exact)) /
+                       math::log(static_cast<double>(kDistanceMax) / static_cast<double>(exact));
+  // Where a bucket begins at a whole number, rounding must not give the bucket below.
+  constexpr double kRounding = 1e-9;
+  const auto more =
+      static_cast<std::int64_t>(share * static_cast<double>(half - exact) + kRounding);
+  return first + std::min(exact + more, half - 1);
+}
+
+}  // namespace
+
+std::vector<float> relative_biases(const std::vector<float>& biases, std::int64_t heads) {
+  const std::int64_t buckets = std::ssize(biases) / heads;
+  std::vector<float> table;
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t r = -kDistanceMax; r <= kDistanceMax; ++r) {
+      table.push_back(at(biases, bucket_of(r, buckets) * heads + head));
+    }
+  }
+  return table;
 }
 
 std::int64_t rope_table_bytes(const RopeSpec& rope, std::int64_t positions) {

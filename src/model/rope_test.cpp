@@ -11,10 +11,10 @@
 namespace ingot {
 namespace {
 
-Config config(std::int64_t dims, double theta) {
-  Config c;
-  c.rope_dims = dims;
-  c.rope_theta = theta;
+RopeConfig config(std::int64_t dims, double theta) {
+  RopeConfig c;
+  c.dims = dims;
+  c.theta = theta;
   return c;
 }
 
@@ -29,10 +29,10 @@ TEST(Rope, PlainFrequenciesAreThePowersOfTheta) {
 }
 
 TEST(Rope, LinearScalingDividesEveryFrequency) {
-  Config c = config(16, 10000);
+  RopeConfig c = config(16, 10000);
   const RopeSpec plain = rope_spec(c);
-  c.rope_scaling.kind = RopeScaling::Kind::kLinear;
-  c.rope_scaling.factor = 4;
+  c.scaling.kind = RopeScaling::Kind::kLinear;
+  c.scaling.factor = 4;
   const RopeSpec scaled = rope_spec(c);
   for (std::size_t i = 0; i < 8; ++i) {
     EXPECT_EQ(scaled.inverse_frequency[i], plain.inverse_frequency[i] / 4);
@@ -40,11 +40,11 @@ TEST(Rope, LinearScalingDividesEveryFrequency) {
 }
 
 TEST(Rope, Llama3KeepsHighFrequenciesAndDividesLowOnes) {
-  Config c = config(128, 500000);
+  RopeConfig c = config(128, 500000);
   const RopeSpec plain = rope_spec(c);
-  c.rope_scaling.kind = RopeScaling::Kind::kLlama3;
-  c.rope_scaling.factor = 8;
-  c.rope_scaling.original_context = 8192;
+  c.scaling.kind = RopeScaling::Kind::kLlama3;
+  c.scaling.factor = 8;
+  c.scaling.original_context = 8192;
   const RopeSpec scaled = rope_spec(c);
   bool kept = false, divided = false, blended = false;
   for (std::size_t i = 0; i < 64; ++i) {
@@ -66,11 +66,11 @@ TEST(Rope, Llama3KeepsHighFrequenciesAndDividesLowOnes) {
 }
 
 TEST(Rope, YarnRampsBetweenItsTwoDimensionsAndScalesTheTable) {
-  Config c = config(128, 10000);
+  RopeConfig c = config(128, 10000);
   const RopeSpec plain = rope_spec(c);
-  c.rope_scaling.kind = RopeScaling::Kind::kYarn;
-  c.rope_scaling.factor = 16;
-  c.rope_scaling.original_context = 4096;
+  c.scaling.kind = RopeScaling::Kind::kYarn;
+  c.scaling.factor = 16;
+  c.scaling.original_context = 4096;
   const auto dimension = [](double rotations) {
     return 128 * std::log(4096 / (rotations * 2 * M_PI)) / (2 * std::log(10000.0));
   };
@@ -83,7 +83,7 @@ TEST(Rope, YarnRampsBetweenItsTwoDimensionsAndScalesTheTable) {
     EXPECT_NEAR(scaled.inverse_frequency[i] / want, 1, 1e-12) << i;
   }
   EXPECT_NEAR(scaled.factor, 0.1 * std::log(16.0) + 1, 1e-14);
-  c.rope_scaling.attention_factor = 1.25;
+  c.scaling.attention_factor = 1.25;
   EXPECT_EQ(rope_spec(c).factor, 1.25);
 }
 

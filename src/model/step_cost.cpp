@@ -35,6 +35,19 @@ StepCost experts_cost(std::span<const Weight> experts, double read, double route
           .f32_ops = one.f32_ops * routed_rows / count};
 }
 
+/// The cost of the linears before and after a layer's attention. A layer lacks some of them.
+StepCost projections_cost(const Layer& layer, double rows) {
+  StepCost cost;
+  for (const Weight* w : {&layer.qkv, &layer.q_down, &layer.q_up, &layer.kv_down, &layer.attn_out,
+                          &layer.input_gate, &layer.input_out}) {
+    cost += linear_cost(*w, rows);
+  }
+  for (const auto* heads : {&layer.k_up, &layer.v_up}) {
+    for (const Weight& w : *heads) cost += linear_cost(w, rows);
+  }
+  return cost;
+}
+
 StepCost feed_forward_cost(const Layer& layer, const Moe& moe, double rows) {
   StepCost cost;
   if (!layer.router) {
@@ -47,6 +60,9 @@ StepCost feed_forward_cost(const Layer& layer, const Moe& moe, double rows) {
   cost += linear_cost(layer.router, rows);
   cost += experts_cost(layer.expert_gate_up, read, routed_rows);
   cost += experts_cost(layer.expert_down, read, routed_rows);
+  for (const Weight* w : {&layer.shared_gate_up, &layer.shared_down, &layer.shared_router}) {
+    cost += linear_cost(*w, rows);
+  }
   return cost;
 }
 
@@ -73,10 +89,15 @@ StepCost attention_cost(const Attention& a, const KvCost& kv, const SequenceRows
   }
   // The intervals of neighbouring rows overlap or touch, so together they are one interval.
   const std::int64_t keys = part.kv_len - keys_of(a, first_key, part.kv_len).first;
-  const double ops = 4.0 * a.head_dim * a.heads * pairs;
+  const double ops = 2.0 * (a.head_dim + a.v_dim()) * a.heads * pairs;
   return {.bytes = static_cast<double>(keys * kv.token_bytes),
           .int8_ops = kv.integers ? ops : 0,
           .f32_ops = kv.integers ? 0 : ops};
+}
+
+/// The bytes of the rows that tokens look up in an embedding matrix.
+double looked_up_bytes(const Weight& embedding, double rows) {
+  return held_bytes(embedding) * rows / static_cast<double>(embedding.rows);
 }
 
 StepCost ends_cost(const Model& m, double rows, double outputs) {
@@ -85,7 +106,11 @@ StepCost ends_cost(const Model& m, double rows, double outputs) {
   if (outputs > 0 && m.head() != nullptr) cost += linear_cost(*m.head(), outputs);
   const bool read_as_head = outputs > 0 && m.head() == &m.embedding;
   if (m.embedding && !read_as_head) {
-    cost.bytes += held_bytes(m.embedding) * rows / static_cast<double>(m.embedding.rows);
+    cost.bytes += looked_up_bytes(m.embedding, rows);
+  }
+  if (m.layer_embedding) {
+    cost.bytes += looked_up_bytes(m.layer_embedding, rows);
+    cost += linear_cost(m.layer_projection, rows);
   }
   return cost;
 }
@@ -112,8 +137,7 @@ StepCost step_cost(const Model& model, std::span<const KvCost> kv,
   StepCost cost = ends_cost(model, rows, outputs);
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const Layer& layer = model.layers[i];
-    cost += linear_cost(layer.qkv, rows);
-    cost += linear_cost(layer.attn_out, rows);
+    cost += projections_cost(layer, rows);
     cost += feed_forward_cost(layer, model.spec.moe, rows);
     for (const SequenceRows& part : parts) {
       cost += attention_cost(layer.attention, kv[i], part);

@@ -39,7 +39,8 @@ struct StepCost {
 /// once per layer, if a row of the sequence sees them.
 ///
 /// Operations: each [M, K] matrix, also of a chosen expert, costs 2 * M * K per row. Each key that
-/// a row sees costs 4 * head_dim per query head. Norms, rotations and activations cost nothing.
+/// a row sees costs 2 * (head_dim + value_dim) per query head. Norms, rotations and activations
+/// cost nothing.
 ///
 /// Shapes: `kv` has one element for each loaded layer.
 StepCost step_cost(const Model& model, std::span<const KvCost> kv,

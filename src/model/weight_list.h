@@ -12,9 +12,13 @@ namespace ingot {
 /// Returns the number of the last layer to load, plus one.
 std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options);
 
-/// Returns the attention parameters of the layers that `options` select, without rotary tables,
-/// which do not exist before loading.
-std::vector<Attention> planned_attention(const BoundModel& bound, const ModelOptions& options);
+/// Returns the layer whose pages a layer uses, as an index from `first_layer`; -1: its own. An
+/// encoder's layers all use those of the first one.
+std::int32_t kv_source_of(const Spec& spec, std::int64_t layer, std::int64_t first_layer);
+
+/// Returns how the layers that `options` select use keys and values, without rotary tables, which
+/// do not exist before loading.
+std::vector<KvUse> planned_kv_uses(const BoundModel& bound, const ModelOptions& options);
 
 /// Returns whether to pack the embedding matrix, because token ids or a tied head need it.
 bool needs_embedding(const BoundModel& bound, const ModelOptions& options);

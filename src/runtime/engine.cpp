@@ -36,6 +36,7 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
     : options_(with_clock(options)),
       steps_(std::move(setup.steps)),
       scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)),
+      resting_(scheduler_),
       reporter_(options_.observer,
                 {.now = options_.now,
                  .scheduler = scheduler_,
@@ -51,6 +52,7 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
       intake_({.runner = *steps_,
                .scheduler = scheduler_,
                .requests = requests_,
+               .resting = resting_,
                .inbox = inbox_,
                .reporter = reporter_},
               setup.tokenizer, std::move(setup.end_ids)),
@@ -238,6 +240,7 @@ bool Engine::run_tick() {
 /// and the bell rings only once for the cancel.
 void Engine::drain(double now) {
   errands_.run();
+  resting_.drop_ended();
   const bool is_over = now >= drain_by_.load() && !INGOT_MUTANT(17);
   const bool awaits_more = inbox_.expects_successors();
   if (is_over && (awaits_more || !requests_.empty() || !inbox_.is_empty())) was_forced_.store(true);
@@ -340,14 +343,25 @@ void Engine::drop_ended() {
       continue;
     }
     reporter_.ended(request);
-    scheduler_.remove(request.sequence());
     inbox_.release();
-    request.tell_end();
+    end(next->second);
     next = requests_.erase(next);
   }
   inbox_.publish_running();
   reporter_.freed();
   if (!is_idle_ && requests_.empty()) check_idle();
+}
+
+/// Releases the request's blocks and tells its reader. A live sequence keeps them and rests.
+void Engine::end(std::unique_ptr<RunningRequest>& request) {
+  RunningRequest& ended = *request;
+  try {
+    if (ended.may_rest()) resting_.add(request);
+  } catch (const std::bad_alloc&) {
+    // The next request computes the rows again.
+  }
+  if (request != nullptr) scheduler_.remove(ended.sequence());
+  ended.tell_end();
 }
 
 void Engine::end_requests(FinishReason reason, const Error* error) {
@@ -370,6 +384,7 @@ void Engine::clear() {
   guard_.end_step();
   scheduler_.abandon();
   drop_ended();
+  resting_.clear();
   reporter_.state();
 }
 
@@ -386,14 +401,15 @@ void Engine::give_up(const Error& error) {
   if (options_.failed) options_.failed(error);
 }
 
-/// Ends the process if a block is neither free nor evictable although no request is left.
+/// Ends the process if a block is neither free nor evictable although no request is left, and no
+/// resting sequence holds it.
 void Engine::check_idle() {
   is_idle_ = true;
   if (scheduler_.under_way() > 0) return;
   const KvCache& cache = steps_->cache();
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
     const BlockPool& pool = cache.pool(g);
-    const std::int32_t used = pool.total() - pool.available();
+    const std::int64_t used = pool.references() - resting_.held(g);
     INGOT_CHECK(used == cache.releasing(g), used, " blocks of group ", g, " are lost");
   }
   check_invariants();

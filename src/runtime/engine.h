@@ -15,6 +15,8 @@
 #include "runtime/errands.h"
 #include "runtime/inbox.h"
 #include "runtime/intake.h"
+#include "runtime/live/live_token.h"
+#include "runtime/live/resting_requests.h"
 #include "runtime/running_request.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/step_guard.h"
@@ -53,6 +55,10 @@ class Engine {
     return inbox_.submit(std::move(request), choices, place);
   }
 
+  /// Makes the name of a new live sequence, for Request::live. It may outlive the engine.
+  [[nodiscard]] std::shared_ptr<const LiveToken> open_live() const {
+    return std::make_shared<const LiveToken>(bell_);
+  }
   /// Prepares a request whose copies are to share its lists: see Inbox::prepare.
   void prepare_sampling(Request& request) const { inbox_.prepare(request); }
   /// Makes a drain wait for successors: see Inbox::expect_successors.
@@ -147,6 +153,7 @@ class Engine {
   void finish(const Step& step);
   bool attempt(FunctionRef<void(bool is_retry)> body);
   void drop_ended();
+  void end(std::unique_ptr<RunningRequest>& request);
   void end_requests(FinishReason reason, const Error* error);
   void end_all(const Error& error);
   void clear();
@@ -158,6 +165,7 @@ class Engine {
   std::unique_ptr<StepRunner> steps_;
   Scheduler scheduler_;
   RunningRequests requests_;
+  RestingRequests resting_;
   EngineReporter reporter_;
   std::shared_ptr<Doorbell> bell_;  ///< wakes the engine; streams may ring it after the engine ends
   Inbox inbox_;

@@ -88,6 +88,7 @@ class EnginePartsTest : public ::testing::Test {
   Told told_;
   Scheduler scheduler_{pool_.cache(), {.rows = 32, .sequences = 4}};
   RunningRequests requests_;
+  RestingRequests resting_{scheduler_};
   EngineReporter reporter_{&told_,
                            {.now = clock_,
                             .scheduler = scheduler_,
@@ -107,6 +108,7 @@ class EnginePartsTest : public ::testing::Test {
   Intake intake_{{.runner = runner_,
                   .scheduler = scheduler_,
                   .requests = requests_,
+                  .resting = resting_,
                   .inbox = inbox_,
                   .reporter = reporter_},
                  nullptr,

@@ -95,6 +95,9 @@ StepRecord EngineReporter::state_now() const {
     r.blocks_evictable += pool.evictable();
     r.blocks_total += pool.total();
     r.blocks_reserved += scheduler.reserved(g);
+    r.prefix_blocks += pool.cached();
+    r.prefix_bytes += pool.cached() * cache.group(g).bytes_per_block();
+    r.evictions += pool.evictions();
   }
   r.blocks_referenced = r.blocks_total - r.blocks_free - r.blocks_evictable;
   return r;

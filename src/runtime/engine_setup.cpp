@@ -9,16 +9,31 @@ namespace ingot {
 
 namespace {
 
+/// The limit on the rows of a sequence that one step must compute; 0: no step must. Tokens that
+/// other sequences draw take one row each.
+std::int64_t whole_rows(const Spec& spec, const ExecutorLimits& limits) {
+  const bool pools_all =
+      limits.pools && (spec.pooling == Pooling::kMean || spec.pooling == Pooling::kCls);
+  if (spec.causal && !pools_all) return 0;
+  return limits.rows - (limits.logits_rows > 0 ? limits.sequences - 1 : 0);
+}
+
 RequestLimits request_limits(const ModelParts& parts) {
   const Spec& spec = parts.executor.model().spec;
   const ExecutorLimits& limits = parts.executor.limits();
   return {.vocab = spec.vocab,
           .ids = std::min(parts.ids, spec.vocab),
           .hidden = spec.hidden,
+          .embeddings = spec.takes_embeddings(),
           .context = limits.context,
           .prompt_logprobs = limits.score_top,
           .text = parts.tokenizer != nullptr,
-          .hidden_all = limits.out_rows >= limits.rows};
+          .hidden_all = limits.out_rows >= limits.rows,
+          .embedding = static_cast<bool>(parts.executor.model().embedding),
+          .head = parts.executor.model().head() != nullptr,
+          .types = parts.executor.model().types.rows,
+          .pooled = limits.pools ? spec.pooled_cols() : 0,
+          .whole_rows = whole_rows(spec, limits)};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "base/index.h"
 
@@ -16,7 +17,12 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
   const StepLimits step = step_limits(model.spec, limits.rows, limits.out_rows);
   backend.plan(step);
   scratch_ = make_scratch(backend, model.spec, step);
-  DeviceRows device{.logits = {}, .outputs = scratch_.output};
+  DeviceRows device{.logits = {}, .outputs = scratch_.output, .pooled = {}};
+  if (limits.pools) {
+    const View& rows = scratch_.pooled;
+    device.pooled =
+        f32_view(reinterpret_cast<float*>(rows.data), limits.sequences, model.spec.pooled_cols());
+  }
   if (limits.logits_rows > 0) {
     const std::int64_t vocab = model.spec.vocab;
     logits_memory_ = backend.allocate(limits.logits_rows * vocab * std::int64_t{sizeof(float)});
@@ -38,7 +44,8 @@ std::int64_t Executor::result_bytes(const Spec& spec, const ExecutorLimits& limi
 }
 
 std::int64_t Executor::table_bytes(const Spec& spec, std::int32_t sequences) {
-  const std::set<std::int32_t> groups(spec.window.begin(), spec.window.end());
+  std::set<std::tuple<std::int32_t, std::int32_t, std::int32_t>> groups;
+  for (const LayerSpec& l : spec.layer_specs) groups.emplace(l.window, l.kv_heads, l.head_dim);
   return std::ssize(groups) * sequences * std::int64_t{sizeof(std::int32_t)};
 }
 

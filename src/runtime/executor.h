@@ -77,6 +77,8 @@ class Executor {
   RowScore score(std::int64_t i) const { return results().score(i); }
   /// Returns row `i` of hidden states, [hidden size].
   std::span<const float> hidden(std::int64_t i) const { return results().hidden(i); }
+  /// Returns the pooled result of the i-th part with a pooled result.
+  std::span<const float> pooled(std::int64_t i) const { return results().pooled(i); }
 
  private:
   StepBuffers& buffers(std::int64_t step) { return at(buffers_, step % std::ssize(buffers_)); }

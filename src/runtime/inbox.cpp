@@ -34,7 +34,11 @@ void Inbox::check(const Request& request, std::int32_t choices) const {
     throw Error(ErrorCode::kInvalid,
                 cat("n: ", choices, " is not in the range from 1 to ", kChoicesMax));
   }
-  const std::int64_t rows = std::ssize(request.prompt) + request.embedding_rows;
+  if (request.live != nullptr && choices > 1) {
+    throw Error(ErrorCode::kInvalid,
+                cat("n: ", choices, " choices of a live sequence, expected 1"));
+  }
+  const std::int64_t rows = std::ssize(request.prompt);
   const std::int64_t more = std::min(request.max_tokens, limits_.request.context - rows);
   if (!scheduler_.fits_alone(rows + more)) {
     throw Error(ErrorCode::kInvalid, cat("max_tokens: ", rows, " tokens and ", more,
@@ -81,7 +85,7 @@ std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices, Queue
         std::make_shared<Channel>(limits_.deltas_max, bell_, now_, request.notify));
     streams.emplace_back(submission.id + i, submission.channels.back());
   }
-  submission.prompt_tokens = std::ssize(request.prompt) + request.embedding_rows;
+  submission.prompt_tokens = std::ssize(request.prompt);
   submission.request = std::move(request);
   if (!hand_in(std::move(submission), place)) {
     request = std::move(submission.request);  // NOLINT(bugprone-use-after-move): not handed in

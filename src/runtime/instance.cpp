@@ -9,19 +9,13 @@
 #include "base/system_memory.h"
 #include "base/text.h"
 #include "model/require_supported.h"
+#include "runtime/embed/reranker.h"
 #include "runtime/request_fields.h"
+#include "runtime/session/session.h"
 #include "text/chat/end_tokens.h"
 #include "text/chat/named_templates.h"
 
 namespace ingot {
-
-namespace {
-
-std::int32_t pool_sequences(const StartOptions& options) {
-  return options.pool_sequences > 0 ? options.pool_sequences : options.sequences;
-}
-
-}  // namespace
 
 Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
     : pool_(pool),
@@ -34,11 +28,15 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
       checkpoint_(Checkpoint::open(options.path, options.bytes,
                                    {.accept_unknown = options.accept_unknown})),
       config_(checkpoint_->config()),
+      embedder_(checkpoint_->embedder()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()),
       details_(checkpoint_->details().begin(), checkpoint_->details().end()) {
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(*backend_);
-  bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
+  bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_, options.context));
   spec_ = bound_->spec;
+  details_.insert(details_.end(), bound_->notes.begin(), bound_->notes.end());
+  choose_pooling();
+  choose_kv_type();
   Request unused;
   for (std::string& line : set_model_defaults(unused, config_, options.path)) {
     warnings_.push_back(std::move(line));
@@ -52,10 +50,65 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
     warnings_.insert(warnings_.end(), data->warnings.begin(), data->warnings.end());
     details_.insert(details_.end(), data->details.begin(), data->details.end());
     tokenizer_ = make_tokenizer(*data, details_);
+    rerank_template_ = find_rerank_template(data->templates);
   }
   end_tokens_ = choose_end_tokens();
   available_bytes_ = options.memory_limit > 0 ? options.memory_limit : available_memory();
   if (!backend_->host_memory()) device_bytes_ = backend_->free_memory();
+}
+
+std::int64_t Instance::context_of(const StartOptions& options) const {
+  if (options.context > 0) return options.context;
+  return options_.context > 0 ? options_.context : spec_.context;
+}
+
+/// Sets how the model's steps pool. Only the bound model changes: `spec_` stays as the file says.
+void Instance::choose_pooling() {
+  if (!options_.pools) return;
+  Spec& spec = bound_->spec;
+  if (spec.labels == 0) {
+    if (spec.pooling == Pooling::kNone) {
+      spec.pooling = Pooling::kLast;
+      spec.normalise = true;
+    }
+    spec.pooling = options_.pooling.value_or(spec.pooling);
+    spec.normalise = options_.normalise.value_or(spec.normalise);
+  }
+  pooling_ = spec.pooling;
+  normalises_ = spec.normalise;
+  pooled_size_ = spec.pooled_cols();
+  token_types_ = bound_->types == nullptr ? 0 : bound_->types->shape.front();
+}
+
+/// Sets the type of keys and values. Those of a model that only reads texts take little memory, so
+/// they can be exact.
+void Instance::choose_kv_type() {
+  const bool only_reads = !can_do(config_, ModelUse::kText) || is_embedder(config_);
+  kv_type_ = options_.kv_type.value_or(only_reads ? KvType::kF32 : KvType::kF16);
+  if (spec_.causal || kv_type_ == KvType::kF32) return;
+  kv_type_ = KvType::kF32;
+  warnings_.push_back(cat("`kv_type` ", to_string(*options_.kv_type), " does not apply to ",
+                          config_.architecture, ": an encoder's keys and values are float32"));
+}
+
+void Instance::require(ModelUse use) const {
+  if (!can_do(config_, use)) throw model_error(name(), "architecture", refusal(config_, use));
+}
+
+bool Instance::needs_whole_sequences() const {
+  return !spec_.causal || pooling_ == Pooling::kMean || pooling_ == Pooling::kCls;
+}
+
+/// The number of sequences of `context` tokens for which the pool has blocks. A step of an encoder
+/// releases its blocks, so the pool needs blocks for the steps under way alone.
+std::int32_t Instance::pool_sequences(const StartOptions& options, std::int64_t context) const {
+  if (spec_.causal) return options.pool_sequences > 0 ? options.pool_sequences : options.sequences;
+  // A sequence's last block may be nearly empty, and the scheduler wants one more free block for
+  // it.
+  constexpr std::int64_t kTokensMore = 2 * kBlockTokens;
+  const std::int64_t tokens =
+      backend_->steps_ahead() * (options.rows + kTokensMore * options.sequences);
+  return static_cast<std::int32_t>((tokens + context - 1) / context);
 }
 
 ModelOptions Instance::model_options(const StartOptions& options) const {
@@ -72,25 +125,28 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
                         .logits_rows = options.logits_rows,
                         .finds_best = options.finds_best};
   if (options.generates) {
-    limits.logits_rows = options.sequences;
+    limits.logits_rows = options.model.head ? options.sequences : 0;
     limits.ids = std::min(sampled_ids(), spec_.vocab);
     limits.score_top = options.prompt_logprobs;
     const bool all_rows = options.prompt_logprobs >= 0 || options.hidden_states;
     limits.out_rows = all_rows ? options.rows : options.sequences;
   }
+  limits.pools = options_.pools;
   return limits;
 }
 
 MemoryPlan Instance::plan(const StartOptions& options) const {
   INGOT_CHECK(bound_ != nullptr, "a plan for what is started already");
-  const std::int64_t context = options.context > 0 ? options.context : spec_.context;
+  const std::int64_t context = context_of(options);
   const ExecutorLimits limits = executor_limits(options, context);
-  const std::int64_t sampling = options.generates ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
+  const bool draws = options.generates && options.model.head;
+  if (draws || options.logits_rows > 0) require(ModelUse::kText);
+  const std::int64_t sampling = draws ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
   return plan_memory(*bound_, *backend_,
                      {.options = model_options(options),
-                      .kv_type = options_.kv_type,
-                      .context = options.context,
-                      .sequences = pool_sequences(options),
+                      .kv_type = kv_type_,
+                      .context = context,
+                      .sequences = pool_sequences(options, context),
                       .rows = limits.rows,
                       .out_rows = limits.out_rows,
                       .logits_rows = limits.logits_rows,
@@ -115,7 +171,7 @@ ModelFingerprint Instance::fingerprint() const {
 
 void Instance::start(const StartOptions& options, Progress progress) {
   ModelOptions model = model_options(options);
-  require_supported(*bound_, model, options_.kv_type, *backend_, name());
+  require_supported(*bound_, model, kv_type_, *backend_, name());
   const MemoryPlan plan = this->plan(options);
   require_fit(plan, name());
   model.context = plan.context;
@@ -123,13 +179,15 @@ void Instance::start(const StartOptions& options, Progress progress) {
   model.pack_cache = options_.pack_cache;
   model_ = load_model(*checkpoint_, *bound_, *backend_, model, progress);
   warnings_.insert(warnings_.end(), model_->warnings.begin(), model_->warnings.end());
-  notes_ = model_->notes;
+  notes_ = bound_->notes;
+  notes_.insert(notes_.end(), model_->notes.begin(), model_->notes.end());
   bound_.reset();
   checkpoint_.reset();
 
-  auto groups = kv_groups(*backend_, model_->attention(), options_.kv_type);
-  const auto blocks = kv_blocks(groups, plan.context, pool_sequences(options), options.rows);
-  cache_ = std::make_unique<KvCache>(*backend_, std::move(groups), options_.kv_type, blocks);
+  auto groups = kv_groups(*backend_, model_->kv_uses(), kv_type_);
+  const auto blocks =
+      kv_blocks(groups, plan.context, pool_sequences(options, plan.context), options.rows);
+  cache_ = std::make_unique<KvCache>(*backend_, std::move(groups), kv_type_, blocks);
   Backend& steps = profiled_ ? static_cast<Backend&>(*profiled_) : *backend_;
   executor_ =
       std::make_unique<Executor>(*model_, steps, *cache_, executor_limits(options, plan.context));

@@ -14,9 +14,11 @@
 #include "backend/profiled_backend.h"
 #include "base/thread_pool.h"
 #include "load/checkpoint.h"
+#include "load/embedder.h"
 #include "model/fingerprint.h"
 #include "model/memory_plan.h"
 #include "model/model.h"
+#include "runtime/embed/model_use.h"
 #include "runtime/engine.h"
 #include "runtime/executor.h"
 #include "text/tokenizer/tokenizer.h"
@@ -30,8 +32,18 @@ struct InstanceOptions {
   std::string device = "auto";         ///< where ops compute: see BackendOptions
   std::string numerics = "auto";       ///< order in which ops compute: see BackendOptions
   std::string isa = "auto";            ///< instruction set: see find_host_kernels
-  KvType kv_type = KvType::kF16;
-  std::optional<Format> weights{};     ///< format to round dense matrices to: see ModelOptions
+  /// Type of cached keys and values. Absent: float16, but float32 for embedders and rerankers. Does
+  /// not apply to encoders, whose keys and values are float32 and last for one step.
+  std::optional<KvType> kv_type{};
+  /// Whether requests may ask for pooled results. Then a model that names no pooling pools the last
+  /// row and scales it to length 1.
+  bool pools = false;
+  std::optional<Pooling> pooling{};  ///< replaces the model's own pooling
+  std::optional<bool> normalise{};   ///< replaces whether the model scales embeddings to length 1
+  std::optional<Format> weights{};   ///< format to round dense matrices to: see ModelOptions
+  /// Limit on a sequence's tokens, 0 = the model's own context. It chooses the factors of a
+  /// longrope embedding; see make_spec.
+  std::int64_t context = 0;
   PackCacheOptions pack_cache{};       ///< no cache unless it names a folder
   std::int64_t memory_limit = 0;       ///< limit on host memory in bytes; 0 = what is available
   LinearObserver* observer = nullptr;  ///< gets each linear's input; must outlive the instance
@@ -43,7 +55,8 @@ struct InstanceOptions {
 /// The parts of the model to load, and the sizes of the largest step and sequence.
 struct StartOptions {
   ModelOptions model{};
-  std::int64_t context = 0;  ///< limit on a sequence's tokens; 0 = the model's own context
+  /// Limit on a sequence's tokens; 0 = InstanceOptions::context, or else the model's own context.
+  std::int64_t context = 0;
   std::int32_t sequences = 1;
   std::int32_t rows = 1;
   std::int32_t out_rows = 1;
@@ -85,7 +98,28 @@ class Instance {
   const Config& config() const { return config_; }
   /// Returns the opened model file. Call it only before `start`.
   const Checkpoint& checkpoint() const { return *checkpoint_; }
-  KvType kv_type() const { return options_.kv_type; }
+  KvType kv_type() const { return kv_type_; }
+  /// Errors: model_error with the reason if the model cannot do this work.
+  void require(ModelUse use) const;
+  /// Returns whether one step must compute all rows of a sequence, because results depend on later
+  /// rows.
+  bool needs_whole_sequences() const;
+  /// Returns the model's own settings for embeddings, such as prompts.
+  const EmbedderSettings& embedder() const { return embedder_; }
+  /// Returns the limit on the tokens of an input to embed or score, if the user sets no context.
+  std::int64_t input_tokens_max() const {
+    const std::int64_t own = embedder_.max_tokens;
+    return own > 0 ? std::min(own, spec_.context) : spec_.context;
+  }
+  /// Returns the template with which the model reads a query and a document: see
+  /// find_rerank_template.
+  const std::optional<std::string>& rerank_template() const { return rerank_template_; }
+  /// Returns the number of values of a pooled result.
+  std::int64_t pooled_size() const { return pooled_size_; }
+  /// Returns the number of the model's token types; 0: it has none.
+  std::int64_t token_types() const { return token_types_; }
+  /// Returns whether pooled results are scaled to length 1.
+  bool normalises() const { return normalises_; }
   /// Computes a hash that identifies the model in session files. Slow: reads all weights once. Call
   /// it only before `start`.
   ModelFingerprint fingerprint() const;
@@ -118,7 +152,11 @@ class Instance {
 
  private:
   std::vector<EndToken> choose_end_tokens() const;
+  void choose_pooling();
+  void choose_kv_type();
+  std::int32_t pool_sequences(const StartOptions& options, std::int64_t context) const;
   ModelOptions model_options(const StartOptions& options) const;
+  std::int64_t context_of(const StartOptions& options) const;
   ExecutorLimits executor_limits(const StartOptions& options, std::int64_t context) const;
 
   ThreadPool& pool_;
@@ -130,10 +168,17 @@ class Instance {
   std::unique_ptr<ProfiledBackend> profiled_;
   std::unique_ptr<Checkpoint> checkpoint_;
   Config config_;
+  EmbedderSettings embedder_;
+  KvType kv_type_ = KvType::kF16;
+  std::optional<std::string> rerank_template_;
   Spec spec_;
   std::unique_ptr<BoundModel> bound_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::vector<EndToken> end_tokens_;
+  Pooling pooling_ = Pooling::kNone;  ///< how steps pool; kNone: they do not
+  bool normalises_ = false;
+  std::int64_t pooled_size_ = 0;
+  std::int64_t token_types_ = 0;
   std::vector<std::string> warnings_;
   std::vector<std::string> details_;
   std::vector<std::string> notes_;

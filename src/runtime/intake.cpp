@@ -52,9 +52,10 @@ void Intake::enqueue_choice(Submission& submission, std::size_t choice, double n
   running.set_runner_draws(to_.runner.draws());
   const auto first = to_.requests.find(submission.id);
   if (choice > 0 && first != to_.requests.end()) sequence.fork_of = &first->second->sequence();
-  to_.scheduler.add(sequence);
+  to_.resting.enqueue(running);
   // A choice that shares the first one's prompt is in time if the first one is.
-  if (sequence.terms.has_deadline() && sequence.fork_of == nullptr) require_in_time(running, now);
+  const bool is_new = sequence.fork_of == nullptr && !sequence.admitted;
+  if (sequence.terms.has_deadline() && is_new) require_in_time(running, now);
 }
 
 /// Errors: Error{kUnavailable} when the request surely ends too late.

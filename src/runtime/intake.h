@@ -6,6 +6,7 @@
 
 #include "runtime/engine_reporter.h"
 #include "runtime/inbox.h"
+#include "runtime/live/resting_requests.h"
 #include "runtime/running_request.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/step_runner.h"
@@ -21,6 +22,7 @@ class Intake {
     StepRunner& runner;
     Scheduler& scheduler;
     RunningRequests& requests;
+    RestingRequests& resting;
     Inbox& inbox;
     const EngineReporter& reporter;
   };

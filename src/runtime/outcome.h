@@ -36,6 +36,7 @@ struct Outcome {
   /// Log-probabilities of prompt tokens, from index max(1, Request::prompt_logprobs_from) on.
   std::vector<TokenLogprobs> prompt_logprobs;
   std::vector<float> hidden;       ///< [rows, hidden size]: hidden states; empty if not requested
+  std::vector<float> pooled;       ///< an embedding, or a score per label; empty if not requested
   bool is_first_choice = true;     ///< whether it is the first choice of its prompt
   std::int64_t prompt_tokens = 0;  ///< length of the prompt
   std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache

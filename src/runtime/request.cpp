@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "runtime/request_fields.h"
@@ -16,26 +18,34 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::kInvalid, message); }
 
-/// Checks tokens and embeddings. Returns the number of rows of the prompt.
-std::int64_t check_prompt(const Request& r, const RequestLimits& limits) {
-  for (std::size_t i = 0; i < r.prompt.size(); ++i) {
-    const std::int32_t id = r.prompt[i];
-    if (id >= 0 && id < limits.vocab) continue;
+/// Checks that kGivenRow stands in the prompt for the rows of embeddings, and nowhere else.
+void check_prompt(const Request& r, const RequestLimits& limits) {
+  auto given = r.embeddings.begin();
+  for (std::int64_t i = 0; i < std::ssize(r.prompt); ++i) {
+    if (given != r.embeddings.end() && i >= given->end()) ++given;
+    const bool is_given = given != r.embeddings.end() && i >= given->first;
+    const std::int32_t id = at(r.prompt, i);
+    if (is_given ? id == kGivenRow : id >= 0 && id < limits.vocab && limits.embedding) continue;
+    if (!limits.embedding) {
+      refuse(cat("prompt_ids[", i, "] is token ", id,
+                 ", but the model was opened without its embedding matrix: give embeddings"));
+    }
     refuse(cat("prompt_ids[", i, "] is token ", id, ", possible are tokens from 0 to ",
                limits.vocab - 1));
   }
-  // Division, because the product may overflow.
-  const std::int64_t cols = r.embedding_rows > 0 ? std::ssize(r.embeddings) / r.embedding_rows : 0;
-  if (r.embedding_rows < 0 || r.embedding_rows * cols != std::ssize(r.embeddings) ||
-      (r.embedding_rows > 0 && cols != limits.hidden)) {
-    refuse(cat("embeddings: ", r.embeddings.size(), " values for ", r.embedding_rows, " rows of ",
-               limits.hidden));
+  if (!r.embeddings.empty() && !limits.embeddings) {
+    refuse(
+        "embeddings: this model looks up more than embeddings by token id, so it takes only ids");
   }
-  if (!std::all_of(r.embeddings.begin(), r.embeddings.end(),
-                   [](float x) { return std::isfinite(x); })) {
-    refuse("embeddings: a value is NaN or infinite");
+  std::int64_t end = 0;
+  for (const EmbeddingRows& e : r.embeddings) {
+    if (e.cols != limits.hidden) {
+      refuse(cat("embeddings: rows of ", e.cols, " values, expected ", limits.hidden));
+    }
+    INGOT_CHECK(e.first >= end && e.rows > 0 && e.end() <= std::ssize(r.prompt), "embeddings ",
+                e.first, " to ", e.end(), " of ", r.prompt.size(), " rows");
+    end = e.end();
   }
-  return std::ssize(r.prompt) + r.embedding_rows;
 }
 
 void check_length(std::int64_t rows, const Request& r, const RequestLimits& limits) {
@@ -49,18 +59,68 @@ void check_length(std::int64_t rows, const Request& r, const RequestLimits& limi
   }
 }
 
+/// Checks a request to a model without its embedding matrix or output head.
+void check_backbone(const Request& r, const RequestLimits& limits) {
+  if (r.max_tokens > 0 && !limits.head) {
+    refuse(cat("max_tokens: ", r.max_tokens,
+               ", but the model was opened without its output head: set 0"));
+  }
+  if (r.max_tokens > 1 && !limits.embedding) {
+    refuse(cat("max_tokens: ", r.max_tokens,
+               ", but the model was opened without its embedding matrix: set 0 or 1"));
+  }
+}
+
 void check_continued(const Request& r) {
-  if (r.continued >= 0 && r.continued <= std::ssize(r.prompt)) return;
-  refuse(cat("continued: ", r.continued, " is not in [0, ", r.prompt.size(), "]"));
+  const std::int64_t tokens =
+      std::ssize(r.prompt) - (r.embeddings.empty() ? 0 : r.embeddings.back().end());
+  if (r.continued >= 0 && r.continued <= tokens) return;
+  refuse(cat("continued: ", r.continued, " is not in [0, ", tokens, "]"));
 }
 
 void check_hidden(const Request& r, const RequestLimits& limits) {
   if (r.hidden == HiddenRows::kNone) return;
-  if (r.hidden == HiddenRows::kAll && !limits.hidden_all) {
+  if (r.hidden != HiddenRows::kLast && !limits.hidden_all) {
     refuse("hidden: the engine was not started for hidden states of all rows");
+  }
+  const auto [first, end] = r.hidden_range;
+  if (r.hidden == HiddenRows::kRange && (first < 0 || first >= end || end > std::ssize(r.prompt))) {
+    refuse(cat("hidden: rows [", first, ", ", end, ") of a prompt of ", r.prompt.size(), " rows"));
   }
   if (r.max_tokens > 0) refuse(cat("hidden: max_tokens is ", r.max_tokens, ", expected 0"));
   if (r.prompt_logprobs >= 0) refuse("hidden: prompt_logprobs is asked for too");
+}
+
+/// Checks the token types: one for each token of the prompt, or none.
+void check_types(const Request& r, const RequestLimits& limits) {
+  if (r.types.empty()) return;
+  if (limits.types == 0) refuse("types: the model has no token types");
+  if (r.types.size() != r.prompt.size()) {
+    refuse(cat("types: ", r.types.size(), " types for ", r.prompt.size(), " tokens"));
+  }
+  for (std::size_t i = 0; i < r.types.size(); ++i) {
+    if (r.types[i] >= 0 && r.types[i] < limits.types) continue;
+    refuse(
+        cat("types[", i, "] is ", r.types[i], ", possible are types from 0 to ", limits.types - 1));
+  }
+}
+
+void check_pooled(const Request& r, const RequestLimits& limits) {
+  if (!r.pooled) return;
+  if (limits.pooled == 0) refuse("pooled: the engine was not started for pooled results");
+  if (r.max_tokens > 0) refuse(cat("pooled: max_tokens is ", r.max_tokens, ", expected 0"));
+}
+
+void check_whole(const Request& r, const RequestLimits& limits) {
+  if (!is_whole(r, limits)) return;
+  if (r.live != nullptr) refuse("pooled: a live sequence is computed in several steps");
+  const std::int64_t rows = std::ssize(r.prompt);
+  if (!r.embeddings.empty() && r.embeddings.front().rows < rows) {
+    refuse("embeddings: a step computes embeddings or tokens of a sequence, not both");
+  }
+  if (rows > limits.whole_rows) {
+    refuse(cat("prompt: it has ", rows, " tokens, a step computes ", limits.whole_rows));
+  }
 }
 
 void check_history(const Request& r, const RequestLimits& limits) {
@@ -130,15 +190,41 @@ void check_stop(const Request& r, const RequestLimits& limits) {
 
 }  // namespace
 
+bool is_whole(const Request& request, const RequestLimits& limits) {
+  return limits.whole_rows > 0 && (request.pooled || !limits.head);
+}
+
 void check_sampling(const Request& request, const RequestLimits& limits) {
-  check_sampling(request.sampling, limits.ids);
+  if (limits.head) check_sampling(request.sampling, limits.ids);  // else nothing is drawn
   check_history(request, limits);
 }
 
+void append_embeddings(Request& request, std::vector<float> values, std::int64_t hidden) {
+  const std::int64_t rows = std::ssize(values) / hidden;
+  if (rows * hidden != std::ssize(values)) {
+    refuse(cat("embeddings: ", values.size(), " values are no whole number of rows of ", hidden));
+  }
+  if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
+    refuse("embeddings: a value is NaN or infinite");
+  }
+  if (rows == 0) return;
+  const auto owner = std::make_shared<const std::vector<float>>(std::move(values));
+  request.embeddings.push_back({.first = std::ssize(request.prompt),
+                                .rows = rows,
+                                .cols = hidden,
+                                .values = {owner, owner->data()}});
+  request.prompt.resize(request.prompt.size() + to_size(rows), kGivenRow);
+}
+
 void check_request(const Request& request, const RequestLimits& limits) {
-  check_length(check_prompt(request, limits), request, limits);
+  check_length(std::ssize(request.prompt), request, limits);
+  check_prompt(request, limits);
+  check_backbone(request, limits);
   check_continued(request);
+  check_types(request, limits);
   check_hidden(request, limits);
+  check_pooled(request, limits);
+  check_whole(request, limits);
   check_stop(request, limits);
   check_constraint(request);
   check_reasoning(request, limits);
@@ -149,12 +235,12 @@ void check_request(const Request& request, const RequestLimits& limits) {
                ? cat("prompt_logprobs: ", scores, " is not possible: this engine scores no prompts")
                : cat("prompt_logprobs: ", scores, " is not in [0, ", limits.prompt_logprobs, "]"));
   }
-  if (scores >= 0 && !request.embeddings.empty()) {
-    refuse("prompt_logprobs: embeddings have no log-probabilities");
-  }
   const std::int64_t from = request.prompt_logprobs_from;
   if (from < 0 || from > std::ssize(request.prompt)) {
     refuse(cat("prompt_logprobs_from: ", from, " is not in [0, ", request.prompt.size(), "]"));
+  }
+  if (scores >= 0 && !request.embeddings.empty() && from < request.embeddings.back().end()) {
+    refuse("prompt_logprobs: embeddings have no log-probabilities");
   }
 }
 

@@ -14,11 +14,28 @@
 
 namespace ingot {
 
+class LiveToken;
 struct Constraint;
 struct SharedSampling;
 
-/// The rows of a prompt for which a request wants hidden states.
-enum class HiddenRows { kNone, kLast, kAll };
+/// The rows of a prompt for which a request wants hidden states. kRange: Request::hidden_range.
+enum class HiddenRows { kNone, kLast, kAll, kRange };
+
+/// Rows [first, end) of a prompt.
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+};
+
+/// Consecutive rows of a prompt that are embeddings. The values never change; copies share them.
+struct EmbeddingRows {
+  std::int64_t first = 0;  ///< index of the first row in the prompt
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;                ///< hidden size
+  std::shared_ptr<const float> values;  ///< [rows, cols]
+
+  std::int64_t end() const { return first + rows; }
+};
 
 /// A limit on the tokens of a reply's reasoning block. The block opens at the beginning of the
 /// reply, or already in the prompt.
@@ -33,9 +50,12 @@ struct ReasoningBudget {
 
 /// A prompt, and how to draw the tokens after it. `check_request` checks the fields.
 struct Request {
-  std::vector<std::int32_t> prompt{};  ///< token ids
-  std::vector<float> embeddings{};     ///< [embedding_rows, hidden size]: rows before `prompt`
-  std::int64_t embedding_rows = 0;
+  std::vector<std::int32_t> prompt{};  ///< a token id for each row; kGivenRow: see `embeddings`
+  /// Token type of each row of `prompt`: 0 for the first text of a pair, 1 for the second. Empty:
+  /// all 0.
+  std::vector<std::int32_t> types{};
+  /// The prompt's rows that are embeddings, in the order of rows: see `append_embeddings`.
+  std::vector<EmbeddingRows> embeddings{};
   /// Number of tokens at the end of `prompt` that an earlier request drew. This request continues
   /// that request: random numbers, penalties, min_tokens and stop strings behave as in a single
   /// request. But max_tokens counts only new tokens.
@@ -60,7 +80,9 @@ struct Request {
   std::int64_t prompt_logprobs_from = 0;  ///< index of the first prompt token to score
   bool digest = false;  ///< whether to hash all logits from which the engine draws
   HiddenRows hidden = HiddenRows::kNone;  ///< rows of hidden states to return; needs max_tokens = 0
+  RowRange hidden_range{};                ///< with HiddenRows::kRange
   bool final_norm = true;                 ///< whether to apply the final norm to hidden states
+  bool pooled = false;  ///< whether to return the pooled result; needs max_tokens = 0
   // Scheduling and caching. These fields change no bit of the results.
   std::uint64_t tenant = 0;             ///< tenant whose shares the request uses; 0 = no key
   std::int32_t priority = 0;            ///< smaller values come first; only for Policy::kPriority
@@ -74,7 +96,10 @@ struct Request {
   std::uint64_t adapter = 0;        ///< adapter number, which each load changes; 0 = no adapter
   std::uint64_t chat_template = 0;  ///< identifies the template, to explain misses; 0 = unknown
   bool reads_cache = true;          ///< whether the request may reuse other requests' cached blocks
-  Notify notify{};                  ///< called after each delta and at the end; may be empty
+  /// The live sequence whose rows the prompt begins with; null: none. All its earlier requests must
+  /// have ended. The request must have one choice.
+  std::shared_ptr<const LiveToken> live{};
+  Notify notify{};  ///< called after each delta and at the end; may be empty
 };
 
 /// Limit on the choices of one request.
@@ -89,11 +114,28 @@ struct RequestLimits {
   std::int64_t vocab = 0;             ///< vocabulary size: number of rows of the embedding matrix
   std::int64_t ids = 0;               ///< number of ids that the engine can draw
   std::int64_t hidden = 0;            ///< H: size of a hidden state
+  bool embeddings = true;             ///< whether rows can be embeddings: Spec::takes_embeddings
   std::int64_t context = 0;           ///< limit on the tokens of a sequence
   std::int32_t prompt_logprobs = -1;  ///< limit on Request::prompt_logprobs; -1 = no scores
   bool text = true;                   ///< whether the engine has a tokenizer
   bool hidden_all = false;            ///< whether steps can give hidden states of all rows
+  bool embedding = true;    ///< whether the model has its embedding matrix, which tokens need
+  bool head = true;         ///< whether the model has its output head, which draws tokens
+  std::int64_t types = 0;   ///< number of the model's token types; 0: it has no types
+  std::int64_t pooled = 0;  ///< number of values of a pooled result; 0: steps do not pool
+  /// Limit on the rows of a sequence that one step must compute; 0: several steps may compute any
+  /// sequence. See `is_whole`.
+  std::int64_t whole_rows = 0;
 };
+
+/// Appends rows of embeddings to a prompt. Shapes: `values` is [n, hidden].
+///
+/// Errors: Error{kInvalid} if `values` is not a whole number of rows, or if a value is not finite.
+void append_embeddings(Request& request, std::vector<float> values, std::int64_t hidden);
+
+/// Returns whether one step must compute all rows of the request's sequence: their results depend
+/// on later rows.
+bool is_whole(const Request& request, const RequestLimits& limits);
 
 /// Checks a request. Errors: Error{kInvalid} that names the invalid parameter as the API spells it,
 /// the parameter's value and the possible values.

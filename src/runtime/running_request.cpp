@@ -60,10 +60,11 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   sequence_.id = id;
   sequence_.request = this;
   sequence_.tokens = std::move(request_.prompt);
-  if (!request_.embeddings.empty()) {
-    const std::int64_t rows = request_.embedding_rows;
-    sequence_.embeddings =
-        f32_view(request_.embeddings.data(), rows, std::ssize(request_.embeddings) / rows);
+  sequence_.types = std::move(request_.types);
+  for (const EmbeddingRows& e : request_.embeddings) {
+    // A View has no const form. Steps only read embeddings.
+    sequence_.given.push_back(
+        {.first = e.first, .rows = f32_view(const_cast<float*>(e.values.get()), e.rows, e.cols)});
   }
   outcome_.prompt_tokens = prompt_tokens_ = sequence_.length();
   limit_ =
@@ -75,7 +76,8 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   sequence_.prefix = {
       .domain = request_.domain, .adapter = request_.adapter, .tenant = request_.tenant};
   sequence_.chat_template = request_.chat_template;
-  sequence_.reads_cache = request_.reads_cache;
+  sequence_.whole = is_whole(request_, limits);
+  sequence_.reads_cache = request_.reads_cache && !sequence_.whole;
   sequence_.terms = {.tenant = request_.tenant,
                      .priority = request_.priority,
                      .arrival = time,
@@ -88,6 +90,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
     sequence_.score_next = std::max<std::int64_t>(0, request_.prompt_logprobs_from - 1);
   }
   want_hidden(limits.hidden);
+  want_pooled(limits);
   if (request_.digest) digest_.emplace();
   if (tokenizer != nullptr) {
     // The text continues the prompt, so its leading space is kept.
@@ -105,7 +108,7 @@ void RunningRequest::replay_history() {
   const auto drawn = prompt.last(to_size(request_.continued));
   if (needs_counts_) {
     for (const std::int32_t id : prompt.first(prompt.size() - drawn.size())) {
-      counts_.add_prompt(id);
+      if (id != kGivenRow) counts_.add_prompt(id);
     }
     for (const std::int32_t id : drawn) counts_.add_generated(id);
   }
@@ -129,8 +132,19 @@ void RunningRequest::want_hidden(std::int64_t hidden_size) {
   sequence_.final_norm = request_.final_norm;
   sequence_.hidden_end = sequence_.length();
   sequence_.hidden_next = request_.hidden == HiddenRows::kAll ? 0 : sequence_.hidden_end - 1;
+  if (request_.hidden == HiddenRows::kRange) {
+    sequence_.hidden_next = request_.hidden_range.first;
+    sequence_.hidden_end = request_.hidden_range.end;
+  }
   const std::int64_t rows = sequence_.hidden_end - sequence_.hidden_next;
   outcome_.hidden.reserve(to_size(rows * hidden_size));
+}
+
+/// Reserves memory for the pooled result, so that steps allocate none.
+void RunningRequest::want_pooled(const RequestLimits& limits) {
+  if (!request_.pooled) return;
+  sequence_.pools = true;
+  outcome_.pooled.reserve(to_size(limits.pooled));
 }
 
 /// The least number of tokens to draw: all up to the limit without end tokens and stop strings.
@@ -181,13 +195,23 @@ void RunningRequest::accept_score(const RowScore& score) {
 }
 
 void RunningRequest::accept_hidden(std::span<const float> row) {
+  accept_values(row, "hidden states", outcome_.hidden);
+}
+
+void RunningRequest::accept_pooled(std::span<const float> row) {
+  accept_values(row, "pooled results", outcome_.pooled);
+}
+
+/// Appends a row of results to `to`, for which memory is reserved.
+void RunningRequest::accept_values(std::span<const float> row, std::string_view name,
+                                   std::vector<float>& to) {
   if (ended()) return;
   if (std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) {
-    outcome_.hidden.insert(outcome_.hidden.end(), row.begin(), row.end());
+    to.insert(to.end(), row.begin(), row.end());
     return;
   }
   finish(FinishReason::kError,
-         Error(ErrorCode::kNotFinite, "the hidden states hold NaN or infinities"));
+         Error(ErrorCode::kNotFinite, cat("the ", name, " hold NaN or infinities")));
 }
 
 void RunningRequest::add_to_digest(std::span<const float> logits) {

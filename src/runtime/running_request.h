@@ -41,6 +41,12 @@ class RunningRequest {
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
+  /// Returns the request's live sequence; null if it has none.
+  const std::shared_ptr<const LiveToken>& live() const { return request_.live; }
+  /// Returns whether the request's rows may stay in the KV cache after its end.
+  bool may_rest() const { return request_.live != nullptr && finish_ != FinishReason::kError; }
+  /// Drops the reference to the live sequence, whose owner may end it.
+  void leave_live() { request_.live.reset(); }
   bool is_cancelled() const;
   /// Returns the time at which the reader cancelled the request; kNever if it was not cancelled.
   double cancelled_at() const { return channel_->cancelled_at.load(); }
@@ -54,11 +60,11 @@ class RunningRequest {
   /// Returns that limit, and how much of it had passed before the submission.
   double end_seconds() const { return request_.end_seconds; }
   double elapsed_seconds() const { return request_.elapsed_seconds; }
-  /// Returns whether the request draws no tokens and already has all its scores and hidden states.
-  /// Then it ends with `done_reason`.
+  /// Returns whether the request draws no tokens and already has all its scores, hidden states and
+  /// its pooled result. Then it ends with `done_reason`.
   bool is_done() const {
     return limit_ == 0 && sequence_.score_next >= sequence_.score_end &&
-           sequence_.hidden_next >= sequence_.hidden_end;
+           sequence_.hidden_next >= sequence_.hidden_end && !sequence_.pools;
   }
 
   FinishReason done_reason() const {
@@ -72,6 +78,8 @@ class RunningRequest {
   void accept_score(const RowScore& score);
   /// Adds a row of hidden states to the outcome. Ends the request if a value is not finite.
   void accept_hidden(std::span<const float> row);
+  /// Sets the outcome's pooled result. Ends the request if a value is not finite.
+  void accept_pooled(std::span<const float> row);
   /// Adds a row of logits to the digest. Call it before sampling changes the row.
   void add_to_digest(std::span<const float> logits);
   /// Returns the number of likeliest tokens to report with each drawn token.
@@ -114,7 +122,9 @@ class RunningRequest {
   }
 
  private:
+  void accept_values(std::span<const float> row, std::string_view name, std::vector<float>& to);
   void want_hidden(std::int64_t hidden_size);
+  void want_pooled(const RequestLimits& limits);
   /// Returns the prompt tokens that steps computed. A preemption does not lower the number.
   std::int64_t computed_tokens() const {
     return std::max<std::int64_t>(0, ready_ - sequence_.cached);

@@ -24,10 +24,12 @@ StepBuffers::StepBuffers(const Model& model, const Backend& backend, const KvCac
   const auto sequences = to_size(limits.sequences);
   const auto out_rows = to_size(limits.out_rows);
   tokens_.reserve(rows);
+  types_.reserve(rows);
   positions_.reserve(rows);
   out_rows_.reserve(out_rows);
   q_start_.reserve(sequences + 1);
   kv_len_.reserve(sequences);
+  pool_seqs_.reserve(sequences);
   embeddings_.reserve(sequences);
   const auto groups = to_size(cache.groups());
   slots_.resize(groups);
@@ -37,9 +39,10 @@ StepBuffers::StepBuffers(const Model& model, const Backend& backend, const KvCac
     slots_[g].reserve(rows);
     tables_[g].resize(sequences * to_size(blocks_max_), -1);
   }
-  fetches_.reserve(to_size(limits.logits_rows) + 1);
+  fetches_.reserve(to_size(limits.logits_rows) + 2);
   if (device.logits) logits_ = HostRows(backend, device.logits);
   if (device.outputs.rows > 0) hidden_ = HostRows(backend, device.outputs);
+  if (device.pooled) pooled_ = HostRows(backend, device.pooled);
   if (backend.draws()) drawn_.resize(to_size(limits.logits_rows));
   if (limits.finds_best) best_.resize(out_rows);
   if (limits.score_top < 0) return;
@@ -55,11 +58,14 @@ void StepBuffers::fill(std::span<const StepPart> parts, std::span<const SampleRo
                        std::int64_t drawn_before) {
   INGOT_CHECK(std::ssize(parts) <= limits_.sequences, parts.size(), " sequences, planned for ",
               limits_.sequences);
-  for (auto* list : {&tokens_, &positions_, &q_start_, &kv_len_, &out_rows_}) list->clear();
+  for (auto* list :
+       {&tokens_, &types_, &positions_, &q_start_, &kv_len_, &out_rows_, &pool_seqs_}) {
+    list->clear();
+  }
   for (auto& slots : slots_) slots.clear();
   q_start_.push_back(0);
   embeddings_.clear();
-  has_embeddings_ = false;
+  has_embeddings_ = has_types_ = false;
   std::int32_t index = 0;
   for (const StepPart& part : parts) {
     INGOT_CHECK(part.previous < drawn_before, "token of row ", part.previous, " of ", drawn_before,
@@ -83,30 +89,37 @@ void StepBuffers::fill(std::span<const StepPart> parts, std::span<const SampleRo
   fetches_.clear();
   add_logits_fetches();
   hidden_.add_fetch(reduced_, std::ssize(out_rows_) - reduced_, fetches_);
+  pooled_.add_fetch(0, std::ssize(pool_seqs_), fetches_);
 }
 
 void StepBuffers::add_part(const StepPart& part, std::int32_t index) {
   Sequence& s = *part.sequence;
   const std::int64_t first = part.first;
   const std::int64_t last = first + part.rows;
-  const bool given = first < s.given_rows();
+  const GivenRows* const given = s.given_at(first);
   const std::int64_t known = s.length() + (part.previous >= 0 ? 1 : 0);
   INGOT_CHECK(part.rows > 0 && last <= known && last <= limits_.context, "rows ", first, " to ",
               last, " of ", known, ", context ", limits_.context);
   INGOT_CHECK(part.outputs <= part.rows, part.outputs, " outputs of ", part.rows, " rows");
-  INGOT_CHECK(!given || (last <= s.given_rows() && s.embeddings.cols == model_.spec.hidden),
-              "embeddings [", s.given_rows(), ", ", s.embeddings.cols, "] in rows ", first, " to ",
-              last);
+  INGOT_CHECK(last <= s.run_end(first), "rows ", first, " to ", last,
+              " are both tokens and embeddings");
+  INGOT_CHECK(given == nullptr || given->rows.cols == model_.spec.hidden, "embeddings of ",
+              given == nullptr ? 0 : given->rows.cols, " values");
   const auto start = static_cast<std::int32_t>(positions_.size());
   for (std::int64_t i = first; i < last; ++i) {
     positions_.push_back(static_cast<std::int32_t>(i));
-    tokens_.push_back(given ? 0 : i < s.length() ? s.token(i) : ~part.previous);
+    tokens_.push_back(given != nullptr ? 0 : i < s.length() ? s.token(i) : ~part.previous);
+    types_.push_back(s.type(i));
     for (std::size_t g = 0; g < slots_.size(); ++g) {
       slots_[g].push_back(s.blocks.slot(static_cast<std::int32_t>(g), i));
     }
   }
-  has_embeddings_ = has_embeddings_ || given;
-  embeddings_.push_back(given ? s.embeddings.slice(first, part.rows) : View{});
+  has_embeddings_ = has_embeddings_ || given != nullptr;
+  has_types_ = has_types_ || !s.types.empty();
+  INGOT_CHECK(!part.pooled || limits_.pools, "a pooled result, which is not planned");
+  if (part.pooled) pool_seqs_.push_back(index);
+  embeddings_.push_back(given != nullptr ? given->rows.slice(first - given->first, part.rows)
+                                         : View{});
   for (std::int32_t i = part.rows - part.outputs; i < part.rows; ++i) {
     out_rows_.push_back(start + i);
   }
@@ -186,12 +199,13 @@ Batch StepBuffers::batch() {
   return {
       .tokens = tokens_,
       .embeddings = has_embeddings_ ? std::span<const View>(embeddings_) : std::span<const View>(),
+      .types = has_types_ ? std::span<const std::int32_t>(types_) : std::span<const std::int32_t>(),
       .positions = positions_,
       .q_start = q_start_,
       .kv_len = kv_len_,
       .groups = groups_,
       .out_rows = out_rows_,
-      .pool_seqs = {},
+      .pool_seqs = pool_seqs_,
       .adapter = {}};
 }
 
@@ -199,6 +213,7 @@ Outputs StepBuffers::outputs() {
   Outputs outputs{.logits = {},
                   .hidden_rows = std::ssize(out_rows_) - reduced_,
                   .raw_rows = std::ssize(out_rows_) - normed_,
+                  .pooled = std::ssize(pool_seqs_),
                   .fetch = fetches_};
   LogitsReduce& reduce = outputs.logits;
   reduce.ranked = limits_.ids;
@@ -258,6 +273,11 @@ std::span<const float> StepBuffers::hidden(std::int64_t i) const {
   INGOT_CHECK(i >= 0 && row < std::ssize(out_rows_), "hidden row ", i, " of ",
               std::ssize(out_rows_) - reduced_);
   return hidden_.row(row);
+}
+
+std::span<const float> StepBuffers::pooled(std::int64_t i) const {
+  INGOT_CHECK(i >= 0 && i < std::ssize(pool_seqs_), "pooled result ", i, " of ", pool_seqs_.size());
+  return pooled_.row(i);
 }
 
 }  // namespace ingot

@@ -26,6 +26,7 @@ struct ExecutorLimits {
   std::int64_t ids = 0;  ///< only ids below this number are drawn or in RowScore::top; 0 = all
   std::int32_t score_top = -1;  ///< number of tokens in RowScore::top; -1 = steps score no rows
   bool finds_best = false;      ///< whether steps prepare results for `Executor::best`
+  bool pools = false;           ///< whether steps give pooled results
 };
 
 /// The log-probability of the token after a row, and the likeliest tokens after that row.
@@ -40,6 +41,7 @@ struct RowScore {
 struct DeviceRows {
   View logits;   ///< [logits_rows, V], or null
   View outputs;  ///< Scratch::output, [out_rows, H]
+  View pooled;   ///< Scratch::pooled, [sequences, pooled results' size], or null
 };
 
 /// One step's arrays and results, allocated for the largest step. The step's R output rows are in
@@ -80,6 +82,7 @@ class StepBuffers {
   std::int32_t best(std::int64_t i) const;
   RowScore score(std::int64_t i) const;
   std::span<const float> hidden(std::int64_t i) const;
+  std::span<const float> pooled(std::int64_t i) const;
 
  private:
   void add_part(const StepPart& part, std::int32_t index);
@@ -95,7 +98,8 @@ class StepBuffers {
   std::int32_t score_top_ = 0;  ///< score_top of the limits, but at most the number of ids
 
   // The arrays of a Batch, under the names of its members.
-  std::vector<std::int32_t> tokens_, positions_, q_start_, kv_len_, out_rows_;
+  std::vector<std::int32_t> tokens_, types_, positions_, q_start_, kv_len_, out_rows_, pool_seqs_;
+  bool has_types_ = false;
   std::vector<View> embeddings_;
   bool has_embeddings_ = false;
   std::vector<float> zero_row_;  ///< [H] zeros
@@ -109,6 +113,7 @@ class StepBuffers {
   // Results. Arrays named score_* have entries for rows of logits and for scored rows.
   HostRows logits_;                      ///< [logits_rows, V]
   HostRows hidden_;                      ///< [R, H], used from row `reduced_` on
+  HostRows pooled_;                      ///< [P, size of a pooled result]
   std::vector<RowFetch> fetches_;        ///< copies of rows that the host cannot use in place
   DrawRows draws_;                       ///< how the device draws from the rows of logits
   std::vector<std::int32_t> drawn_;      ///< [logits_rows] tokens that the device drew

@@ -117,6 +117,7 @@ void StepResults::sample(const Step& step) {
 std::span<const std::int32_t> StepResults::deliver(const Step& step, double now) {
   deliver_scores(step);
   deliver_hidden(step);
+  deliver_pooled(step);
   tokens_.assign(outputs_.size(), -1);
   std::size_t row = 0;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -138,6 +139,16 @@ void StepResults::deliver_scores(const Step& step) {
       if (request == nullptr) continue;
       end_without_memory(*request, [&] { request->accept_score(runner_.score(row)); });
     }
+  }
+}
+
+void StepResults::deliver_pooled(const Step& step) {
+  std::int64_t row = 0;
+  for (const StepPart& part : step.parts) {
+    if (!part.pooled) continue;
+    RunningRequest* const request = request_of(part);
+    if (request != nullptr) request->accept_pooled(runner_.pooled(row));
+    ++row;
   }
 }
 

@@ -33,6 +33,7 @@ class StepResults {
   void choose(const Step& step);
   void deliver_scores(const Step& step);
   void deliver_hidden(const Step& step);
+  void deliver_pooled(const Step& step);
 
   StepRunner& runner_;
   EngineReporter& reporter_;

@@ -19,12 +19,11 @@ constexpr std::int64_t kTouchedBytes = std::int64_t{1} << 30;
 
 ModelSteps::ModelSteps(Executor& executor, ThreadPool& pool, const HostKernels& kernels,
                        std::int64_t ids, const ProfiledBackend* profiled)
-    : executor_(executor),
-      pool_(pool),
-      profiled_(profiled),
-      sampler_(pool, kernels, executor.model().spec.vocab,
-               std::min(ids, executor.model().spec.vocab), executor.limits().sequences) {
-  INGOT_CHECK(executor.model().head() != nullptr, "steps that draw tokens, without a head");
+    : executor_(executor), pool_(pool), profiled_(profiled) {
+  const Model& model = executor.model();
+  if (model.head() == nullptr) return;
+  sampler_.emplace(pool, kernels, model.spec.vocab, std::min(ids, model.spec.vocab),
+                   executor.limits().sequences);
 }
 
 void ModelSteps::for_each(std::int64_t count, FunctionRef<void(std::int64_t i)> body) {
@@ -37,11 +36,13 @@ void ModelSteps::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
                         FunctionRef<void(std::int64_t row)> before) {
   const auto lease = pool_.acquire();
   pool_.parallel_for(std::ssize(rows), [&](std::int64_t i, int) { before(i); });
-  sampler_.sample(rows, drawn);
+  INGOT_CHECK(sampler_.has_value(), "tokens drawn without a head");
+  sampler_->sample(rows, drawn);
 }
 
 /// Touches the memory of the KV cache's first blocks, then runs a step with a temporary sequence
-/// and draws a token. No prefix index knows the sequence, and its blocks are free again afterwards.
+/// and draws a token, or computes a pooled result if the model has no head. No prefix index knows
+/// the sequence, and its blocks are free again afterwards.
 void ModelSteps::warm_up() {
   const std::int64_t rows = std::min({kWarmRows, std::int64_t{limits().rows}, limits().context});
   {
@@ -49,12 +50,21 @@ void ModelSteps::warm_up() {
     pool_.parallel_for(cache().layer_count(),
                        [&](std::int64_t i, int) { cache().touch(i, kTouchedBytes); });
   }
+  const Model& model = executor_.model();
+  const std::int32_t outputs = model.head() != nullptr ? 1 : 0;
+  std::vector<float> zeros(to_size(rows * model.spec.hidden));
   Sequence sequence(cache());
-  sequence.tokens.assign(to_size(rows), 0);
+  if (model.embedding) {
+    sequence.tokens.assign(to_size(rows), 0);
+  } else {
+    sequence.add_given(f32_view(zeros.data(), rows, model.spec.hidden));
+  }
   if (!sequence.blocks.reserve(rows)) return;
   const auto count = static_cast<std::int32_t>(rows);
-  const StepPart part{.sequence = &sequence, .rows = count, .outputs = 1};
+  const bool pools = outputs == 0 && executor_.limits().pools;
+  const StepPart part{.sequence = &sequence, .rows = count, .outputs = outputs, .pooled = pools};
   executor_.run_now({&part, 1});
+  if (outputs == 0) return;
   const SamplingParams greedy;
   const SampleRow row{.logits = logits(0), .params = &greedy};
   Drawn drawn;

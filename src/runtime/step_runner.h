@@ -36,8 +36,8 @@ class StepRunner {
   /// Errors: any. After an error, the step must not write any more, because the engine may run it
   /// again.
   virtual void run(const Step& step, std::span<const SampleRow> draws) = 0;
-  /// Waits for the end of a step. Then `logits(i)`, `drawn(i)`, `score(i)` and `hidden(i)` return
-  /// the step's results, as described at Executor.
+  /// Waits for the end of a step. Then `logits(i)`, `drawn(i)`, `score(i)`, `hidden(i)` and
+  /// `pooled(i)` return the step's results, as described at Executor.
   ///
   /// Errors: failures of the step since `run`. After an error, the step may write until `drain`.
   virtual void wait(const Step& /*step*/) {}
@@ -55,6 +55,7 @@ class StepRunner {
   virtual std::optional<std::int32_t> drawn(std::int64_t /*i*/) const { return {}; }
   virtual RowScore score(std::int64_t i) const = 0;
   virtual std::span<const float> hidden(std::int64_t i) const = 0;
+  virtual std::span<const float> pooled(std::int64_t /*i*/) const { return {}; }
 
   /// Does slow first-time work before the first step. Changes no later results.
   ///
@@ -97,6 +98,7 @@ class ModelSteps final : public StepRunner {
   std::optional<std::int32_t> drawn(std::int64_t i) const override { return executor_.drawn(i); }
   RowScore score(std::int64_t i) const override { return executor_.score(i); }
   std::span<const float> hidden(std::int64_t i) const override { return executor_.hidden(i); }
+  std::span<const float> pooled(std::int64_t i) const override { return executor_.pooled(i); }
   const OpSeconds* op_seconds() const override {
     return profiled_ != nullptr && steps_ahead() == 1 ? &profiled_->last_step() : nullptr;
   }
@@ -108,7 +110,7 @@ class ModelSteps final : public StepRunner {
   Executor& executor_;
   ThreadPool& pool_;
   const ProfiledBackend* profiled_;
-  Sampler sampler_;
+  std::optional<Sampler> sampler_;  ///< absent if the model has no head
 };
 
 }  // namespace ingot

@@ -21,18 +21,22 @@ using enum RouteKind;
 
 /// For routes that clients of both APIs use.
 constexpr std::optional<ErrorForm> kOfClient{};
+constexpr std::optional<ModelUse> kAnyUse{};
 
 Reply front(const Call& call);
 
 constexpr auto kRoutes = std::to_array<Route>({
-    {"POST", "/v1/chat/completions", kKey, kWork, chat_completions},
-    {"POST", "/v1/completions", kKey, kWork, completions},
-    {"POST", "/infill", kKey, kWork, infill},
-    {"POST", "/v1/responses", kKey, kWork, responses},
+    {"POST", "/v1/chat/completions", kKey, kWork, chat_completions, ModelUse::kText},
+    {"POST", "/v1/completions", kKey, kWork, completions, ModelUse::kText},
+    {"POST", "/infill", kKey, kWork, infill, ModelUse::kText},
+    {"POST", "/v1/responses", kKey, kWork, responses, ModelUse::kText},
     {"POST", "/v1/responses/input_tokens", kKey, kText, count_response_tokens},
-    {"POST", "/v1/messages", kKey, kWork, messages, kAnthropic},
-    {"POST", "/v1/messages/count_tokens", kKey, kText, count_tokens, kAnthropic},
-    {"POST", "/v1/embeddings", kKey, kWork, embeddings},
+    {"POST", "/v1/messages", kKey, kWork, messages, ModelUse::kText, kAnthropic},
+    {"POST", "/v1/messages/count_tokens", kKey, kText, count_tokens, kAnyUse, kAnthropic},
+    {"POST", "/v1/embeddings", kKey, kWork, embeddings, ModelUse::kEmbedding},
+    {"POST", "/v1/rerank", kKey, kWork, rerank, ModelUse::kScore},
+    {"POST", "/v2/rerank", kKey, kWork, rerank, ModelUse::kScore},
+    {"POST", "/v1/score", kKey, kWork, score, ModelUse::kScore},
     {"POST", "/tokenize", kKey, kText, tokenize},
     {"POST", "/detokenize", kKey, kText, detokenize},
     {"GET", "/tokenizer_info", kKey, kState, tokenizer_info},
@@ -40,8 +44,8 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"GET", "/props", kKey, kState, props},
     {"GET", "/version", kKey, kState, version},
     {"GET", "/", kKey, kState, front},
-    {"GET", "/v1/models", kKey, kState, list_models, kOfClient},
-    {"GET", "/v1/models/{name}", kKey, kState, get_model, kOfClient},
+    {"GET", "/v1/models", kKey, kState, list_models, kAnyUse, kOfClient},
+    {"GET", "/v1/models/{name}", kKey, kState, get_model, kAnyUse, kOfClient},
     {"DELETE", "/v1/requests/{id}", kKey, kState, cancel_request},
     {"GET", "/metrics", kKey, kState, metrics},
     {"GET", "/health", kPublic, kState, health},

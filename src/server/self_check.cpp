@@ -32,6 +32,18 @@ void check_chat(const Service& service) {
   if (service.chat(false).chat.encode(input).empty()) fail("the chat template writes nothing");
 }
 
+Outcome outcome_of(Service& service, Request&& request) {
+  auto stream = service.engine().submit(std::move(request));
+  if (!stream) fail("the engine takes no request");
+  while (stream->next()) continue;
+  if (stream->outcome().error) throw Error(*stream->outcome().error);
+  return stream->outcome();
+}
+
+std::vector<float> pooled_of(Service& service, const std::vector<std::int32_t>& prompt) {
+  return outcome_of(service, {.prompt = prompt, .pooled = true}).pooled;
+}
+
 /// The digest of the logits after a prompt and after the next tokens.
 std::uint64_t digest_of(Service& service, const std::vector<std::int32_t>& prompt) {
   Request request;
@@ -41,19 +53,20 @@ std::uint64_t digest_of(Service& service, const std::vector<std::int32_t>& promp
   request.digest = true;
   // A domain of its own, so that timing does not tell clients that these tokens are cached.
   request.domain = {1, 1};
-  auto stream = service.engine().submit(std::move(request));
-  if (!stream) fail("the engine takes no request");
-  while (stream->next()) continue;
-  if (stream->outcome().error) throw Error(*stream->outcome().error);
-  return *stream->outcome().digest;
+  return *outcome_of(service, std::move(request)).digest;
 }
 
 void check_numerics(Service& service) {
   // More than one block, so that the second run finds a cached one.
   std::vector<std::int32_t> prompt;
   const std::int64_t ids = service.limits().ids;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(40, service.context() - 1); ++i) {
+  const std::int64_t most = std::min(service.context() - 1, service.input_tokens_max());
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(40, most); ++i) {
     prompt.push_back(static_cast<std::int32_t>((i * 37 + 11) % ids));
+  }
+  if (!service.limits().head) {
+    if (pooled_of(service, prompt) == pooled_of(service, prompt)) return;
+    fail("the same input gave different vectors");
   }
   const auto first = digest_of(service, prompt);
   if (digest_of(service, prompt) != first) {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "ingot/ingot.h"
+#include "load/checkpoint.h"
 
 namespace ingot::api {
 
@@ -17,6 +18,20 @@ inline OpenOptions tiny_options() {
   options.threads = 2;
   options.context = 128;
   return options;
+}
+
+/// The rows of the tiny model's embedding matrix that ids stand for; the file holds floats.
+inline std::vector<float> embedding_rows(const Checkpoint& checkpoint,
+                                         const std::vector<std::int32_t>& ids) {
+  const TensorInfo* table = checkpoint.find("token_embd.weight");
+  const auto hidden = static_cast<std::size_t>(table->shape[1]);
+  std::vector<float> rows;
+  for (const std::int32_t id : ids) {
+    const float* row =
+        reinterpret_cast<const float*>(table->data) + static_cast<std::size_t>(id) * hidden;
+    rows.insert(rows.end(), row, row + hidden);
+  }
+  return rows;
 }
 
 inline Request text_request(std::string text, std::int64_t tokens = 24) {

@@ -238,15 +238,102 @@ static void test_tokens_and_rows(ingot_engine* engine) {
   request.prompt.id_count = id_count;
   float *all = NULL, *last = NULL;
   size_t rows = 0, cols = 0;
-  EXPECT(ingot_hidden_states(engine, &request.prompt, true, true, &all, &rows, &cols) == INGOT_OK);
+  ingot_hidden_options hidden = ingot_default_hidden_options();
+  hidden.all_rows = true;
+  EXPECT(ingot_hidden_states(engine, &request.prompt, &hidden, &all, &rows, &cols) == INGOT_OK);
   EXPECT(rows == id_count && cols == 64);
-  EXPECT(ingot_hidden_states(engine, &request.prompt, false, true, &last, &rows, &cols) ==
-         INGOT_OK);
+  hidden = ingot_default_hidden_options();
+  EXPECT(ingot_hidden_states(engine, &request.prompt, &hidden, &last, &rows, &cols) == INGOT_OK);
   EXPECT(rows == 1 && memcmp(last, all + (id_count - 1) * cols, cols * sizeof(float)) == 0);
   ingot_free(ids);
   ingot_free(text);
   ingot_free(all);
   ingot_free(last);
+}
+
+/// A live sequence takes embeddings, then ids, then embeddings again, and gives what one prompt of
+/// all rows gives.
+static void test_live_sequence(ingot_engine* engine) {
+  enum { kCols = 64 };
+  static float values[6 * kCols];
+  for (size_t i = 0; i < 6 * kCols; ++i) values[i] = (float)(i % 7) / 7;
+  ingot_sequence* sequence = NULL;
+  EXPECT(ingot_open_sequence(engine, &sequence) == INGOT_OK && ingot_sequence_rows(sequence) == 0);
+  ingot_prompt prompt = ingot_default_request().prompt;
+  prompt.sequence = sequence;
+  prompt.embeddings = values;
+  prompt.embedding_values = 4 * kCols;
+  ingot_hidden_options hidden = ingot_default_hidden_options();
+  hidden.first_row = 1;
+  hidden.row_count = 2;
+  float* two = NULL;
+  float* last = NULL;
+  float* whole = NULL;
+  size_t rows = 0, cols = 0;
+  EXPECT(ingot_hidden_states(engine, &prompt, &hidden, &two, &rows, &cols) == INGOT_OK);
+  EXPECT(rows == 2 && cols == kCols && ingot_sequence_rows(sequence) == 4);
+  prompt.embeddings = values + 4 * kCols;
+  prompt.embedding_values = 2 * kCols;
+  hidden = ingot_default_hidden_options();
+  EXPECT(ingot_hidden_states(engine, &prompt, &hidden, &last, &rows, &cols) == INGOT_OK);
+  prompt.sequence = NULL;
+  prompt.embeddings = values;
+  prompt.embedding_values = 6 * kCols;
+  hidden.all_rows = true;
+  EXPECT(ingot_hidden_states(engine, &prompt, &hidden, &whole, &rows, &cols) == INGOT_OK);
+  EXPECT(memcmp(two, whole + kCols, 2 * kCols * sizeof(float)) == 0);
+  EXPECT(memcmp(last, whole + 5 * kCols, kCols * sizeof(float)) == 0);
+  ingot_free(two);
+  ingot_free(last);
+  ingot_free(whole);
+
+  ingot_request request = ingot_default_request();
+  request.prompt.sequence = sequence;
+  request.max_tokens = 3;
+  ingot_result* result = NULL;
+  EXPECT(ingot_generate(engine, &request, NULL, NULL, &result) == INGOT_OK);
+  EXPECT(ingot_sequence_rows(sequence) == 6 + (int64_t)result->id_count);
+  EXPECT(ingot_sequence_truncate(sequence, 99) == INGOT_INVALID);
+  EXPECT(ingot_sequence_truncate(sequence, 5) == INGOT_OK && ingot_sequence_rows(sequence) == 5);
+  ingot_result_free(result);
+  ingot_sequence_free(sequence);
+  ingot_sequence_free(NULL);
+}
+
+struct batch {
+  size_t tokens[3];
+  size_t ends[3];
+  ingot_status status[3];
+};
+
+static bool count_tokens(void* user, size_t index, const ingot_delta* delta) {
+  ((struct batch*)user)->tokens[index] += delta->id_count;
+  return true;
+}
+
+static void note_end(void* user, size_t index, ingot_status status, const ingot_result* result) {
+  struct batch* batch = user;
+  ++batch->ends[index];
+  batch->status[index] = status;
+  EXPECT((result != NULL) == (status == INGOT_OK));
+  if (result != NULL) EXPECT(result->id_count == batch->tokens[index]);
+  if (result == NULL) EXPECT(strncmp(ingot_last_error(), "prompt", 6) == 0);
+}
+
+static void test_generate_all(ingot_engine* engine) {
+  ingot_request requests[3] = {a_request("the he"), a_request("in an"), a_request("w")};
+  requests[1].prompt.text = NULL;
+  requests[1].prompt.text_bytes = 0;
+  requests[2].max_tokens = 5;
+  struct batch batch = {{0}, {0}, {INGOT_OK}};
+  EXPECT(ingot_generate_all(engine, requests, 3, count_tokens, note_end, &batch) == INGOT_OK);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT(batch.ends[i] == 1);
+    EXPECT(batch.status[i] == (i == 1 ? INGOT_INVALID : INGOT_OK));
+  }
+  EXPECT(batch.tokens[0] > 0 && batch.tokens[1] == 0 && batch.tokens[2] == 5);
+  EXPECT(ingot_generate_all(engine, NULL, 1, NULL, NULL, NULL) == INGOT_INVALID);
+  EXPECT(ingot_generate_all(engine, NULL, 0, NULL, NULL, NULL) == INGOT_OK);
 }
 
 /// Failed calls hand out nothing, and null arrays are refused or empty, never read.
@@ -278,7 +365,8 @@ static void test_null_arrays(ingot_engine* engine) {
   float some_values[1] = {0};
   float* values = some_values;
   size_t rows = 7, cols = 7;
-  EXPECT(ingot_hidden_states(engine, &request.prompt, true, true, &values, &rows, &cols) ==
+  const ingot_hidden_options hidden = ingot_default_hidden_options();
+  EXPECT(ingot_hidden_states(engine, &request.prompt, &hidden, &values, &rows, &cols) ==
          INGOT_INVALID);
   EXPECT(values == NULL && rows == 0 && cols == 0);
 }
@@ -329,6 +417,8 @@ int main(int argc, char** argv) {
   test_steps(engine, threadless);
   test_sessions(engine, threadless);
   test_tokens_and_rows(engine);
+  test_live_sequence(engine);
+  test_generate_all(engine);
   test_tokens_and_rows(threadless);
   test_null_arrays(engine);
   test_errors(engine, argv[1]);

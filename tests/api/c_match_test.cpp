@@ -231,6 +231,8 @@ TEST_F(CMatchTest, DefaultsAreThoseOfTheCppApi) {
   EXPECT_EQ(c.step_rows, o.step_rows);
   EXPECT_EQ(c.memory_limit, o.memory_limit);
   EXPECT_EQ(c.check_tensors, o.check_tensors);
+  EXPECT_EQ(c.embedding, o.embedding);
+  EXPECT_EQ(c.head, o.head);
   EXPECT_EQ(c.pack_cache, nullptr);
   EXPECT_EQ(c.waiting_max, o.waiting_max);
   EXPECT_EQ(c.deltas_max, o.deltas_max);
@@ -286,7 +288,11 @@ TEST_F(CMatchTest, HiddenStatesAndTokens) {
   prompt.id_count = 3;
   float* values = nullptr;
   std::size_t rows = 0, cols = 0;
-  ASSERT_EQ(ingot_hidden_states(c_, &prompt, true, false, &values, &rows, &cols), INGOT_OK);
+  ingot_hidden_options options = ingot_default_hidden_options();
+  EXPECT_TRUE(options.final_norm);
+  options.all_rows = true;
+  options.final_norm = false;
+  ASSERT_EQ(ingot_hidden_states(c_, &prompt, &options, &values, &rows, &cols), INGOT_OK);
   EXPECT_EQ(rows, 3u);
   EXPECT_EQ(std::vector<float>(values, values + rows * cols), expected.values);
   ingot_free(values);

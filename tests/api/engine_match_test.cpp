@@ -13,17 +13,8 @@ using ingot::testing_support::whole;
 
 class EngineMatchTest : public testing::Test {
  protected:
-  /// The rows of the embedding matrix that ids stand for; the file holds floats.
   std::vector<float> embed(const std::vector<std::int32_t>& ids) const {
-    const auto* table = checkpoint_->find("token_embd.weight");
-    const auto hidden = static_cast<std::size_t>(engine_.info().hidden);
-    std::vector<float> rows;
-    for (const std::int32_t id : ids) {
-      const float* row =
-          reinterpret_cast<const float*>(table->data) + static_cast<std::size_t>(id) * hidden;
-      rows.insert(rows.end(), row, row + hidden);
-    }
-    return rows;
+    return embedding_rows(*checkpoint_, ids);
   }
 
   std::unique_ptr<Checkpoint> checkpoint_ = Checkpoint::open(INGOT_TINY_MODEL);
@@ -58,6 +49,9 @@ TEST_F(EngineMatchTest, HiddenStatesAreTheExecutorsWhileOthersRun) {
   EXPECT_EQ(all.values, expected);
   EXPECT_EQ(engine_.hidden_states({.ids = ids_}, {.all_rows = true, .final_norm = false}).values,
             raw);
+  const HiddenStates some = engine_.hidden_states({.ids = ids_}, {.first_row = 2, .row_count = 3});
+  EXPECT_EQ(some.rows, 3);
+  EXPECT_EQ(some.values, std::vector<float>(expected.begin() + 2 * 64, expected.begin() + 5 * 64));
   const HiddenStates last = engine_.hidden_states({.ids = ids_});
   EXPECT_EQ(last.rows, 1);
   EXPECT_EQ(last.values, std::vector<float>(expected.end() - 64, expected.end()));

@@ -220,7 +220,7 @@ LFS_POINTER = (b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0f
                b"\nsize 4368439584\n")
 
 WITHOUT_TOKENIZER = ("run", "inspect", "logits", "bench")  # they need none
-COMMANDS = (*WITHOUT_TOKENIZER, "perplexity", "chat")
+COMMANDS = (*WITHOUT_TOKENIZER, "embed", "perplexity", "chat")
 # What a sweep over damaged models runs: starting takes long under a sanitizer, and every command
 # loads models in the same way.
 SWEPT = ("run", "chat") if SANITIZERS else COMMANDS
@@ -235,6 +235,7 @@ def arguments(command, model, folder, *more):
         "logits": ("logits", model, "--tokens", "1,283", "--out",
                    os.path.join(folder, "out.npy")),
         "bench": ("bench", model, "--prefill", "2", "--decode", "2", "--reps", "1", "--json"),
+        "embed": ("embed", model, "-p", "a"),
         "perplexity": ("perplexity", model, "--file", TEXT, "--json"),
         "chat": ("chat", model, "--template", "chatml"),
     }

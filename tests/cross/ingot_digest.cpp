@@ -74,7 +74,7 @@ void print_digest(const char* path, const KernelTable& table, KvType type) {
   options.context = kContext;
   const auto model =
       load_model(*checkpoint, bind_model(*checkpoint), backend, options, [](auto, auto) {});
-  auto groups = kv_groups(backend, model->attention(), type);
+  auto groups = kv_groups(backend, model->kv_uses(), type);
   constexpr auto kSequences = static_cast<std::int32_t>(std::size(kLengths));
   const auto blocks = kv_blocks(groups, kContext, kSequences, kRows);
   KvCache cache(backend, std::move(groups), type, blocks);

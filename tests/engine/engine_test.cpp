@@ -66,14 +66,26 @@ TEST_F(EngineTest, RefusesWhatIsNotPossibleAndSaysWhy) {
   says("prompt_logprobs", [](Request& r) { r.prompt_logprobs = -2; });
   says("prompt_logprobs_from", [](Request& r) { r.prompt_logprobs_from = -1; });
   says("prompt_logprobs_from", [](Request& r) { r.prompt_logprobs_from = 6; });
-  says("embeddings", [](Request& r) { r.embeddings.assign(256, 0.0f); });
-  says("embeddings", [](Request& r) {
-    r.embeddings.assign(255, 0.0f);
-    r.embedding_rows = 1;
+  const auto give = [](std::size_t values, float value, std::int64_t cols) {
+    return [=](Request& r) { append_embeddings(r, std::vector<float>(values, value), cols); };
+  };
+  says("embeddings: rows of 128", give(256, 0.0f, 128));
+  for (const auto& change : {give(255, 0.0f, 256), give(256, std::nanf(""), 256)}) {
+    Request r;
+    EXPECT_THROW(change(r), Error);
+    EXPECT_TRUE(r.prompt.empty() && r.embeddings.empty());
+  }
+  says("continued: 1 ", [&](Request& r) {
+    give(256, 0.0f, 256)(r);
+    r.continued = 1;
   });
-  says("embeddings", [](Request& r) {
-    r.embeddings.assign(256, std::nanf(""));
-    r.embedding_rows = 1;
+  says("prompt_logprobs: embed", [&](Request& r) {
+    give(256, 0.0f, 256)(r);
+    r.prompt_logprobs = 0;
+  });
+  says("prompt_ids[5] is token 3", [&](Request& r) {
+    give(256, 0.0f, 256)(r);
+    r.prompt.back() = 3;
   });
   EXPECT_EQ(refused([](Request& r) { r.max_tokens = std::int64_t{1} << 60; }), "taken");
 }
@@ -283,12 +295,15 @@ TEST_F(EngineTest, RowsOfTheEmbeddingMatrixAreTheirTokens) {
   Request tokens = plain_request(60, 12);
   for (const std::size_t given : {std::size_t{1}, std::size_t{50}, tokens.prompt.size()}) {
     Request rows = plain_request(60, 12);
+    rows.prompt.clear();
+    std::vector<float> embeddings;
     for (std::size_t i = 0; i < given; ++i) {
       const float* row = values + tokens.prompt[i] * 256;
-      rows.embeddings.insert(rows.embeddings.end(), row, row + 256);
+      embeddings.insert(embeddings.end(), row, row + 256);
     }
-    rows.embedding_rows = static_cast<std::int64_t>(given);
-    rows.prompt.erase(rows.prompt.begin(), rows.prompt.begin() + std::ssize(rows.embeddings) / 256);
+    append_embeddings(rows, std::move(embeddings), 256);
+    rows.prompt.insert(rows.prompt.end(), tokens.prompt.begin() + static_cast<int>(given),
+                       tokens.prompt.end());
     EngineRunner runner(*checkpoint_);
     Stream other = *runner.engine().submit(plain_request(5, 30, 4));
     Stream stream = *runner.engine().submit(std::move(rows));

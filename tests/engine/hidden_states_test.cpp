@@ -26,7 +26,9 @@ class HiddenStatesTest : public testing::Test {
   std::vector<float> expected(const Request& r) {
     std::vector<float> rows = rows_of(r.prompt, r.final_norm);
     if (r.hidden == HiddenRows::kLast) rows.erase(rows.begin(), rows.end() - hidden());
-    return rows;
+    if (r.hidden != HiddenRows::kRange) return rows;
+    return {rows.begin() + r.hidden_range.first * hidden(),
+            rows.begin() + r.hidden_range.end * hidden()};
   }
   std::int64_t hidden() const { return judge_.spec().hidden; }
 
@@ -51,6 +53,12 @@ TEST_F(HiddenStatesTest, AreThoseOfTheExecutorWhateverSharesTheSteps) {
       if (i % 2 == 0) {
         request = hidden_request(random_ids(rng, 1 + i * 3 % (small ? 80 : 12)),
                                  i % 4 == 0 ? HiddenRows::kAll : HiddenRows::kLast, i % 3 != 0);
+        const std::int64_t length = std::ssize(request.prompt);
+        if (i % 8 < 4) {
+          request.hidden = HiddenRows::kRange;
+          request.hidden_range.first = i % length;
+          request.hidden_range.end = 1 + i % length + i * 5 % (length - i % length);
+        }
       }
       requests.push_back(request);
       streams.push_back(*runner.engine().submit(std::move(request)));
@@ -80,11 +88,12 @@ TEST_F(HiddenStatesTest, OfEmbeddingsAreThoseOfTheirTokens) {
   const auto table = checkpoint_->find("token_embd.weight");
   ASSERT_NE(table, nullptr);
   Request request = hidden_request({}, HiddenRows::kAll, true);
+  std::vector<float> embeddings;
   for (const std::int32_t id : prompt) {
     const float* row = reinterpret_cast<const float*>(table->data) + id * hidden();
-    request.embeddings.insert(request.embeddings.end(), row, row + hidden());
+    embeddings.insert(embeddings.end(), row, row + hidden());
   }
-  request.embedding_rows = std::ssize(prompt);
+  append_embeddings(request, std::move(embeddings), hidden());
   Stream stream = *runner.engine().submit(std::move(request));
   while (runner.engine().step()) {
   }
@@ -108,6 +117,16 @@ TEST_F(HiddenStatesTest, GoAloneAndWithinWhatIsPlanned) {
   EXPECT_EQ(refused([](Request& r) { r.max_tokens = 2; }), "hidden: max_tokens is 2, expected 0");
   EXPECT_EQ(refused([](Request& r) { r.prompt_logprobs = 0; }),
             "hidden: prompt_logprobs is asked for too");
+  const auto range = [](std::int64_t first, std::int64_t end) {
+    return [=](Request& r) {
+      r.hidden = HiddenRows::kRange;
+      r.hidden_range = {first, end};
+    };
+  };
+  EXPECT_EQ(refused(range(1, 3)), "taken");
+  EXPECT_EQ(refused(range(1, 4)), "hidden: rows [1, 4) of a prompt of 3 rows");
+  EXPECT_EQ(refused(range(2, 2)), "hidden: rows [2, 2) of a prompt of 3 rows");
+  EXPECT_EQ(refused(range(-1, 2)), "hidden: rows [-1, 2) of a prompt of 3 rows");
   Request all = hidden_request({1}, HiddenRows::kAll, true);
   EXPECT_THROW(check_request(all, {.vocab = 37, .ids = 37, .context = 9}), Error);
   EXPECT_NO_THROW(check_request(all, {.vocab = 37, .ids = 37, .context = 9, .hidden_all = true}));

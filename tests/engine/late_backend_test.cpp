@@ -280,9 +280,11 @@ TEST(LateRetry, EmbeddingsOfARequestThatIsGoneAreNotRead) {
   EngineRunner runner(*model, options);
   Engine& engine = runner.engine();
   Stream kept = *engine.submit(Request(text));
-  const std::vector<float> values(static_cast<std::size_t>(kGiven * hidden), 0.25f);
-  Stream gone = *engine.submit(
-      {.prompt = {1}, .embeddings = values, .embedding_rows = kGiven, .max_tokens = 4});
+  Request rows{.max_tokens = 4};
+  append_embeddings(rows, std::vector<float>(static_cast<std::size_t>(kGiven * hidden), 0.25f),
+                    hidden);
+  rows.prompt.push_back(1);
+  Stream gone = *engine.submit(std::move(rows));
   while (chunks < 2) ASSERT_TRUE(engine.step());
   gone.cancel();
   is_gone = true;

@@ -202,8 +202,8 @@ std::vector<fs::path> model_files() {
     const Instance instance(pool, {.path = folder.string()});
     const Spec& spec = instance.spec();
     if (spec.context < kContext) continue;
-    const bool windowed =
-        std::any_of(spec.window.begin(), spec.window.end(), [](std::int32_t w) { return w > 0; });
+    const bool windowed = std::any_of(spec.layer_specs.begin(), spec.layer_specs.end(),
+                                      [](const LayerSpec& layer) { return layer.window > 0; });
     if (windowed && !window) window = folder;
     if (spec.moe.experts > 0 && !experts) experts = folder;
   }

@@ -77,6 +77,8 @@ TEST(EngineObserver, MetricsAgreeWithWhatReadersSaw) {
   EXPECT_GT(c.finished_by(FinishReason::kStop), 0u);
   EXPECT_EQ(c.preemptions, static_cast<std::uint64_t>(runner.engine().scheduler().preemptions()));
   EXPECT_GT(c.preemptions, 0u);
+  EXPECT_EQ(c.prefix_entries, c.blocks_evictable);
+  EXPECT_GT(c.prefix_evictions, 0u);
   EXPECT_EQ(c.first_token_seconds.count(), seen.with_tokens);
   EXPECT_EQ(c.token_gap_seconds.count(), seen.generated - seen.with_tokens);
   EXPECT_EQ(c.request_seconds.count(), streams.size());
@@ -107,6 +109,10 @@ TEST(EngineObserver, WhenAllHaveEndedNothingRuns) {
   EXPECT_EQ(c.blocks_referenced, 0);
   EXPECT_GT(c.blocks_evictable, 0);
   EXPECT_EQ(c.blocks_free + c.blocks_evictable, c.blocks_total);
+  EXPECT_EQ(c.prefix_entries, c.blocks_evictable);
+  const KvGroup& group = runner.engine().cache().group(0);
+  EXPECT_EQ(c.prefix_bytes, c.prefix_entries * group.bytes_per_block());
+  EXPECT_EQ(c.prefix_evictions, 0u);
 }
 
 TEST(EngineObserver, WhoLeavesBetweenStepsIsGoneFromTheGauges) {

@@ -35,7 +35,8 @@ class RandomSchedule {
     const int count = 1 + below(12);
     for (int i = 0; i < count; ++i) {
       requests_.push_back(random_request(rng_, 50, 30));
-      if (below(4) == 0) embed(requests_.back(), shared.model().spec().hidden);
+      const Spec& spec = shared.model().spec();
+      if (below(4) == 0 && spec.takes_embeddings()) embed(requests_.back(), spec.hidden);
       if (requests_.back().sampling.seed % 3 == 0) constrain(requests_.back());
     }
     drive(shared.engine());
@@ -52,12 +53,21 @@ class RandomSchedule {
     return static_cast<std::int32_t>(rng_() % static_cast<std::uint64_t>(n));
   }
 
-  /// Rows of a few embeddings before the prompt's tokens.
+  /// Rows of a few embeddings before, among and behind the prompt's tokens.
   void embed(Request& request, std::int64_t hidden) {
     request.prompt_logprobs = -1;  // rows have none
-    request.embedding_rows = 1 + below(10);
-    for (std::int64_t i = 0; i < request.embedding_rows * hidden; ++i) {
-      request.embeddings.push_back(static_cast<float>(below(2001) - 1000) / 1000);
+    const std::vector<std::int32_t> ids = std::move(request.prompt);
+    request.prompt.clear();
+    auto rest = ids.begin();
+    for (int runs = 1 + below(3); runs > 0; --runs) {
+      std::vector<float> values(static_cast<std::size_t>((1 + below(10)) * hidden));
+      for (float& x : values) x = static_cast<float>(below(2001) - 1000) / 1000;
+      append_embeddings(request, std::move(values), hidden);
+      const auto end = runs == 1 && below(4) > 0
+                           ? ids.end()
+                           : rest + below(1 + static_cast<std::int32_t>(ids.end() - rest));
+      request.prompt.insert(request.prompt.end(), rest, end);
+      rest = end;
     }
   }
 
@@ -102,15 +112,13 @@ TEST(cache_invariance, AfterPreemptionUnderRandomSchedules) {
   }
   std::uint64_t seed = 100;
   std::int64_t preemptions = 0;
-  for (const Format format : formats) {
-    for (const RandomModel& model : random_models(format)) {
-      for (int round = 0; round < rounds; ++round) {
-        SCOPED_TRACE(cat(model.name, " seed ", ++seed));
-        RandomSchedule schedule(model, seed);
-        schedule.run();
-        if (HasFailure()) return;
-        preemptions += schedule.preemptions();
-      }
+  for (const RandomModel& model : random_models_in_turn(formats)) {
+    for (int round = 0; round < rounds; ++round) {
+      SCOPED_TRACE(cat(model.name, " seed ", ++seed));
+      RandomSchedule schedule(model, seed);
+      schedule.run();
+      if (HasFailure()) return;
+      preemptions += schedule.preemptions();
     }
   }
   EXPECT_GT(preemptions, 5 * std::ssize(formats) / 2 * rounds)

@@ -132,16 +132,15 @@ TEST(Conversation, EveryTurnIsACheaperColdRun) {
   const int rounds = random_runs(1, 40);
   std::uint64_t seed = 500;
   std::int64_t preemptions = 0, cached = 0;
-  for (const Format format : {F32::kFormat, Q8_0::kFormat, Q4_K::kFormat}) {
-    for (const RandomModel& model : random_models(format)) {
-      for (int round = 0; round < rounds; ++round) {
-        SCOPED_TRACE(cat(model.name, " seed ", ++seed));
-        RandomConversations conversations(model, seed);
-        conversations.run();
-        if (testing::Test::HasFailure()) return;
-        preemptions += conversations.preemptions();
-        cached += conversations.cached();
-      }
+  const Format formats[] = {F32::kFormat, Q8_0::kFormat, Q4_K::kFormat};
+  for (const RandomModel& model : random_models_in_turn(formats)) {
+    for (int round = 0; round < rounds; ++round) {
+      SCOPED_TRACE(cat(model.name, " seed ", ++seed));
+      RandomConversations conversations(model, seed);
+      conversations.run();
+      if (testing::Test::HasFailure()) return;
+      preemptions += conversations.preemptions();
+      cached += conversations.cached();
     }
   }
   EXPECT_GT(cached, 500 * rounds) << "nothing was kept";

@@ -110,29 +110,28 @@ TEST(Session, GoesOnAsIfItHadNotStopped) {
   std::mt19937_64 rng(7);
   std::uint64_t seed = 900;
   std::int64_t taken = 0;
-  for (const Format format : {F32::kFormat, Q8_0::kFormat, Q4_K::kFormat}) {
-    for (const RandomModel& model : random_models(format)) {
-      const KvType type = kTypes[++seed % 4];
-      SCOPED_TRACE(cat(model.name, " KV ", to_string(type), " seed ", seed));
-      const auto checkpoint = make_checkpoint(two_layers(model), seed);
-      Request request = random_request(rng, 40, 1);
-      request.prompt_logprobs = -1;
-      request.digest = false;
-      request.max_tokens = 40;
-      request.sampling.end_ids.clear();
-      request.sampling.mirostat = 0;  // its state is not stored
-      EngineRunner whole(*checkpoint, options(type));
-      const std::string want = bits(run(whole, request).got);
-      Interruption interruption(*checkpoint, options(type));
-      const auto first = static_cast<std::int64_t>(1 + rng() % 39);
-      EXPECT_EQ(bits(interruption.run(request, first)), want) << "after " << first;
-      const std::int64_t tokens = std::ssize(request.prompt) + first;
-      EXPECT_EQ(interruption.saved(), (tokens - 1) / 16 * 16) << "all that was computed";
-      EXPECT_EQ(interruption.restored(), interruption.saved());
-      EXPECT_EQ(interruption.outcome().prompt_tokens, tokens);
-      EXPECT_EQ(interruption.outcome().cached_tokens, interruption.restored());
-      taken += interruption.restored();
-    }
+  const Format formats[] = {F32::kFormat, Q8_0::kFormat, Q4_K::kFormat};
+  for (const RandomModel& model : random_models_in_turn(formats)) {
+    const KvType type = kTypes[++seed % 4];
+    SCOPED_TRACE(cat(model.name, " KV ", to_string(type), " seed ", seed));
+    const auto checkpoint = make_checkpoint(two_layers(model), seed);
+    Request request = random_request(rng, 40, 1);
+    request.prompt_logprobs = -1;
+    request.digest = false;
+    request.max_tokens = 40;
+    request.sampling.end_ids.clear();
+    request.sampling.mirostat = 0;  // its state is not stored
+    EngineRunner whole(*checkpoint, options(type));
+    const std::string want = bits(run(whole, request).got);
+    Interruption interruption(*checkpoint, options(type));
+    const auto first = static_cast<std::int64_t>(1 + rng() % 39);
+    EXPECT_EQ(bits(interruption.run(request, first)), want) << "after " << first;
+    const std::int64_t tokens = std::ssize(request.prompt) + first;
+    EXPECT_EQ(interruption.saved(), (tokens - 1) / 16 * 16) << "all that was computed";
+    EXPECT_EQ(interruption.restored(), interruption.saved());
+    EXPECT_EQ(interruption.outcome().prompt_tokens, tokens);
+    EXPECT_EQ(interruption.outcome().cached_tokens, interruption.restored());
+    taken += interruption.restored();
   }
   EXPECT_GT(taken, 300) << "hardly anything was in the files";
 }

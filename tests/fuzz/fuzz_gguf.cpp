@@ -15,6 +15,7 @@
 #include "load/gguf/gguf_metadata.h"
 #include "load/gguf/gguf_tokenizer.h"
 #include "model/bind.h"
+#include "quant/formats.h"
 #include "text/tokenizer/tokenizer_fuzz_checks.h"
 
 namespace {
@@ -53,12 +54,36 @@ void expect_errors_only(const Work& work) {
 /// Every part of a weight lies inside of its tensor.
 void check_weight(const BoundWeight& weight) {
   for (const BoundPart& part : weight.parts) {
-    INGOT_CHECK(part.first_row >= 0 && part.rows > 0 && part.cols > 0, part.tensor->name);
-    INGOT_CHECK((part.first_row + part.rows) * part.cols <= part.tensor->elements(),
-                part.tensor->name, " has ", part.tensor->elements(), " elements, part ends at row ",
-                part.first_row + part.rows, " of ", part.cols);
+    INGOT_CHECK(part.rows > 0 && part.cols > 0, part.tensor->name);
+    const PartRows read = read_part(part);
+    std::vector<float> row(static_cast<std::size_t>(part.cols));
+    for (const std::int64_t r : {std::int64_t{0}, part.rows - 1}) {
+      decode_row(read.view.format, read.view.row_data(r), part.cols, row.data());
+    }
   }
-  for (const TensorInfo* bias : weight.biases) decode_tensor(*bias);
+  for (const BoundVector& bias : weight.biases) decode_vector(bias);
+}
+
+void check_norm(const BoundNorm& norm) {
+  for (const TensorInfo* weight : norm.weights) decode_tensor(*weight);
+  if (norm.bias != nullptr) decode_tensor(*norm.bias);
+}
+
+void check_layer(const BoundLayer& layer) {
+  for (const BoundNorms* norms : {&layer.attn_norms, &layer.ffn_norms}) {
+    for (const BoundNorm* norm : {&norms->pre, &norms->out, &norms->post}) check_norm(*norm);
+  }
+  check_norm(layer.q_norm);
+  check_norm(layer.k_norm);
+  for (const BoundWeight* weight :
+       {&layer.qkv, &layer.q_down, &layer.q_up, &layer.kv_down, &layer.attn_out, &layer.gate_up,
+        &layer.down, &layer.router, &layer.shared_gate_up, &layer.shared_down, &layer.shared_router,
+        &layer.input_gate, &layer.input_out}) {
+    check_weight(*weight);
+  }
+  for (const auto* list : {&layer.k_up, &layer.v_up, &layer.expert_gate_up, &layer.expert_down}) {
+    for (const BoundWeight& weight : *list) check_weight(weight);
+  }
 }
 
 void use_model(const Checkpoint& model) {
@@ -67,17 +92,7 @@ void use_model(const Checkpoint& model) {
   INGOT_CHECK(!to_string(bound.spec).empty());
   check_weight(bound.embedding);
   check_weight(bound.head);
-  for (const BoundLayer& layer : bound.layers) {
-    for (const TensorInfo* norm : {layer.attn_norm, layer.q_norm, layer.k_norm, layer.ffn_norm}) {
-      if (norm != nullptr) decode_tensor(*norm);
-    }
-    for (const BoundWeight* weight :
-         {&layer.qkv, &layer.attn_out, &layer.gate_up, &layer.down, &layer.router}) {
-      check_weight(*weight);
-    }
-    for (const BoundWeight& weight : layer.expert_gate_up) check_weight(weight);
-    for (const BoundWeight& weight : layer.expert_down) check_weight(weight);
-  }
+  for (const BoundLayer& layer : bound.layers) check_layer(layer);
 }
 
 void open_model(std::span<const std::byte> bytes) {

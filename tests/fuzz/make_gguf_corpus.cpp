@@ -20,12 +20,21 @@ GgufWriter smallest() {
   return w;
 }
 
-GgufWriter mixture() {
-  GgufWriter w = smallest();
+/// Another architecture's name in place of llama.
+GgufWriter renamed(GgufWriter w, const std::string& architecture) {
   for (auto& [key, value] : w.entries) {
-    if (key.starts_with("llama.")) key = "qwen3moe" + key.substr(5);
+    if (key.starts_with("llama.")) key = architecture + key.substr(5);
   }
-  w.set("general.architecture", text("qwen3moe")).set("qwen3moe.expert_count", u32(4));
+  return w.set("general.architecture", text(architecture));
+}
+
+GgufWriter smallest_of(const std::string& architecture) {
+  return renamed(smallest(), architecture);
+}
+
+GgufWriter mixture() {
+  GgufWriter w = smallest_of("qwen3moe");
+  w.set("qwen3moe.expert_count", u32(4));
   w.set("qwen3moe.expert_used_count", u32(2));
   w.set("qwen3moe.expert_feed_forward_length", u32(8));
   w.set("qwen3moe.attention.head_count_kv", ints({1}));
@@ -37,6 +46,71 @@ GgufWriter yarn() {
   w.set("llama.rope.scaling.type", text("yarn")).set("llama.rope.scaling.factor", f32(4));
   w.set("llama.rope.scaling.original_context_length", u32(16));
   return w.set("llama.rope.scaling.attn_factor", f32(0.5f));
+}
+
+Value bools(const std::vector<std::uint8_t>& values) { return numbers(7, values); }
+
+/// Windows, two rotary embeddings, a cap.
+GgufWriter windows() {
+  GgufWriter w = smallest_of("gemma3").set("gemma3.block_count", u32(3));
+  w.set("gemma3.attention.sliding_window", u32(4));
+  w.set("gemma3.attention.sliding_window_pattern", bools({1, 1, 0}));
+  w.set("gemma3.rope.freq_base_swa", f32(5000)).set("gemma3.rope.scaling.type", text("linear"));
+  w.set("gemma3.rope.scaling.factor", f32(8));
+  return w.set("gemma3.final_logit_softcapping", f32(30));
+}
+
+/// Sizes that differ by layer, layers that share keys and values, inputs of layers.
+GgufWriter layers() {
+  GgufWriter w = smallest_of("gemma4").set("gemma4.block_count", u32(4));
+  w.set("gemma4.attention.sliding_window", u32(4));
+  w.set("gemma4.attention.sliding_window_pattern", u32(2));
+  w.set("gemma4.attention.head_count_kv", ints({1, 2, 1, 2}));
+  w.set("gemma4.feed_forward_length", uints({8, 8, 16, 16}));
+  for (const char* part : {"key", "value"}) {
+    w.set(cat("gemma4.attention.", part, "_length"), u32(8));
+    w.set(cat("gemma4.attention.", part, "_length_swa"), u32(4));
+  }
+  w.set("gemma4.rope.dimension_count_swa", u32(2)).set("gemma4.attention.shared_kv_layers", u32(2));
+  return w.set("gemma4.embedding_length_per_layer_input", u32(2));
+}
+
+/// Latent attention, YaRN, router rules, dense and shared layers, multi-token prediction.
+GgufWriter latent() {
+  GgufWriter w = smallest_of("deepseek2").set("deepseek2.block_count", u32(3));
+  w.set("deepseek2.attention.q_lora_rank", u32(6)).set("deepseek2.attention.kv_lora_rank", u32(8));
+  w.set("deepseek2.attention.key_length", u32(12)).set("deepseek2.attention.value_length", u32(8));
+  w.set("deepseek2.attention.key_length_mla", u32(6));
+  w.set("deepseek2.attention.value_length_mla", u32(3));
+  w.set("deepseek2.rope.scaling.type", text("yarn")).set("deepseek2.rope.scaling.factor", f32(4));
+  w.set("deepseek2.rope.scaling.yarn_log_multiplier", f32(0.1f));
+  w.set("deepseek2.expert_count", u32(8)).set("deepseek2.expert_used_count", u32(2));
+  w.set("deepseek2.expert_feed_forward_length", u32(8));
+  w.set("deepseek2.expert_shared_count", u32(1)).set("deepseek2.expert_gating_func", u32(2));
+  w.set("deepseek2.expert_weights_scale", f32(2.5f)).set("deepseek2.expert_group_count", u32(4));
+  w.set("deepseek2.expert_group_used_count", u32(2));
+  w.set("deepseek2.leading_dense_block_count", u32(1));
+  return w.set("deepseek2.nextn_predict_layers", u32(1));
+}
+
+GgufWriter multipliers() {
+  GgufWriter w = smallest_of("granite").set("granite.attention.scale", f32(0.1f));
+  w.set("granite.embedding_scale", f32(6)).set("granite.residual_scale", f32(0.5f));
+  return w.set("granite.logit_scale", f32(2.5f)).set("granite.rope.scaling.finetuned", boolean(0));
+}
+
+GgufWriter cross_encoder() {
+  GgufWriter w = smallest_of("bert").remove("bert.attention.layer_norm_rms_epsilon");
+  w.set("bert.attention.layer_norm_epsilon", f32(1e-5f)).set("bert.attention.causal", boolean(0));
+  w.set("bert.pooling_type", u32(4)).set("bert.classifier.output_labels", strings({"no", "yes"}));
+  return w.tensor("cls.weight", {8, 8}).tensor("cls.output.weight", {8, 2});
+}
+
+GgufWriter dense_modules() {
+  GgufWriter w = smallest_of("gemma-embedding").set("gemma-embedding.pooling_type", u32(1));
+  w.set("gemma-embedding.attention.sliding_window", u32(4));
+  w.set("gemma-embedding.dense_2_feat_in", u32(8)).set("gemma-embedding.dense_2_feat_out", u32(4));
+  return w.tensor("dense_2.weight", {8, 4});
 }
 
 GgufWriter every_type() {
@@ -57,11 +131,8 @@ GgufWriter blocks() {
 
 /// A complete mixture of two experts, every tensor bound.
 GgufWriter bound_mixture() {
-  GgufWriter w = tiny_model();
-  for (auto& [key, value] : w.entries) {
-    if (key.starts_with("llama.")) key = "qwen3moe" + key.substr(5);
-  }
-  w.set("general.architecture", text("qwen3moe")).set("qwen3moe.expert_count", u32(2));
+  GgufWriter w = renamed(tiny_model(), "qwen3moe");
+  w.set("qwen3moe.expert_count", u32(2));
   w.set("qwen3moe.expert_used_count", u32(1));
   w.set("qwen3moe.expert_feed_forward_length", u32(4));
   std::erase_if(w.tensors, [](const Tensor& t) {
@@ -146,6 +217,13 @@ int main(int argc, char** argv) {
   write("valid_yarn", yarn().build());
   write("valid_bound_mixture", bound_mixture().build());
   write("valid_bound_extras", bound_extras());
+  write("valid_windows", windows().build());
+  write("valid_layers", layers().build());
+  write("valid_latent", latent().build());
+  write("valid_multipliers", multipliers().build());
+  write("valid_cross_encoder", cross_encoder().build());
+  write("valid_dense_modules", dense_modules().build());
+  write("spaced_bpe", byte_level("").set("tokenizer.ggml.model", text("gemma4")).build());
   for (const char* pre : {"gpt-2", "llama-bpe", "qwen2"}) {
     write(cat("byte_level_", pre), byte_level(pre).build());
   }

@@ -2,6 +2,7 @@
 // cuts: every comparison is of bits.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <iostream>
 #include <numeric>
 #include <random>
@@ -48,7 +49,7 @@ std::vector<Case> all_cases() {
 std::string case_name(const testing::TestParamInfo<Case>& info) {
   std::string name = cat(info.param.model.name, "_", info.param.seed);
   for (char& c : name) {
-    if (c == ' ') c = '_';
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   }
   return name;
 }
@@ -168,6 +169,7 @@ TEST_P(Invariance, isa_invariance) {
 }
 
 TEST_P(Invariance, stage_invariance) {
+  if (checkpoint_->config().layer_input > 0) GTEST_SKIP() << "its layers need token ids";
   const Prompts prompts{prompt(6)};
   ModelRunner complete(*checkpoint_, options());
   const auto expected = complete.run(prompts, whole(prompts));

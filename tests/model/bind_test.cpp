@@ -105,6 +105,38 @@ TEST(Bind, BiasesAgreeWithWhatTheConfigurationSays) {
   expect_refused(*llama, "attention_bias is true");
 }
 
+TEST(Bind, TheAttentionsOutputHasABiasOfItsOwn) {
+  const auto c = checkpoint("starcoder2");  // has all biases
+  c->config().attention_bias = true;
+  c->config().attention_out_bias = true;
+  EXPECT_EQ(refusal(*c), "accepted");
+  c->config().attention_out_bias = false;
+  expect_refused(*c, "attention_out_bias is false");
+  const auto qwen2 = checkpoint("qwen2");
+  qwen2->config().attention_bias = true;
+  qwen2->config().attention_out_bias = false;
+  EXPECT_EQ(refusal(*qwen2), "accepted");
+  qwen2->config().attention_out_bias = true;
+  expect_refused(*qwen2, "attention_out_bias is true");
+}
+
+TEST(Bind, HeadNormsAgreeWithWhatTheConfigurationSays) {
+  for (const char* family : {"command-r", "qwen3"}) {
+    const auto c = checkpoint(family);
+    c->config().qk_norm = true;
+    EXPECT_EQ(refusal(*c), "accepted");
+    c->config().qk_norm = false;
+    expect_refused(*c, "queries and keys have no norms");
+    for (int i = 0; i < 4; ++i) {
+      c->remove(cat("blk.", i, ".attn_q_norm.weight"));
+      c->remove(cat("blk.", i, ".attn_k_norm.weight"));
+    }
+    EXPECT_EQ(refusal(*c), "accepted");
+    c->config().qk_norm = true;
+    expect_refused(*c, "tensor blk.0.attn_q_norm.weight");
+  }
+}
+
 TEST(Bind, TheHeadIsTiedWhenThereIsNone) {
   const auto c = checkpoint("llama");
   EXPECT_FALSE(bind_model(*c).spec.tied);
@@ -140,7 +172,7 @@ TEST(Bind, ATokenizerMayHaveFewerTokensButNotMore) {
 
 TEST(Bind, FrequencyFactorsHaveToBeUsable) {
   RandomModel m = model_of("llama");
-  m.config.rope_scaling = {};
+  m.config.ropes.front().scaling = {};
   for (const auto& [value, ok] :
        {std::pair{std::byte{0x3f}, true}, {std::byte{0}, false}, {std::byte{0xff}, false}}) {
     const auto c = make_checkpoint(m, 1);
@@ -160,18 +192,162 @@ TEST(Bind, FrequencyFactorsHaveToBeUsable) {
   expect_refused(*twice, "together with another rotary scaling");
 }
 
-TEST(Bind, ExpertsInAFamilyWithoutThemAreRefused) {
-  const auto c = checkpoint("llama");
-  c->config().experts = 4;
-  c->config().experts_used = 2;
-  c->config().expert_ffn = 256;
-  expect_refused(*c, "architecture llama with 4 experts is not supported");
+TEST(Bind, WhatAFamilyHasNoTensorsForIsRefused) {
+  const auto with = [](auto change) {
+    auto c = checkpoint("qwen2");
+    change(c->config());
+    return c;
+  };
+  expect_refused(*with([](Config& c) {
+    c.experts = 4;
+    c.experts_used = 2;
+    c.expert_ffn = 256;
+  }),
+                 "architecture qwen2 with 4 experts is not supported");
+  expect_refused(*with([](Config& c) { c.mla.kv_rank = 64; }),
+                 "architecture qwen2 with a latent of 64 for keys and values is not supported");
+  expect_refused(*with([](Config& c) { c.layer_input = 8; }),
+                 "architecture qwen2 with per-layer inputs is not supported");
+  expect_refused(*with([](Config& c) { c.relative_buckets = 32; }),
+                 "architecture qwen2 with relative positions is not supported");
+  expect_refused(*with([](Config& c) { c.labels = 2; }),
+                 "architecture qwen2 with 2 labels is not supported");
+  const auto deepseek = checkpoint("deepseek2");
+  deepseek->config().mla = {};
+  expect_refused(*deepseek, "deepseek2 with no latent for keys and values is not supported");
+  const auto starcoder2 = checkpoint("starcoder2");
+  starcoder2->config().gated = true;
+  expect_refused(*starcoder2, "layer 0: architecture starcoder2 has no tensors for a gate");
 }
 
 TEST(Bind, AnUnknownArchitectureIsRefusedWithWhatIsSupported) {
   const auto c = checkpoint("llama");
   c->config().architecture = "mamba";
-  expect_refused(*c, "supported are llama, qwen2, qwen3, qwen3moe");
+  expect_refused(*c, "supported are llama, qwen2, qwen2moe, qwen3, qwen3moe");
+}
+
+TEST(Bind, HeadNormsAreForQueriesAndKeysOrForNone) {
+  const auto c = checkpoint("qwen3");
+  for (int i = 0; i < 4; ++i) {
+    c->remove(cat("blk.", i, ".attn_q_norm.weight"));
+    c->remove(cat("blk.", i, ".attn_k_norm.weight"));
+  }
+  EXPECT_EQ(refusal(*c), "accepted");
+}
+
+TEST(Bind, FusedMatricesAreTakenWhole) {
+  const BoundModel bound = bind_model(*checkpoint("phi3"));
+  EXPECT_EQ(bound.layers[0].qkv.parts.size(), 1u);
+  EXPECT_EQ(bound.layers[0].gate_up.parts.size(), 1u);
+  const auto llama = checkpoint("llama");
+  llama->duplicate("blk.1.attn_q.weight", "blk.1.attn_qkv.weight");
+  llama->reshape("blk.1.attn_qkv.weight", {512, 256});
+  expect_refused(*llama, "architecture llama has no such tensor");  // blk.1.attn_q.weight
+}
+
+TEST(Bind, LatentHeadsMayStandInOneTensor) {
+  const auto c = checkpoint("deepseek2");
+  for (int i = 0; i < 4; ++i) {
+    // Each head has 32 rows of keys and 64 rows of values.
+    c->duplicate(cat("blk.", i, ".attn_v_b.weight"), cat("blk.", i, ".attn_kv_b.weight"));
+    c->reshape(cat("blk.", i, ".attn_kv_b.weight"), {4 * 96, 64});
+    c->remove(cat("blk.", i, ".attn_k_b.weight"));
+    c->remove(cat("blk.", i, ".attn_v_b.weight"));
+  }
+  const BoundModel bound = bind_model(*c);
+  const BoundLayer& layer = bound.layers[2];
+  ASSERT_EQ(layer.k_up.size(), 4u);
+  EXPECT_TRUE(layer.k_up[1].parts[0].turned);
+  EXPECT_EQ(layer.k_up[1].parts[0].first_row, 96);
+  EXPECT_EQ(layer.v_up[1].parts[0].first_row, 96 + 32);
+  EXPECT_FALSE(layer.k_up[0].rounds);
+}
+
+TEST(Bind, LayersThatReadAnothersKeysHaveQueriesOnly) {
+  const auto c = checkpoint("gemma4");
+  const BoundModel bound = bind_model(*c);
+  EXPECT_EQ(bound.layers[2].qkv.parts.size(), 1u);
+  EXPECT_EQ(bound.layers[1].qkv.parts.size(), 3u);
+  EXPECT_EQ(bound.layers[1].qkv.parts[1].tensor, bound.layers[1].qkv.parts[2].tensor);
+  for (const std::int32_t source : {3, 2, 1}) {  // itself, a reader, a layer of another shape
+    c->config().kv_source[2] = source == 2 ? 3 : source;
+    expect_refused(*c, "layer 2 cannot read the keys and values of layer");
+  }
+}
+
+TEST(Bind, TensorsThatTextDoesNotNeedAreNamedInANote) {
+  const auto c = checkpoint("llama");
+  EXPECT_TRUE(bind_model(*c).notes.empty());
+  c->duplicate("blk.0.attn_norm.weight", "vision_tower.patch.weight");
+  c->duplicate("blk.0.attn_norm.weight", "vision_tower.norm.weight");
+  ASSERT_EQ(bind_model(*c).notes.size(), 1u);
+  EXPECT_EQ(bind_model(*c).notes[0],
+            "left out, because text does not need them: vision_tower.* (2 tensors)");
+}
+
+/// Adds tensors of layer `layer` that only layers for multi-token prediction have.
+void add_mtp_tensors(EditableCheckpoint& c, std::string_view source, std::string_view layer) {
+  for (const char* tensor : {"eh_proj", "enorm", "hnorm"}) {
+    c.duplicate(std::string(source), cat(layer, tensor, ".weight"));
+  }
+}
+
+TEST(Bind, LayersForMultiTokenPredictionAreNamedInANote) {
+  const auto c = checkpoint("llama");
+  add_mtp_tensors(*c, "blk.0.attn_norm.weight", "blk.4.nextn.");
+  expect_refused(*c, "tensor blk.4.nextn.");
+  c->config().mtp_layers = 1;
+  ASSERT_EQ(bind_model(*c).notes.size(), 1u);
+  EXPECT_EQ(bind_model(*c).notes[0],
+            "left out, because text does not need them: layers for multi-token prediction (3 "
+            "tensors)");
+  add_mtp_tensors(*c, "blk.0.attn_norm.weight", "blk.5.nextn.");
+  expect_refused(*c, "tensor blk.5.nextn.");
+}
+
+TEST(Bind, AUsualLayerDoesNotPassForMultiTokenPrediction) {
+  for (const Naming naming : {Naming::kGguf, Naming::kHuggingFace}) {
+    const bool gguf = naming == Naming::kGguf;
+    const std::string start = gguf ? "blk.3." : "model.layers.3.";
+    const std::string norm = start + (gguf ? "attn_norm.weight" : "input_layernorm.weight");
+    RandomModel m = model_of("llama");
+    m.config.naming = naming;
+    const auto c = make_checkpoint(m, 1);
+    c->config().layers = 3;
+    for (const std::int64_t layers : {1, 512}) {
+      c->config().mtp_layers = layers;
+      expect_refused(*c, cat("tensor ", start));
+    }
+    add_mtp_tensors(*c, norm, start + (gguf ? "nextn." : ""));
+    EXPECT_EQ(refusal(*c), "accepted");
+    c->remove(start + (gguf ? "nextn.eh_proj.weight" : "eh_proj.weight"));
+    expect_refused(*c, cat("tensor ", start));
+  }
+}
+
+TEST(Bind, LongropeChoosesItsFactorsByTheContext) {
+  const auto c = checkpoint("phi3");
+  const BoundModel usual = bind_model(*c);
+  EXPECT_EQ(usual.spec.context, 32);
+  EXPECT_EQ(usual.notes.size(), 1u);
+  EXPECT_EQ(bind_model(*c, 32).spec.ropes, usual.spec.ropes);
+  const BoundModel large = bind_model(*c, 33);
+  EXPECT_EQ(large.spec.context, 256);
+  EXPECT_TRUE(large.notes.empty());
+  EXPECT_EQ(large.spec.ropes[0].inverse_frequency[1] * 4,
+            usual.spec.ropes[0].inverse_frequency[1] * 1.25);
+  EXPECT_EQ(large.spec.ropes[0].factor, usual.spec.ropes[0].factor);
+}
+
+TEST(Bind, LongropeFactorsOfGgufAreTensors) {
+  const auto c = checkpoint("phi3");
+  c->config().ropes[0].scaling.short_factors.clear();
+  expect_refused(*c, "tensor rope_factors_short.weight is missing");
+  c->duplicate("blk.0.attn_norm.weight", "rope_factors_short.weight");
+  c->reshape("rope_factors_short.weight", {24});
+  EXPECT_EQ(refusal(*c), "accepted");
+  c->fill("rope_factors_short.weight", std::byte{0});
+  expect_refused(*c, "rotary factor 0 is not usable");
 }
 
 class LoadTest : public testing::Test {
@@ -213,6 +389,18 @@ TEST_F(LoadTest, CheckTensorsNamesTheOneThatIsNotFinite) {
   d->fill("blk.0.ffn_down.weight", std::byte{0xff});
   EXPECT_NE(load_refusal(*d, {.check_tensors = true}).find("tensor blk.0.ffn_down.weight"),
             std::string::npos);
+}
+
+TEST_F(LoadTest, LatentsHaveNormsWithAnEpsilonOfTheirOwn) {
+  const auto c = checkpoint("deepseek2");
+  const auto logits = [&](std::optional<double> eps) {
+    c->config().mla.norm_eps = eps;
+    return ModelRunner(*c, {}).run({{1, 2, 3}}, {{{.sequence = 0, .rows = 3}}});
+  };
+  const auto usual = logits({});
+  EXPECT_EQ(logits(c->config().norm_eps), usual);
+  EXPECT_NE(logits(0.5), usual);
+  EXPECT_NE(to_string(bind_model(*c).spec).find("mla_norm_eps = 0.5"), std::string::npos);
 }
 
 TEST_F(LoadTest, HuggingFaceBaseModelsMayLackThePrefix) {

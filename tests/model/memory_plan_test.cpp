@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "model/forward.h"
 #include "model/require_supported.h"
+#include "model/weight_list.h"
 #include "quant/formats.h"
 #include "support/planned_device.h"
 #include "support/random_model.h"
@@ -26,14 +27,8 @@ class MemoryPlanTest : public testing::Test {
 std::int64_t weight_storage(const Weight& w) { return w.storage.bytes() + w.bias.buffer.bytes(); }
 
 std::int64_t loaded_bytes(const Model& m) {
-  std::int64_t bytes = weight_storage(m.embedding) + weight_storage(m.own_head);
-  for (const Layer& l : m.layers) {
-    for (const Weight* w : {&l.qkv, &l.attn_out, &l.gate_up, &l.down, &l.router}) {
-      bytes += weight_storage(*w);
-    }
-    for (const Weight& w : l.expert_gate_up) bytes += weight_storage(w);
-    for (const Weight& w : l.expert_down) bytes += weight_storage(w);
-  }
+  std::int64_t bytes = 0;
+  for (const Weight* w : loaded_weights(m)) bytes += weight_storage(*w);
   return bytes;
 }
 
@@ -132,10 +127,41 @@ TEST_F(MemoryPlanTest, MaxContextIsTheLargestThatFits) {
     request.context = plan_memory(bound, backend_, request).max_context;
     EXPECT_GT(request.context, 16);
     EXPECT_TRUE(plan_memory(bound, backend_, request).fits);
-    if (request.context == m.config.context) continue;  // the model's own end comes first
+    if (request.context == bound.spec.context) continue;  // the model's own end comes first
     ++request.context;
     EXPECT_FALSE(plan_memory(bound, backend_, request).fits);
   }
+}
+
+TEST_F(MemoryPlanTest, PartsThatNoDeviceComputesAreRefused) {
+  const auto refusal = [&](std::string_view name, const ModelOptions& options, KvType type,
+                           auto change) -> std::string {
+    for (RandomModel& m : random_models(F32::kFormat)) {
+      if (m.name != cat(name, " F32")) continue;
+      change(m.config);
+      const auto checkpoint = make_checkpoint(m, 3);
+      try {
+        require_supported(bind_model(*checkpoint), options, type, backend_, "file");
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+        return error.message();
+      }
+      return "supported";
+    }
+    return "no such model";
+  };
+  const auto as_it_is = [](Config&) {};
+  EXPECT_EQ(refusal("deepseek2", {}, KvType::kInt8, as_it_is), "supported");
+  const auto narrow = [](Config& c) { c.mla.kv_rank = 48; };
+  EXPECT_EQ(refusal("deepseek2", {}, KvType::kF16, narrow), "supported");
+  EXPECT_EQ(refusal("deepseek2", {}, KvType::kInt8, narrow),
+            "file: `kv_type` int8 needs a latent of a multiple of 32 elements, this model has 48");
+  EXPECT_EQ(refusal("gemma4", {.last_layer = 2}, KvType::kF16, as_it_is), "supported");
+  EXPECT_EQ(refusal("gemma4", {.first_layer = 1}, KvType::kF16, as_it_is),
+            "file: layers with inputs of their own cannot start a stage, which has no token ids");
+  const auto readers = [](Config& c) { c.kv_source = {-1, -1, 0, 1}; };
+  EXPECT_EQ(refusal("llama", {.first_layer = 1}, KvType::kF16, readers),
+            "file: layer 2 reads the keys and values of layer 0, which is not in the same stage");
 }
 
 TEST_F(MemoryPlanTest, WhatDoesNotFitIsRefusedWithNumbersAndFlag) {
@@ -315,11 +341,12 @@ TEST_F(DevicePlanTest, EachMemoryHasItsOwnPurposes) {
   std::int64_t largest = 0;
   for (const BoundLayer& l : bound_.layers) {
     for (const BoundWeight* w : {&l.qkv, &l.attn_out, &l.gate_up, &l.down}) {
-      largest = std::max(largest, backend_.prepared_bytes(w->views(), false));
+      largest = std::max(largest, backend_.prepared_bytes(held_views(*w, {}), false));
     }
   }
-  largest = std::max(largest, backend_.prepared_bytes(bound_.embedding.views(), false));
-  if (bound_.head) largest = std::max(largest, backend_.prepared_bytes(bound_.head.views(), false));
+  largest = std::max(largest, backend_.prepared_bytes(held_views(bound_.embedding, {}), false));
+  if (bound_.head)
+    largest = std::max(largest, backend_.prepared_bytes(held_views(bound_.head, {}), false));
   EXPECT_EQ(two.host.loading_bytes, largest);
 }
 
@@ -375,8 +402,8 @@ TEST_F(DevicePlanTest, AModelIsRefusedByWhatTheDeviceDoesNotCompute) {
   device_.refuse([&](const ModelOps& model) {
     formats.assign(model.formats.begin(), model.formats.end());
     EXPECT_EQ(std::ssize(model.attention), bound_.spec.layers);
-    EXPECT_EQ(model.attention[0].head_dim, bound_.spec.head_dim);
-    EXPECT_EQ(model.attention[0].scale, bound_.spec.attention_scale);
+    EXPECT_EQ(model.attention[0].head_dim, bound_.spec.layer(0).head_dim);
+    EXPECT_EQ(model.attention[0].scale, bound_.spec.layer(0).attention_scale);
     return model.kv_type == KvType::kInt8 ? "8-bit keys" : "";
   });
   EXPECT_NO_THROW(require_supported(bound_, {}, KvType::kF16, device_, "m.gguf"));

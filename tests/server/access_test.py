@@ -149,6 +149,8 @@ class Operators(KeyTest):
         for fields, sees in ((self.auth, True), (self.bob, False)):
             text = self.server.get("/metrics", fields).body.decode()
             self.assertEqual("vllm:prefix_cache_hits_total" in text, sees)
+            for name in ("entries", "bytes", "evictions_total"):
+                self.assertEqual(f"ingot:prefix_cache_{name}" in text, sees)
             self.assertEqual("--operator-key" in text, not sees)
             self.assertIn("vllm:prompt_tokens_total", text)
 

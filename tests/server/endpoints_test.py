@@ -42,7 +42,7 @@ class Embeddings(server.ServerTest):
 
     def test_limits(self):
         for inputs, code in ((["x"] * 2049, "invalid_value"),
-                             ([5] * 1024, "context_length_exceeded"),
+                             ([5] * 1025, "context_length_exceeded"),
                              ("word " * 10_000, "context_length_exceeded"), ([2 ** 31], None),
                              ([-1], None), ([1.5], None), ([], None), (None, None), ([""], None)):
             reply = self.server.post(EMBEDDINGS, {"input": inputs})

@@ -215,7 +215,7 @@ class Matrix(server.ServerTest):
 
     def test_j10_embeddings(self):
         members = {"input": {"string"}, "model": NONE, "encoding_format": NONE,
-                   "dimensions": NONE, "user": {"string"}, "priority": {"integer"},
+                   "dimensions": {"integer"}, "user": {"string"}, "priority": {"integer"},
                    "cache_salt": {"string"}, **{name: REAL for name in SLOW},
                    "from_the_future": ANY}
         self.assertGreater(self.matrix(EMBEDDINGS, {"input": "Hi"}, members), 9 * 6)

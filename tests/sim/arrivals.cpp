@@ -49,7 +49,7 @@ void Arrivals::draw_prompt(Request& r, const std::vector<std::unique_ptr<Client>
 /// Draws a length below, at or above the pool's size.
 void Arrivals::draw_length(Request& r) {
   r.max_tokens = random_.chance(settings_.one_token) ? 1 : random_.between(1, settings_.tokens_max);
-  const std::int64_t rows = std::ssize(r.prompt) + r.embedding_rows;
+  const std::int64_t rows = std::ssize(r.prompt);
   if (random_.chance(settings_.exact)) {
     const int kind = random_.below(4);
     const std::int64_t wanted = pool_tokens() + (kind == 0   ? -kBlockTokens
@@ -81,7 +81,7 @@ void Arrivals::draw_key(Request& r) {
 }
 
 void Arrivals::draw_extras(Request& r) {
-  const std::int64_t rows = std::ssize(r.prompt) + r.embedding_rows;
+  const std::int64_t rows = std::ssize(r.prompt);
   if (random_.chance(settings_.min_tokens)) r.sampling.min_tokens = random_.below(12);
   if (random_.below(4) == 0) r.sampling.end_ids.push_back(random_.between(1, kVocab - 1));
   r.ignore_eos = random_.below(6) == 0;
@@ -90,7 +90,7 @@ void Arrivals::draw_extras(Request& r) {
     r.hidden = random_.below(2) == 0 ? HiddenRows::kLast : HiddenRows::kAll;
     r.final_norm = random_.below(2) == 0;
     r.max_tokens = 0;
-  } else if (r.embedding_rows == 0 && random_.chance(settings_.scores)) {
+  } else if (r.embeddings.empty() && random_.chance(settings_.scores)) {
     r.prompt_logprobs = 0;
     r.prompt_logprobs_from = random_.below(2) == 0 ? 0 : random_.below(rows + 1);
     if (random_.below(3) == 0) r.max_tokens = 0;
@@ -170,15 +170,17 @@ void Arrivals::draw_rules(Request& r) {
 
 Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   Request r;
+  std::vector<float> embeddings;
   if (random_.chance(settings_.embeddings)) {
-    r.embedding_rows = random_.between(1, 20);
-    for (std::int64_t i = 0; i < r.embedding_rows; ++i) {
-      r.embeddings.push_back(static_cast<float>(random_.below(100)));
-    }
+    embeddings.resize(static_cast<std::size_t>(random_.between(1, 20)));
+    for (float& x : embeddings) x = static_cast<float>(random_.below(100));
   }
   draw_prompt(r, before);
-  const auto room = std::max<std::int64_t>(0, pool_tokens() - 1 - r.embedding_rows);
+  const auto room = std::max<std::int64_t>(0, pool_tokens() - 1 - std::ssize(embeddings));
   if (std::ssize(r.prompt) > room) r.prompt.resize(static_cast<std::size_t>(room));
+  const std::vector<std::int32_t> ids = std::exchange(r.prompt, {});
+  append_embeddings(r, std::move(embeddings), 1);
+  r.prompt.insert(r.prompt.end(), ids.begin(), ids.end());
   draw_key(r);
   draw_length(r);
   draw_extras(r);
@@ -196,7 +198,7 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
 }
 
 bool Arrivals::is_possible(const Request& r) const {
-  const std::int64_t rows = std::ssize(r.prompt) + r.embedding_rows;
+  const std::int64_t rows = std::ssize(r.prompt);
   const std::int64_t context = settings_.limits.context;
   if (rows == 0 || rows > context || (rows == context && r.max_tokens > 0)) return false;
   const std::int64_t most = rows + std::min(r.max_tokens, context - rows);

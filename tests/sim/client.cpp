@@ -45,9 +45,15 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
   if (!r.ignore_eos) job.ends.push_back(kEndOfText);
   job.rule = rule_of(r);
   job.reasoning = r.reasoning;
-  job.embedding_rows = r.embedding_rows;
-  for (const float x : r.embeddings) job.append(std::bit_cast<std::int32_t>(x));
-  for (const std::int32_t id : r.prompt) job.append(id);
+  for (const EmbeddingRows& e : r.embeddings) {
+    job.embedding_rows += e.rows;
+    for (std::int64_t i = 0; i < e.rows; ++i) {
+      job.append(std::bit_cast<std::int32_t>(e.values.get()[i]));
+    }
+  }
+  for (const std::int32_t id : r.prompt) {
+    if (id != kGivenRow) job.append(id);
+  }
   job.prompt_rows = job.length();
   c->limit = std::min(r.max_tokens, context - job.prompt_rows);
   if (r.prompt_logprobs >= 0) c->scores_from = std::max<std::int64_t>(1, r.prompt_logprobs_from);

@@ -182,8 +182,8 @@ void FakeModel::take_part(Batch& b, const StepPart& plan) {
   }
   for (std::int64_t row = plan.first; row < plan.first + plan.rows; ++row) {
     std::int32_t symbol = -1;
-    if (row < s.given_rows()) {
-      symbol = std::bit_cast<std::int32_t>(s.embeddings.row<const float>(row)[0]);
+    if (const GivenRows* const given = s.given_at(row); given != nullptr) {
+      symbol = std::bit_cast<std::int32_t>(given->rows.row<const float>(row - given->first)[0]);
     } else if (plan.previous < 0) {
       symbol = s.token(row);
     }

@@ -77,7 +77,7 @@ ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
   model.context = options.context;
   model_ = load_model(checkpoint, bind_model(checkpoint), device, model,
                       [](std::uint64_t, std::uint64_t) {});
-  auto groups = kv_groups(device, model_->attention(), options.kv_type);
+  auto groups = kv_groups(device, model_->kv_uses(), options.kv_type);
   const std::int32_t held = options.pool_sequences > 0 ? options.pool_sequences : options.sequences;
   const auto blocks = kv_blocks(groups, options.context, held, options.rows);
   cache_ = std::make_unique<KvCache>(device, std::move(groups), options.kv_type, blocks);
@@ -184,7 +184,7 @@ std::vector<float> ModelRunner::run_embeddings(std::vector<float> input,
                                                const std::vector<std::int32_t>& steps,
                                                Output output) {
   Sequence sequence(*cache_);
-  sequence.embeddings = f32_view(input.data(), std::ssize(input) / spec().hidden, spec().hidden);
+  sequence.add_given(f32_view(input.data(), std::ssize(input) / spec().hidden, spec().hidden));
   std::vector<std::vector<StepPart>> parts;
   for (const std::int32_t size : steps) parts.push_back({{.sequence = &sequence, .rows = size}});
   std::vector<float> result;

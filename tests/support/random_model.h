@@ -5,10 +5,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "load/checkpoint.h"
+#include "model/names.h"
 
 namespace ingot::testing_support {
 
@@ -19,12 +21,14 @@ struct RandomModel {
   Format format{};
   /// q, k and v (and the experts' gate and up) in different formats, as real files have them.
   bool mixed = false;
-  bool biases = false;
-  bool qk_norms = false;
+  std::vector<TensorRole> optional{};  ///< optional tensors that the model has
 };
 
 /// Configurations that together use every feature of every family, with `format` in every matrix.
 std::vector<RandomModel> random_models(Format format);
+
+/// Each configuration once, with the formats in turn.
+std::vector<RandomModel> random_models_in_turn(std::span<const Format> formats);
 
 /// A checkpoint in memory whose tensors a test may damage.
 class EditableCheckpoint : public Checkpoint {

@@ -21,16 +21,22 @@ class StubBackend : public Backend {
   std::int64_t scratch_bytes(const StepLimits&) const override { return 0; }
   void plan(const StepLimits&) override {}
   void step(const Batch&, FunctionRef<void()>) override {}
-  void embed(const Batch&, const Weight*, View) override {}
-  void norm(View, View, const Norm&, View, Next) override {}
+  void embed(const Batch&, const Embedding&, View) override {}
+  void norm(View, Term, const Norm&, View, Next) override {}
+  void scale(View, float) override {}
   void linear(View, const Weight&, View) override {}
-  void rope(View, const Batch&, const Norm&, const Norm&, const Attention&) override {}
+  void linear_heads(View, std::span<const Weight>, std::int32_t, View) override {}
+  void rope(View, const Batch&, const HeadNorms&, const Attention&) override {}
   void kv_write(View, const Batch&, const Attention&, KvLayer) override {}
   void attention(View, const Batch&, const Attention&, KvLayer, View, Next) override {}
   void activate(View, Act, bool, View, Next) override {}
+  void glu(View, View, Act, View, Next) override {}
+  void add_gated(View, View, View) override {}
   void moe(View, const MoeWeights&, const Moe&, View) override {}
   void gather(View, const Batch&, View) override {}
-  void logits(View, const Weight&, const LogitsReduce&) override {}
+  void logits(View, const Head&, const LogitsReduce&) override {}
+  void pool(View, const Batch&, Pooling, View) override {}
+  void normalise(View) override {}
 };
 
 }  // namespace ingot::testing_support

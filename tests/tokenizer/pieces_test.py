@@ -38,6 +38,8 @@ LLAMA3 = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}" + SIGNS
 QWEN2 = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + SIGNS
 QWEN35 = (CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
           r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+" + SPACES)
+SEED = (CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}"
+        r"| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+" + SPACES)
 UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 
@@ -70,11 +72,12 @@ NAMES = {
     "chatglm-bpe": [LLAMA3], "codeshell": NUMBERS_GPT2, "command-r": NUMBERS_GPT2, "dbrx": [LLAMA3],
     "deepseek-coder": DEEPSEEK_CODER, "deepseek-llm": DEEPSEEK_LLM, "deepseek-r1-qwen": [QWEN2],
     "deepseek-v3": DEEPSEEK_V3, "default": DEFAULT, "exaone": NUMBERS_GPT2, "falcon3": [LLAMA3],
-    "glm4": [LLAMA3], "gpt-2": [GPT2], "gpt-4o": [O200K], "gpt-neox": [GPT2], "llama-bpe": [LLAMA3],
+    "glm4": [LLAMA3], "gpt-2": [GPT2], "gpt-4o": [O200K], "gpt-neox": [GPT2], "hunyuan": [QWEN2],
+    "hunyuan-dense": DEEPSEEK_V3, "llama-bpe": [LLAMA3], "modern-bert": [GPT2],
     "llama-v3": [LLAMA3], "llama3": [LLAMA3], "llama4": [O200K], "minerva-7b": NUMBERS_GPT2,
     "mpt": [GPT2], "olmo": [GPT2], "phi-2": [GPT2], "qwen2": [QWEN2], "qwen35": [QWEN35],
-    "refact": NUMBERS_GPT2, "roberta-bpe": [GPT2], "smaug-bpe": [LLAMA3], "smollm": NUMBERS_GPT2,
-    "stablelm2": [QWEN2], "starcoder": NUMBERS_GPT2, "tekken": [TEKKEN],
+    "refact": NUMBERS_GPT2, "roberta-bpe": [GPT2], "seed-coder": [SEED], "smaug-bpe": [LLAMA3],
+    "smollm": NUMBERS_GPT2, "stablelm2": [QWEN2], "starcoder": NUMBERS_GPT2, "tekken": [TEKKEN],
 }
 # As PCRE2 runs them, which is what files with other patterns get.
 REGEXES = {

@@ -17,9 +17,13 @@ constexpr std::int64_t kItemsOfThread = 4;
 
 }  // namespace
 
+std::int32_t key_of(const Batch& b, std::int32_t sequence, std::int64_t row) {
+  return at(b.kv_len, sequence) - (at(b.q_start, sequence + 1) - static_cast<std::int32_t>(row));
+}
+
 KeyRange keys_seen(const Batch& b, const Attention& a, std::int32_t sequence, std::int64_t row) {
   const std::int32_t kv_len = at(b.kv_len, sequence);
-  const std::int32_t key = kv_len - (at(b.q_start, sequence + 1) - static_cast<std::int32_t>(row));
+  const std::int32_t key = key_of(b, sequence, row);
   KeyRange range{.first = 0, .last = a.causal ? key + 1 : kv_len};
   if (a.window != 0) {
     range.first = std::max(0, key - a.window + 1);
@@ -138,7 +142,7 @@ bool AttentionPlan::share_splits(const Attention& a, const SequenceTiles& sequen
     t.counter = counters;
     t.states = floats;
     t.state_floats =
-        (t.end - t.row) * heads.together * heads.heads * attention_state_floats(a.head_dim);
+        (t.end - t.row) * heads.together * heads.heads * attention_state_floats(a.v_dim());
     counters += heads.count;
     floats += t.splits * heads.count * t.state_floats;
   }

@@ -16,6 +16,9 @@ struct KeyRange {
   std::int32_t last = 0;
 };
 
+/// Returns the key number of batch row `row`, a row of `sequence`.
+std::int32_t key_of(const Batch& b, std::int32_t sequence, std::int64_t row);
+
 /// Returns the range of keys that batch row `row`, a row of `sequence`, sees: at least one key.
 KeyRange keys_seen(const Batch& b, const Attention& a, std::int32_t sequence, std::int64_t row);
 

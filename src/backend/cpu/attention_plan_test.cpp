@@ -31,6 +31,7 @@ struct Shape {
   Batch batch() const {
     return {.tokens = {},
             .embeddings = {},
+            .types = {},
             .positions = positions,
             .q_start = q_start,
             .kv_len = kv_len,

@@ -11,21 +11,21 @@ namespace ingot {
 
 namespace {
 
-/// The key and value of one head of a token, D elements each, and where to store them.
+/// The key and value of one head of a token, and where to store them.
 struct TokenHead {
-  const float* k;
-  const float* v;
+  const float* k;      ///< [D]
+  const float* v;      ///< [Dv]
   std::byte* keys;     ///< the head's keys in the token's block
   std::byte* values;   ///< the head's values
   std::int64_t token;  ///< number in the block
 };
 
 template <class Element>
-void store_elements(const TokenHead& h, const Element* k, const Element* v, std::int64_t head_dim,
-                    std::int64_t value_row) {
+void store_elements(const TokenHead& h, const Element* k, const Element* v, const Attention& a,
+                    const PageLayout& layout) {
   Element* keys = reinterpret_cast<Element*>(h.keys) + h.token;
-  for (std::int64_t d = 0; d < head_dim; ++d) keys[d * kBlockTokens] = k[d];
-  std::copy_n(v, head_dim, reinterpret_cast<Element*>(h.values) + h.token * value_row);
+  for (std::int64_t d = 0; d < a.head_dim; ++d) keys[d * kBlockTokens] = k[d];
+  std::copy_n(v, a.v_dim(), reinterpret_cast<Element*>(h.values) + h.token * layout.value_row);
 }
 
 /// The elements of a head, rounded to 16 bits.
@@ -46,12 +46,12 @@ class NarrowHead {
   std::uint16_t elements_[kHeadDimLimit];
 };
 
-void store_floats(const KernelTable& table, const TokenHead& h, std::int64_t head_dim,
+void store_floats(const KernelTable& table, const TokenHead& h, const Attention& a,
                   const PageLayout& layout, KvType type) {
-  if (type == KvType::kF32) return store_elements(h, h.k, h.v, head_dim, layout.value_row);
-  const NarrowHead k(table, type, h.k, head_dim);
-  const NarrowHead v(table, type, h.v, head_dim);
-  store_elements(h, k.elements(), v.elements(), head_dim, layout.value_row);
+  if (type == KvType::kF32) return store_elements(h, h.k, h.v, a, layout);
+  const NarrowHead k(table, type, h.k, a.head_dim);
+  const NarrowHead v(table, type, h.v, a.v_dim());
+  store_elements(h, k.elements(), v.elements(), a, layout);
 }
 
 /// The quantised groups of one head of a token.
@@ -61,30 +61,42 @@ struct QuantisedHead {
   QuantisedHead(const KernelTable& table, const float* x, std::int64_t head_dim) {
     const Int8Page page(head_dim);
     float padded[kHeadDimLimit];
+    std::fill_n(padded + page.cols - kGroup, kGroup, 0.0f);
     std::copy_n(x, head_dim, padded);
-    std::fill(padded + head_dim, padded + page.cols, 0.0f);
     table.quantise(padded, page.cols, 0, groups, nullptr);
   }
   /// Elements [4 * quad, 4 * quad + 4).
   const std::int8_t* at(std::int64_t quad) const { return groups[quad / 8].q[quad % 8][0]; }
 };
 
-void store_int8(const KernelTable& table, const TokenHead& h, std::int64_t head_dim) {
+/// Stores the scales of a head's groups for one token.
+void store_scales(const QuantisedHead& head, const Int8Page& page, std::int64_t token,
+                  std::byte* to) {
+  for (std::int64_t g = 0; g < page.groups; ++g) {
+    const std::int64_t at = (g * kBlockTokens + token) * std::int64_t{sizeof(float)};
+    __builtin_memcpy(to + at, head.groups[g].d, sizeof(float));
+  }
+}
+
+void store_int8_key(const KernelTable& table, const TokenHead& h, std::int64_t head_dim) {
   const Int8Page page(head_dim);
   const QuantisedHead k(table, h.k, head_dim);
-  const QuantisedHead v(table, h.v, head_dim);
-  for (std::int64_t g = 0; g < page.groups; ++g) {
-    const std::int64_t at = (g * kBlockTokens + h.token) * std::int64_t{sizeof(float)};
-    __builtin_memcpy(h.keys + at, k.groups[g].d, sizeof(float));
-    __builtin_memcpy(h.values + at, v.groups[g].d, sizeof(float));
-  }
+  store_scales(k, page, h.token, h.keys);
   std::byte* keys = h.keys + page.scale_bytes + 4 * h.token;
-  std::byte* values = h.values + page.scale_bytes + h.token / 4 * 4 * page.cols + h.token % 4;
-  for (std::int64_t quad = 0; quad < page.cols / 4; ++quad, values += 16) {
+  for (std::int64_t quad = 0; quad < page.cols / 4; ++quad) {
     std::uint32_t four;
     __builtin_memcpy(&four, k.at(quad), 4);
     four ^= 0x80808080;  // q + 128
     __builtin_memcpy(keys + 4 * kBlockTokens * quad, &four, 4);
+  }
+}
+
+void store_int8_value(const KernelTable& table, const TokenHead& h, std::int64_t value_dim) {
+  const Int8Page page(value_dim);
+  const QuantisedHead v(table, h.v, value_dim);
+  store_scales(v, page, h.token, h.values);
+  std::byte* values = h.values + page.scale_bytes + h.token / 4 * 4 * page.cols + h.token % 4;
+  for (std::int64_t quad = 0; quad < page.cols / 4; ++quad, values += 16) {
     for (int i = 0; i < 4; ++i) values[4 * i] = static_cast<std::byte>(v.at(quad)[i]);
   }
 }
@@ -105,6 +117,7 @@ class KvWriter {
            const Attention& a, const KvLayer& kv)
       : table_(table), qkv_(qkv), slots_(slots), a_(a), kv_(kv), layout_(a, kv.type) {
     INGOT_CHECK(std::ssize(slots) == qkv.rows, slots.size(), " slots for ", qkv.rows, " rows");
+    INGOT_CHECK(a.writes_kv, "keys of a layer that writes none");
   }
 
   /// Writes head g of rows [first, end), and prefetches the next block of this head, or the first
@@ -115,9 +128,10 @@ class KvWriter {
       if (t + 1 == end && g + 1 < a_.kv_heads) prefetch(first, g + 1);
       if (slot_of(t) < 0) continue;
       if (kv_.type == KvType::kInt8) {
-        store_int8(table_, head_of(t, g), a_.head_dim);
+        store_int8_key(table_, head_of(t, g), a_.head_dim);
+        store_int8_value(table_, head_of(t, g), a_.v_dim());
       } else {
-        store_floats(table_, head_of(t, g), a_.head_dim, layout_, kv_.type);
+        store_floats(table_, head_of(t, g), a_, layout_, kv_.type);
       }
     }
   }
@@ -134,9 +148,10 @@ class KvWriter {
   TokenHead head_of(std::int64_t t, std::int64_t g) const {
     const std::int32_t slot = slot_of(t);
     std::byte* block = kv_.pages + slot / kBlockTokens * kv_.block_bytes;
-    const float* k = qkv_.row<const float>(t) + a_.q_cols() + g * a_.head_dim;
+    const float* row = qkv_.row<const float>(t) + a_.q_cols();
+    const float* k = row + g * a_.head_dim;
     return {.k = k,
-            .v = k + a_.kv_cols(),
+            .v = a_.values_in_keys ? k : row + a_.k_cols() + g * a_.v_dim(),
             .keys = block + g * layout_.k_head,
             .values = block + layout_.v_start + g * layout_.v_head,
             .token = slot % kBlockTokens};
@@ -194,17 +209,20 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
   });
 }
 
-/// The keys that each row of a row tile sees: AttentionArgs::first and last.
+/// The keys of each row of a row tile: AttentionArgs::key, first and last.
 struct CpuBackend::TileKeys {
+  std::int32_t key[kQueriesLimit];
   std::int32_t first[kQueriesLimit];
   std::int32_t last[kQueriesLimit];
 };
 
 void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                            Next next) {
-  INGOT_CHECK(a.head_dim <= kHeadDimLimit && a.heads % a.kv_heads == 0, a.heads, " heads of ",
-              a.head_dim, " over ", a.kv_heads);
-  const bool quantise = keeps_quantised(out, a.head_dim % kGroup == 0 ? next : Next::kAnyone);
+  INGOT_CHECK(a.head_dim <= kHeadDimLimit && a.v_dim() <= kHeadDimLimit &&
+                  a.heads % a.kv_heads == 0 && qkv.cols >= a.q_cols() && out.cols == a.out_cols(),
+              a.heads, " heads of ", a.head_dim, " and ", a.v_dim(), " over ", a.kv_heads, ": [",
+              qkv.cols, "] -> [", out.cols, "]");
+  const bool quantise = keeps_quantised(out, a.v_dim() % kGroup == 0 ? next : Next::kAnyone);
   attention_.cut(b, a);
   attention_.each_counter([&](std::int64_t counter, std::int32_t splits) {
     at(splits_left_, counter).store(splits, std::memory_order_relaxed);
@@ -220,9 +238,9 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
       return;
     }
     if (!quantise) return;
-    const std::int64_t col = item.heads.head * a.head_dim;
+    const std::int64_t col = item.heads.head * a.v_dim();
     const View part =
-        columns(out, col, std::int64_t{item.heads.kv_heads} * item.heads.heads * a.head_dim);
+        columns(out, col, std::int64_t{item.heads.kv_heads} * item.heads.heads * a.v_dim());
     input_of(out).write_rows(table_, part.slice(rows.row, rows.end - rows.row), rows.row,
                              col / kGroup);
   });
@@ -246,6 +264,7 @@ AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, 
   KeyRange all{.first = std::numeric_limits<std::int32_t>::max(), .last = 0};
   for (std::int64_t t = rows.row; t < rows.end; ++t) {
     const KeyRange range = keys_seen(b, a, rows.sequence, t);
+    keys.key[t - rows.row] = key_of(b, rows.sequence, t);
     keys.first[t - rows.row] = range.first;
     keys.last[t - rows.row] = range.last;
     all = {.first = std::min(all.first, range.first), .last = std::max(all.last, range.last)};
@@ -258,9 +277,10 @@ AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, 
             .last = std::min(all.last, first + kSplit + kChunk)};
   }
   const PageLayout layout(a, kv.type);
+  const View& bias = a.position_bias;
   return {
       .q = qkv.row<const float>(rows.row) + tile.head * a.head_dim,
-      .out = out.row<float>(rows.row) + tile.head * a.head_dim,
+      .out = out.row<float>(rows.row) + tile.head * a.v_dim(),
       .q_stride = qkv.row_bytes / std::int64_t{sizeof(float)},
       .out_stride = out.row_bytes / std::int64_t{sizeof(float)},
       .rows = static_cast<std::int32_t>(rows.end - rows.row),
@@ -275,10 +295,16 @@ AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, 
       .v_head = layout.v_head,
       .type = kv.type,
       .head_dim = a.head_dim,
+      .value_dim = a.v_dim(),
+      .key = keys.key,
       .first = keys.first,
       .last = keys.last,
       .scale = a.scale,
       .score_cap = a.score_cap,
+      .sinks = a.sinks ? a.sinks.row<const float>(0) + tile.head : nullptr,
+      .bias = bias ? bias.row<const float>(tile.head) : nullptr,
+      .bias_stride = bias.row_bytes / std::int64_t{sizeof(float)},
+      .bias_reach = static_cast<std::int32_t>((bias.cols - 1) / 2),
   };
 }
 

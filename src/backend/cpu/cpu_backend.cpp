@@ -1,5 +1,4 @@
-// CpuBackend: packs weights, plans scratch memory, and runs the ops on single rows. Attention,
-// experts, linears and logits are in other files.
+// CpuBackend: packs weights and plans scratch memory. Ops are in other files.
 #include "backend/cpu/cpu_backend.h"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "backend/cpu/panel.h"
 #include "base/fp_env.h"
 #include "base/index.h"
+#include "base/text.h"
 
 namespace ingot {
 
@@ -206,6 +206,10 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
   s.head_rows = matrix(std::min<std::int64_t>(kHeadRows, limits.out_rows), limits.vocab);
   if (limits.moe.experts != 0) {
     s.router = matrix(t, limits.moe.experts);
+    s.choice = matrix(t, limits.moe.experts);
+    s.groups = matrix(t, limits.moe.groups);
+    s.chosen_groups =
+        array.operator()<std::int32_t>(std::int64_t{t} * limits.moe.groups_used).data();
     const std::int64_t pairs = t * limits.moe.used;
     s.cached_rows = cached_rows(limits.moe.ffn);
     const std::int64_t wave = std::min(pairs, std::max(t, s.cached_rows));  // an expert may get all
@@ -221,6 +225,17 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
     s.experts.experts = array.operator()<ExpertRows>(limits.moe.experts);
   }
   return s;
+}
+
+std::string CpuBackend::unsupported(const ModelOps& model) const {
+  for (const Attention& a : model.attention) {
+    const std::int32_t widest = std::max(a.head_dim, a.v_dim());
+    if (widest > kHeadDimLimit) return cat("a head dimension of ", widest);
+    if (model.kv_type == KvType::kInt8 && a.values_in_keys && a.v_dim() % kGroup != 0) {
+      return cat("8-bit keys whose first ", a.v_dim(), " elements are values");
+    }
+  }
+  return {};
 }
 
 std::int64_t CpuBackend::scratch_bytes(const StepLimits& limits) const {
@@ -244,89 +259,6 @@ void CpuBackend::step(const Batch&, FunctionRef<void()> body) {
   const CanonicalFp canonical;
   quantised_ = {};
   body();
-}
-
-void CpuBackend::embed(const Batch& batch, const Weight* table, View x) {
-  INGOT_CHECK(x.rows == batch.rows(), x.rows, " rows for a batch of ", batch.rows());
-  overwrites(x);
-  pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
-    if (const std::byte* given = batch.embedding(t)) {
-      std::copy_n(given, x.cols * std::int64_t{sizeof(float)}, x.row_data(t));
-      return;
-    }
-    INGOT_CHECK(table != nullptr, "neither embeddings nor an embedding matrix");
-    std::int64_t row = at(batch.tokens, t);
-    INGOT_CHECK(row >= 0 && row < table->rows, "token ", row, " of ", table->rows);
-    const Segment* s = table->segments.data();
-    while (row >= s->first_row + s->rows) ++s;
-    row -= s->first_row;
-    const std::byte* panel = s->data + row / kPanelCols * s->unit_bytes;
-    unpack_column(s->format, panel, static_cast<int>(row % kPanelCols), table->cols,
-                  x.row<float>(t));
-  });
-}
-
-void CpuBackend::norm(View x, View add, const Norm& n, View out, Next next) {
-  const auto fits = [&](const View& v) { return !v || (v.rows == x.rows && v.cols == x.cols); };
-  INGOT_CHECK(fits(add) && (!n || (out && fits(out) && n.weight.cols == x.cols)), "norm [", x.rows,
-              ", ", x.cols, "] + [", add.rows, ", ", add.cols, "] -> [", out.rows, ", ", out.cols,
-              "]");
-  overwrites(x);
-  const bool quantise = n && keeps_quantised(out, next);
-  const auto norm_row = [&](std::int64_t t) {
-    table_.norm(x.row<float>(t), add ? add.row<const float>(t) : nullptr, n, x.cols,
-                n ? out.row<float>(t) : nullptr);
-  };
-  const bool by_row = !quantise || !has_whole_pieces(x.rows);
-  if (by_row) pool_.parallel_for(x.rows, [&](std::int64_t t, int) { norm_row(t); });
-  if (!quantise) return;
-  quantise_rows(out, [&](std::int64_t row, std::int64_t col, std::int64_t) {
-    if (!by_row && col == 0) norm_row(row);
-  });
-}
-
-void CpuBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
-                      const Attention& a) {
-  overwrites(qkv);
-  static const RopeTable kNone{};
-  const RopeTable& table = a.rope != nullptr ? *a.rope : kNone;
-  pool_.parallel_for(qkv.rows, [&](std::int64_t t, int) {
-    const std::int64_t position = at(b.positions, t);
-    INGOT_CHECK(table.dims == 0 || (position >= 0 && position < table.cos.rows), "position ",
-                position, " of ", table.cos.rows);
-    const float* cos = table.dims == 0 ? nullptr : table.cos.row<const float>(position);
-    const float* sin = table.dims == 0 ? nullptr : table.sin.row<const float>(position);
-    float* row = qkv.row<float>(t);
-    for (std::int64_t h = 0; h < a.heads + a.kv_heads; ++h) {
-      table_.rope(row + h * a.head_dim, a.head_dim, h < a.heads ? q_norm : k_norm,
-                  table.adjacent_pairs, table.dims, cos, sin);
-    }
-  });
-}
-
-void CpuBackend::activate(View in, Act act, bool gated, View out, Next next) {
-  INGOT_CHECK(in.rows == out.rows && in.cols == out.cols * (gated ? 2 : 1), "activate [", in.rows,
-              ", ", in.cols, "] -> [", out.rows, ", ", out.cols, "]");
-  const auto activate_part = [&](std::int64_t t, std::int64_t col, std::int64_t count) {
-    const float* x = in.row<const float>(t) + col;
-    table_.activate(x, gated ? x + out.cols : nullptr, act, count, out.row<float>(t) + col);
-  };
-  if (!keeps_quantised(out, next)) {
-    pool_.parallel_for(in.rows, [&](std::int64_t t, int) { activate_part(t, 0, out.cols); });
-    return;
-  }
-  quantise_rows(out, activate_part);
-}
-
-void CpuBackend::gather(View x, const Batch& batch, View out) {
-  const std::span<const std::int32_t> rows = batch.out_rows;
-  INGOT_CHECK(std::ssize(rows) == out.rows, rows.size(), " rows into ", out.rows);
-  overwrites(out);
-  for (std::int64_t i = 0; i < out.rows; ++i) {
-    const std::int64_t row = at(rows, i);
-    INGOT_CHECK(row >= 0 && row < x.rows, "row ", row, " of ", x.rows);
-    std::copy_n(x.row<const float>(row), x.cols, out.row<float>(i));
-  }
 }
 
 }  // namespace ingot

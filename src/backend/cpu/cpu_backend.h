@@ -43,22 +43,29 @@ class CpuBackend final : public Backend {
                std::span<std::byte> out) const override;
   void kv_load(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                std::span<const std::byte> in) override;
+  std::string unsupported(const ModelOps& model) const override;
   std::int64_t scratch_bytes(const StepLimits& limits) const override;
   void plan(const StepLimits& limits) override;
 
   void step(const Batch& batch, FunctionRef<void()> body) override;
-  void embed(const Batch& batch, const Weight* table, View x) override;
-  void norm(View x, View add, const Norm& n, View out, Next next) override;
+  void embed(const Batch& batch, const Embedding& e, View x) override;
+  void norm(View x, Term add, const Norm& n, View out, Next next) override;
+  void scale(View x, float factor) override;
   void linear(View in, const Weight& w, View out) override;
-  void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
-            const Attention& a) override;
+  void linear_heads(View in, std::span<const Weight> w, std::int32_t extra, View out) override;
+  void rope(View qkv, const Batch& b, const HeadNorms& n, const Attention& a) override;
   void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) override;
   void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                  Next next) override;
   void activate(View in, Act act, bool gated, View out, Next next) override;
+  void glu(View gate, View up, Act act, View out, Next next) override;
+  void add_gated(View x, View y, View gate) override;
+  void time_moe(MoeSeconds* seconds) override { moe_seconds_ = seconds; }
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
   void gather(View x, const Batch& batch, View out) override;
-  void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
+  void logits(View in, const Head& head, const LogitsReduce& reduce) override;
+  void pool(View x, const Batch& batch, Pooling pooling, View out) override;
+  void normalise(View x) override;
 
  private:
   /// Rows of a wave, in the order of routed rows. Row 0 of `view` is routed row `first`.
@@ -81,12 +88,15 @@ class CpuBackend final : public Backend {
     std::int64_t linear_bytes = 0;  ///< the largest LinearKernel::scratch, in bytes
     float* states = nullptr;        ///< attention states of row tiles that are cut into splits
     std::int64_t states_floats = 0;
-    View head_rows;                       ///< [rows, V] logits of at most kHeadRows rows
-    View router;                          ///< [T, E] the router's logits
-    std::int64_t cached_rows = 0;         ///< number of routed rows that fit in the caches
-    View routed;                          ///< [T * Moe::used, H] routed rows, then their results
-    View gate_up;                         ///< [W, 2F] gate and up outputs; W: limit of wave rows
-    View ffn;                             ///< [W, F] activated rows of a wave
+    View head_rows;                         ///< [rows, V] logits of at most kHeadRows rows
+    View router;                            ///< [T, E] the router's logits, then scores
+    View choice;                            ///< [T, E] scores by which experts are chosen
+    View groups;                            ///< [T, groups] scores of groups of experts
+    std::int32_t* chosen_groups = nullptr;  ///< [T, Moe::groups_used], best first
+    std::int64_t cached_rows = 0;           ///< number of routed rows that fit in the caches
+    View routed;                            ///< [T * Moe::used, H] routed rows, then their results
+    View gate_up;                           ///< [W, 2F] gate and up outputs; W: limit of wave rows
+    View ffn;                               ///< [W, F] activated rows of a wave
     LinearInput wave_q;                   ///< quantised rows of a wave: of `routed`, later of `ffn`
     std::int32_t* pair_expert = nullptr;  ///< [T, Moe::used] experts of each row, best first
     float* pair_weight = nullptr;         ///< [T, Moe::used] weights of `pair_expert`
@@ -95,7 +105,7 @@ class CpuBackend final : public Backend {
   };
   /// Lays out scratch memory from `base` on. If `base` is null, only Scratch::bytes is valid.
   Scratch lay_out(const StepLimits& limits, std::byte* base) const;
-  /// Keys that each row of a row tile sees: the arrays behind AttentionArgs::first and last.
+  /// Keys of each row of a row tile: the arrays behind AttentionArgs::key, first and last.
   struct TileKeys;
 
   /// Makes a Weight with the segments of `parts` and with `bias`, but without packed data.
@@ -116,6 +126,13 @@ class CpuBackend final : public Backend {
   /// Returns the quantised rows of `in`. If an earlier op kept these rows quantised and they are
   /// still valid, returns the kept rows; else quantises `in` now.
   LinearInput quantised(View in);
+  /// Quantises the heads of `linear_heads`, whose inputs have `cols` columns and lie `stride`
+  /// columns apart. Head h has the rows from head_row(in, h) on.
+  LinearInput quantised_heads(View in, std::int64_t heads, std::int64_t cols, std::int64_t stride);
+  /// Returns the first quantised row of head `h`.
+  std::int64_t head_row(View in, std::int64_t h) const {
+    return h * ((in.rows + rows_together() - 1) / rows_together() * rows_together());
+  }
   /// Returns the scratch memory for linear kernels on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
   /// Computes the states of one split. If no split of this row tile and head tile is left after it,
@@ -124,8 +141,11 @@ class CpuBackend final : public Backend {
   /// Returns the kernel arguments for `item`. Fills `keys`, to which the arguments point.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                         const AttentionItem& item, View out, TileKeys& keys) const;
+  /// Computes out = act(gate) * up, or out = act(gate) if `up` is null.
+  void activate_rows(View gate, View up, Act act, View out, Next next);
   /// Chooses each row's experts and their weights from the router's logits.
-  void route(View logits, const Moe& m);
+  void route(View logits, const MoeWeights& w, const Moe& m);
+  void route_row(std::int64_t t, const MoeWeights& w, const Moe& m);
   /// Returns how many rows' gate, up and activated values fit in all second-level caches together.
   std::int64_t cached_rows(std::int64_t ffn) const;
   /// Returns the number of rows in one tile of quantised activations.
@@ -136,6 +156,8 @@ class CpuBackend final : public Backend {
   void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);
   /// Computes out = in W^T for each expert of the wave, in one parallel loop over all panels.
   void expert_linears(const ExpertWave& wave, WaveRows in, std::span<const Weight> w, WaveRows out);
+  /// Computes the logits of `in`, with the head's scale and cap.
+  void head_rows(View in, const Head& head, View out);
   void reduce_rows(View rows, std::int64_t first, const LogitsReduce& reduce);
 
   ThreadPool& pool_;
@@ -148,6 +170,7 @@ class CpuBackend final : public Backend {
   bool has_block_weights_ = false;
   std::int64_t matrix_rows_ = 0;  ///< linears with this many rows or more read only `matrix`
   View quantised_;                ///< rows whose quantised form in scratch_.q is valid; or null
+  MoeSeconds* moe_seconds_ = nullptr;
   ExpertPlan experts_;
   std::vector<ExpertWork> expert_work_;  ///< work of the current loop, one entry for each expert
   AttentionPlan attention_;

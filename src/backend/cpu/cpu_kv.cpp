@@ -19,16 +19,26 @@ struct Pieces {
   std::int64_t count = 0;
 };
 
-/// The elements of token `t` in a head of floats.
-Pieces float_pieces(const PageLayout& layout, std::int64_t head_dim, bool value, std::int64_t t) {
-  if (value) {
-    const std::int64_t at = t * layout.value_row * layout.element;
-    return {.page_at = at, .bytes = head_dim * layout.element, .count = 1};
+/// One head's key or value of one token: where it lies in a page and in rows, and its size.
+struct Part {
+  bool value = false;
+  std::int64_t token = 0;
+  std::int64_t elements = 0;
+  std::int64_t page_at = 0;      ///< offset of the head's keys or values in the page
+  std::int64_t row_at = 0;       ///< offset of this key or value in the rows
+  std::int64_t scale_bytes = 0;  ///< bytes of the scales before the elements in the rows
+};
+
+/// The elements of a head of floats.
+Pieces float_pieces(const PageLayout& layout, const Part& p) {
+  if (p.value) {
+    const std::int64_t at = p.token * layout.value_row * layout.element;
+    return {.page_at = at, .bytes = p.elements * layout.element, .count = 1};
   }
-  return {.page_at = t * layout.element,
+  return {.page_at = p.token * layout.element,
           .stride = kBlockTokens * layout.element,
           .bytes = layout.element,
-          .count = head_dim};
+          .count = p.elements};
 }
 
 /// Offset of element `d` of token `t` in a head of integers.
@@ -56,63 +66,69 @@ void load_pieces(const Pieces& p, const std::byte* rows, std::byte* page) {
   }
 }
 
-/// Calls `visit(t, value, page offset, rows offset)` for every head of a block.
-template <class Visit>
-void each_head(const Attention& a, const PageLayout& layout, const KvRows& rows, Visit visit) {
-  for (std::int64_t t = 0; t < kBlockTokens; ++t) {
-    for (const bool value : {false, true}) {
-      for (std::int64_t g = 0; g < a.kv_heads; ++g) {
-        const std::int64_t heads = (value ? a.kv_heads : 0) + g;
-        visit(t, value, value ? layout.v_start + g * layout.v_head : g * layout.k_head,
-              t * rows.token_bytes + heads * rows.head_bytes);
-      }
-    }
-  }
-}
-
 /// The layouts of a layer's pages and rows.
 struct Layouts {
   PageLayout page;
   KvRows rows;
-  Int8Page int8;
 
-  Layouts(const Attention& a, KvType type) : page(a, type), rows(a, type), int8(a.head_dim) {}
+  Layouts(const Attention& a, KvType type) : page(a, type), rows(a, type) {}
 };
+
+/// Calls `visit(part)` for every key and value of a block. If values are in keys, the value's part
+/// lies in the key's rows.
+template <class Visit>
+void each_part(const Attention& a, const Layouts& layouts, Visit visit) {
+  const PageLayout& page = layouts.page;
+  const KvRows& rows = layouts.rows;
+  for (std::int64_t t = 0; t < kBlockTokens; ++t) {
+    const std::int64_t row = t * rows.token_bytes;
+    for (std::int64_t g = 0; g < a.kv_heads; ++g) {
+      visit(Part{.value = false,
+                 .token = t,
+                 .elements = a.head_dim,
+                 .page_at = g * page.k_head,
+                 .row_at = row + rows.key_at(g),
+                 .scale_bytes = rows.key.scale_bytes});
+      const bool in_key = a.values_in_keys;
+      visit(Part{.value = true,
+                 .token = t,
+                 .elements = a.v_dim(),
+                 .page_at = page.v_start + g * page.v_head,
+                 .row_at = row + (in_key ? rows.key_at(g) : rows.value_at(g)),
+                 .scale_bytes = in_key ? rows.key.scale_bytes : rows.value.scale_bytes});
+    }
+  }
+}
 
 void read_block(const Attention& a, const Layouts& layouts, const KvLayer& kv,
                 const std::byte* block, std::byte* out) {
-  each_head(a, layouts.page, layouts.rows,
-            [&](std::int64_t t, bool value, std::int64_t at, std::int64_t row) {
-              const std::byte* head = block + at;
-              std::byte* to = out + row;
-              if (kv.type != KvType::kInt8) {
-                return read_pieces(float_pieces(layouts.page, a.head_dim, value, t), head, to);
-              }
-              read_pieces(int8_scales(layouts.int8, t), head, to);
-              for (std::int64_t d = 0; d < a.head_dim; ++d) {
-                to[layouts.rows.scale_bytes + d] =
-                    shifted(head[int8_at(layouts.int8, value, t, d)], value);
-              }
-            });
+  each_part(a, layouts, [&](const Part& p) {
+    if (p.value && a.values_in_keys) return;
+    const std::byte* head = block + p.page_at;
+    std::byte* to = out + p.row_at;
+    if (kv.type != KvType::kInt8) return read_pieces(float_pieces(layouts.page, p), head, to);
+    const Int8Page int8(p.elements);
+    read_pieces(int8_scales(int8, p.token), head, to);
+    for (std::int64_t d = 0; d < p.elements; ++d) {
+      to[p.scale_bytes + d] = shifted(head[int8_at(int8, p.value, p.token, d)], p.value);
+    }
+  });
 }
 
 void load_block(const Attention& a, const Layouts& layouts, const KvLayer& kv, const std::byte* in,
                 std::byte* block) {
-  each_head(a, layouts.page, layouts.rows,
-            [&](std::int64_t t, bool value, std::int64_t at, std::int64_t row) {
-              std::byte* head = block + at;
-              const std::byte* from = in + row;
-              if (kv.type != KvType::kInt8) {
-                return load_pieces(float_pieces(layouts.page, a.head_dim, value, t), from, head);
-              }
-              load_pieces(int8_scales(layouts.int8, t), from, head);
-              for (std::int64_t d = 0; d < layouts.int8.cols; ++d) {
-                // Elements beyond the head are zeros, as `kv_write` quantises them.
-                const std::byte q =
-                    d < a.head_dim ? from[layouts.rows.scale_bytes + d] : std::byte{0};
-                head[int8_at(layouts.int8, value, t, d)] = shifted(q, value);
-              }
-            });
+  each_part(a, layouts, [&](const Part& p) {
+    std::byte* head = block + p.page_at;
+    const std::byte* from = in + p.row_at;
+    if (kv.type != KvType::kInt8) return load_pieces(float_pieces(layouts.page, p), from, head);
+    const Int8Page int8(p.elements);
+    load_pieces(int8_scales(int8, p.token), from, head);
+    for (std::int64_t d = 0; d < int8.cols; ++d) {
+      // Elements beyond the head are zeros, as `kv_write` quantises them.
+      const std::byte q = d < p.elements ? from[p.scale_bytes + d] : std::byte{0};
+      head[int8_at(int8, p.value, p.token, d)] = shifted(q, p.value);
+    }
+  });
 }
 
 /// Calls visit(layouts, layer, the block's page, offset of its rows) for each layer of a KV group.

@@ -1,6 +1,9 @@
 // CpuBackend: the op linear, and the quantised rows that it reads.
+#include <algorithm>
+
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/panel_work.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -91,6 +94,59 @@ void CpuBackend::linear(View in, const Weight& w, View out) {
   const PanelWork work(table_, pool_.size(), in, w, out);
   pool_.parallel_for(work.items(), [&](std::int64_t item, int thread) {
     work.run(item, rows, linear_scratch(thread));
+  });
+}
+
+LinearInput CpuBackend::quantised_heads(View in, std::int64_t heads, std::int64_t cols,
+                                        std::int64_t stride) {
+  INGOT_CHECK(in.rows <= scratch_.q_rows && heads * cols <= limits_.cols && cols % kGroup == 0,
+              "quantise ", in.rows, " rows of ", heads, " heads of ", cols, ", planned for [",
+              scratch_.q_rows, ", ", limits_.cols, "]");
+  quantised_ = {};
+  const LinearInput to = scratch_.q.of_groups(cols / kGroup);
+  const std::int64_t tiles = (in.rows + rows_together() - 1) / rows_together();
+  pool_.parallel_for(heads * tiles, [&](std::int64_t item, int) {
+    const std::int64_t h = item / tiles;
+    const std::int64_t first = item % tiles * rows_together();
+    const std::int64_t count = std::min<std::int64_t>(rows_together(), in.rows - first);
+    to.write_rows(table_, columns(in, h * stride, cols).slice(first, count),
+                  head_row(in, h) + first, 0);
+  });
+  return to;
+}
+
+void CpuBackend::linear_heads(View in, std::span<const Weight> w, std::int32_t extra, View out) {
+  if (w.empty() || in.rows == 0) return;
+  const std::int64_t heads = std::ssize(w);
+  const std::int64_t cols = w.front().cols;
+  const std::int64_t outputs = w.front().rows;
+  const auto input = [&](std::int64_t h) { return columns(in, h * (cols + extra), cols); };
+  const auto output = [&](std::int64_t h) { return columns(out, h * (outputs + extra), outputs); };
+  for (std::int64_t h = 0; observer_ != nullptr && h < heads; ++h) {
+    observer_->linear(input(h), at(w, h));
+  }
+  const bool blocks =
+      std::any_of(w.begin(), w.end(), [](const Weight& x) { return x.has_blocks(); });
+  const LinearInput q = blocks ? quantised_heads(in, heads, cols, cols + extra) : LinearInput{};
+  overwrites(out);
+  const int threads = static_cast<int>((pool_.size() + heads - 1) / heads);
+  const auto work_of = [&](std::int64_t h) {
+    return PanelWork(table_, threads, input(h), at(w, h), output(h));
+  };
+  std::int64_t items = 0;  // the number of items of each head
+  for (std::int64_t h = 0; h < heads; ++h) items = std::max(items, work_of(h).items());
+  pool_.parallel_for(heads * items, [&](std::int64_t item, int thread) {
+    const std::int64_t h = item / items;
+    const PanelWork work = work_of(h);
+    if (item % items >= work.items()) return;
+    const LinearInput rows = at(w, h).has_blocks() ? q.from(head_row(in, h)) : LinearInput{};
+    work.run(item % items, rows, linear_scratch(thread));
+  });
+  pool_.parallel_for(extra == 0 ? 0 : in.rows, [&](std::int64_t t, int) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      std::copy_n(in.row<const float>(t) + h * (cols + extra) + cols, extra,
+                  out.row<float>(t) + h * (outputs + extra) + outputs);
+    }
   });
 }
 

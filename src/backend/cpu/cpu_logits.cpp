@@ -49,20 +49,35 @@ void CpuBackend::reduce_rows(View rows, std::int64_t first, const LogitsReduce& 
   });
 }
 
-void CpuBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
+void CpuBackend::head_rows(View in, const Head& head, View out) {
+  linear(in, *head.weight, out);
+  if (head.scale == 1 && head.cap == 0) return;
+  // Columns of an item: enough for a call, and few enough that threads share a single row.
+  constexpr std::int64_t kPieceCols = 4096;
+  const std::int64_t pieces = (out.cols + kPieceCols - 1) / kPieceCols;
+  pool_.parallel_for(out.rows * pieces, [&](std::int64_t item, int) {
+    const std::int64_t first = item % pieces * kPieceCols;
+    const std::int64_t count = std::min(kPieceCols, out.cols - first);
+    float* x = out.row<float>(item / pieces) + first;
+    table_.scale(x, head.scale, count);
+    if (head.cap != 0) table_.cap(x, head.cap, count);
+  });
+}
+
+void CpuBackend::logits(View in, const Head& head, const LogitsReduce& reduce) {
   const std::int64_t whole = reduce.full ? reduce.full.rows : 0;
   INGOT_CHECK(whole <= in.rows, whole, " rows kept whole of ", in.rows);
   if (whole > 0) {
-    linear(in.slice(0, whole), head, reduce.full);
+    head_rows(in.slice(0, whole), head, reduce.full);
     reduce_rows(reduce.full, 0, reduce);
   }
   const View tile = scratch_.head_rows;
-  INGOT_CHECK(in.rows == whole || (tile.rows > 0 && head.rows == tile.cols), "head of ", head.rows,
-              " rows, planned for ", tile.cols);
+  INGOT_CHECK(in.rows == whole || (tile.rows > 0 && head.weight->rows == tile.cols), "head of ",
+              head.weight->rows, " rows, planned for ", tile.cols);
   for (std::int64_t first = whole; first < in.rows; first += tile.rows) {
     const std::int64_t count = std::min(tile.rows, in.rows - first);
     const View rows = tile.slice(0, count);
-    linear(in.slice(first, count), head, rows);
+    head_rows(in.slice(first, count), head, rows);
     reduce_rows(rows, first, reduce);
   }
 }

@@ -1,6 +1,7 @@
 // CpuBackend: the op moe (mixture of experts). The panels of all experts of a wave are one list of
 // items, so that threads seldom wait for each other.
 #include <algorithm>
+#include <chrono>
 
 #include "backend/cpu/cpu_backend.h"
 #include "base/index.h"
@@ -9,35 +10,102 @@ namespace ingot {
 
 namespace {
 
-/// Writes the indices of the `used` largest p to `chosen`, largest first, ties to the lower index.
-void choose(const float* p, std::int32_t experts, std::int32_t used, std::int32_t* chosen) {
-  std::int32_t filled = 0;
-  for (std::int32_t e = 0; e < experts; ++e) {
+/// Writes the indices of the largest scores to `chosen`, largest first, ties to the lower index.
+/// Skips an index i if not allowed(i).
+template <class Allowed>
+void choose(std::span<const float> scores, std::span<std::int32_t> chosen, Allowed allowed) {
+  std::int64_t filled = 0;
+  const std::int64_t wanted = std::ssize(chosen);
+  for (std::int32_t i = 0; i < std::ssize(scores); ++i) {
+    if (!allowed(i)) continue;
+    const float score = at(scores, i);
     // A row of NaN gets the first experts: its result is NaN, and other rows are unaffected.
-    if (filled == used && !(p[e] > p[chosen[used - 1]])) continue;
-    std::int32_t slot = filled < used ? filled++ : used - 1;
-    for (; slot > 0 && p[e] > p[chosen[slot - 1]]; --slot) chosen[slot] = chosen[slot - 1];
-    chosen[slot] = e;
+    if (filled == wanted && !(score > at(scores, chosen.back()))) continue;
+    std::int64_t slot = filled < wanted ? filled++ : wanted - 1;
+    for (; slot > 0 && score > at(scores, at(chosen, slot - 1)); --slot) {
+      at(chosen, slot) = at(chosen, slot - 1);
+    }
+    at(chosen, slot) = i;
   }
+}
+
+/// Adds the time since its last call, or since its construction, to a stage.
+class StageClock {
+ public:
+  explicit StageClock(MoeSeconds* seconds) : seconds_(seconds) {
+    if (seconds != nullptr) last_ = Clock::now();
+  }
+  void end(MoeStage stage) {
+    if (seconds_ == nullptr) return;
+    const auto now = Clock::now();
+    at(*seconds_, stage) += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  MoeSeconds* seconds_;
+  Clock::time_point last_;
+};
+
+float group_score(std::span<const float> scores, Moe::GroupScore kind) {
+  constexpr auto kAll = [](std::int32_t) { return true; };
+  std::int32_t best[2] = {};
+  if (kind == Moe::GroupScore::kBest) {
+    choose(scores, std::span(best, 1), kAll);
+    return at(scores, best[0]);
+  }
+  choose(scores, best, kAll);
+  return at(scores, best[0]) + at(scores, best[1]);
 }
 
 }  // namespace
 
-void CpuBackend::route(View logits, const Moe& m) {
-  pool_.parallel_for(logits.rows, [&](std::int64_t t, int) {
-    float* p = logits.row<float>(t);
-    table_.softmax(p, m.experts);
-    std::int32_t* chosen = scratch_.pair_expert + t * m.used;
-    float* weight = scratch_.pair_weight + t * m.used;
-    choose(p, m.experts, m.used, chosen);
-    float sum = 0;
-    for (std::int32_t k = 0; k < m.used; ++k) {
-      weight[k] = p[chosen[k]];
-      sum += weight[k];
+void CpuBackend::route(View logits, const MoeWeights& w, const Moe& m) {
+  const std::int32_t in_group = m.experts / m.groups;
+  INGOT_CHECK(in_group * m.groups == m.experts && m.used <= m.groups_used * in_group &&
+                  (m.groups == 1 || m.group_score == Moe::GroupScore::kBest || in_group > 1),
+              m.used, " experts of ", m.experts, " in ", m.groups_used, " of ", m.groups,
+              " groups");
+  pool_.parallel_for(logits.rows, [&](std::int64_t t, int) { route_row(t, w, m); });
+}
+
+void CpuBackend::route_row(std::int64_t t, const MoeWeights& w, const Moe& m) {
+  const bool sigmoid = m.score == Moe::Score::kSigmoid;
+  float* p = scratch_.router.row<float>(t);
+  (sigmoid ? table_.sigmoid : table_.softmax)(p, m.experts);
+  std::span<const float> choice(p, to_size(m.experts));
+  if (w.selection_bias) {
+    float* c = scratch_.choice.row<float>(t);
+    std::copy_n(p, m.experts, c);
+    table_.add_scaled(1, w.selection_bias.row<const float>(0), m.experts, c);
+    choice = {c, to_size(m.experts)};
+  }
+  const std::span<std::int32_t> groups(scratch_.chosen_groups + t * m.groups_used,
+                                       to_size(m.groups_used));
+  const std::int32_t in_group = m.experts / m.groups;
+  if (m.groups > 1) {
+    const std::span<float> scores(scratch_.groups.row<float>(t), to_size(m.groups));
+    for (std::int32_t g = 0; g < m.groups; ++g) {
+      at(scores, g) =
+          group_score(choice.subspan(to_size(g * in_group), to_size(in_group)), m.group_score);
     }
-    if (!m.renormalise) return;
-    for (std::int32_t k = 0; k < m.used; ++k) weight[k] /= sum;
+    choose(scores, groups, [](std::int32_t) { return true; });
+  }
+  const std::span<std::int32_t> chosen(scratch_.pair_expert + t * m.used, to_size(m.used));
+  choose(choice, chosen, [&](std::int32_t e) {
+    return m.groups == 1 || std::find(groups.begin(), groups.end(), e / in_group) != groups.end();
   });
+  float* weight = scratch_.pair_weight + t * m.used;
+  float sum = 0;
+  for (std::int32_t k = 0; k < m.used; ++k) {
+    weight[k] = p[at(chosen, k)];
+    sum += weight[k];
+  }
+  if (sigmoid) sum += 1e-20f;
+  for (std::int32_t k = 0; k < m.used; ++k) {
+    weight[k] = (m.renormalise ? weight[k] / sum : weight[k]) * m.scale;
+  }
 }
 
 std::int64_t CpuBackend::cached_rows(std::int64_t ffn) const {
@@ -113,13 +181,16 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
 void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
   INGOT_CHECK(in.rows <= limits_.rows && m.experts <= limits_.moe.experts &&
                   m.used <= limits_.moe.used && m.ffn == limits_.moe.ffn &&
+                  m.groups <= limits_.moe.groups && m.groups_used <= limits_.moe.groups_used &&
                   in.cols == limits_.hidden,
               in.rows, " rows, ", m.used, " of ", m.experts, " experts: not planned");
+  StageClock clock(moe_seconds_);
   const View logits = scratch_.router.slice(0, in.rows);
   linear(in, *w.router, logits);
-  route(logits, m);
+  route(logits, w, m);
   const auto pairs = to_size(in.rows * m.used);
   experts_.sort({scratch_.pair_expert, pairs}, m.experts);
+  clock.end(MoeStage::kRoute);
   const bool blocks = std::any_of(w.gate_up.begin(), w.gate_up.end(),
                                   [](const Weight& gate_up) { return gate_up.has_blocks(); });
   const LinearInput q = blocks ? quantised(in) : LinearInput{};
@@ -128,8 +199,11 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
     const ExpertWave wave = experts_.wave_from(e);
     send_rows(in, q, w, m, wave);
     expert_linears(wave, all, w.gate_up, {.view = scratch_.gate_up, .first = wave.row});
+    clock.end(MoeStage::kGateUp);
     activate_wave(w, m, wave);
+    clock.end(MoeStage::kActivate);
     expert_linears(wave, {.view = scratch_.ffn, .first = wave.row}, w.down, all);
+    clock.end(MoeStage::kDown);
     e = wave.end_expert;
   }
   overwrites(out);
@@ -141,6 +215,7 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
                         scratch_.routed.row<const float>(experts_.routed_row(i)), out.cols, y);
     }
   });
+  clock.end(MoeStage::kSum);
 }
 
 }  // namespace ingot

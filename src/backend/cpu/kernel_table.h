@@ -87,7 +87,8 @@ using LinearKernels = std::array<LinearKernel, 64>;
 inline constexpr int kQueriesLimit = 24;
 
 /// Layout of one kv head's keys or values in a page of KvType::kInt8: scales [groups][16 tokens],
-/// then bytes. Keys are q + 128 in [cols / 4][16 tokens][4]; values are q in [4][cols][4 tokens].
+/// then bytes. Keys are q + 128 in [cols / 4][16 tokens][4]; values are q in [4][cols][4 tokens]. A
+/// head is a key of D or a value of Dv elements.
 struct Int8Page {
   int groups;                ///< number of groups of 32 elements; the last may have padding
   std::int64_t cols;         ///< number of elements in all groups, with padding
@@ -111,15 +112,15 @@ inline constexpr std::int32_t kSplit = 1024;
 
 /// Returns the number of floats in a query's state after a split: the weighted sum of values, then
 /// the largest score and the sum of weights.
-constexpr std::int64_t attention_state_floats(std::int64_t head_dim) {
-  return (head_dim + 31) / 32 * 32 + 16;
+constexpr std::int64_t attention_state_floats(std::int64_t value_dim) {
+  return (value_dim + 31) / 32 * 32 + 16;
 }
 
 /// Arguments of an attention kernel: rows of one sequence, and the query heads of consecutive kv
 /// heads. The kernel reads each chunk's keys and values once for all queries that share them.
 struct AttentionArgs {
   const float* q = nullptr;   ///< [rows, kv_heads * heads, D] queries
-  float* out = nullptr;       ///< [rows, kv_heads * heads, D] results
+  float* out = nullptr;       ///< [rows, kv_heads * heads, Dv] results
   std::int64_t q_stride = 0;  ///< floats from one row of `q` to the next row
   std::int64_t out_stride = 0;
   std::int32_t rows = 0;
@@ -135,11 +136,18 @@ struct AttentionArgs {
   std::int64_t k_head = 0;  ///< bytes of a kv head's keys
   std::int64_t v_head = 0;
   KvType type = KvType::kF16;
-  std::int32_t head_dim = 0;
+  std::int32_t head_dim = 0;            ///< D
+  std::int32_t value_dim = 0;           ///< Dv
+  const std::int32_t* key = nullptr;    ///< [rows] the row's own key number
   const std::int32_t* first = nullptr;  ///< [rows] each row sees keys [first, last), at least one
   const std::int32_t* last = nullptr;
   float scale = 0;
   float score_cap = 0;
+  const float* sinks = nullptr;  ///< [kv_heads * heads], or null
+  /// [kv_heads * heads, 2 * bias_reach + 1] position biases, `bias_stride` floats apart; or null.
+  const float* bias = nullptr;
+  std::int64_t bias_stride = 0;
+  std::int32_t bias_reach = 0;  ///< R of Attention::position_bias
 };
 
 /// The CPU backend's kernels for one instruction set. Each kernel evaluates the expression tree of
@@ -155,11 +163,19 @@ struct KernelTable : HostKernels {
   /// are bit-equal to those of `quantise`. Null if `quantise` is at least as fast.
   void (*quantise_tile)(const float* x, std::int64_t stride, std::int64_t cols,
                         QuantisedGroup* groups) = nullptr;
-  /// x += add if `add` is not null. Then out = norm(x) if `out` is not null.
-  void (*norm)(float* x, const float* add, const Norm& n, std::int64_t cols, float* out) = nullptr;
-  /// Normalises one head in place if `n` has a weight, then rotates it if `dims` > 0.
-  void (*rope)(float* head, std::int64_t head_dim, const Norm& n, bool adjacent_pairs,
-               std::int64_t dims, const float* cos, const float* sin) = nullptr;
+  /// x = fma(factor, add, x) if `add` is not null. Then out = norm(x) if `out` is not null. `out`
+  /// may be `x`.
+  void (*norm)(float* x, const float* add, float factor, const Norm& n, std::int64_t cols,
+               float* out) = nullptr;
+  /// Rotates the pairs of x [dims].
+  void (*rotate)(float* x, bool adjacent_pairs, std::int64_t dims, const float* cos,
+                 const float* sin) = nullptr;
+  /// x = x * factor.
+  void (*scale)(float* x, float factor, std::int64_t n) = nullptr;
+  /// x = cap * tanh(x / cap).
+  void (*cap)(float* x, float cap, std::int64_t n) = nullptr;
+  /// Divides x by its length, as `Backend::normalise`.
+  void (*normalise)(float* x, std::int64_t n) = nullptr;
   void (*attention)(const AttentionArgs&) = nullptr;
   /// First half of `attention`, if threads share splits. Both halves give the bits of `attention`.
   /// Writes the states of all queries after split `split`, which begins at key kSplit * split. The
@@ -169,10 +185,12 @@ struct KernelTable : HostKernels {
   void (*attention_join)(const AttentionArgs&, const float* states, std::int64_t stride) = nullptr;
   /// Rounds n floats to half floats, to nearest even. n is a multiple of 16.
   void (*to_half)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
-  /// out = act(in) * up, or out = act(in) if `up` is null.
+  /// out = act(in) * up, or out = act(in) if `up` is null. Act::kGptOss needs `up`.
   void (*activate)(const float* in, const float* up, Act act, std::int64_t n, float* out) = nullptr;
   /// x = softmax(x) in place.
   void (*softmax)(float* x, std::int64_t n) = nullptr;
+  /// x = sigmoid(x) in place.
+  void (*sigmoid)(float* x, std::int64_t n) = nullptr;
   /// Writes the largest element of x to `largest`, and the sum of exp(x - largest) to `sum`.
   void (*log_sum)(const float* x, std::int64_t n, float* largest, float* sum) = nullptr;
   /// Returns the index of the largest element (the first of equal ones), or -1 if one is NaN.

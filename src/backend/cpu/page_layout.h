@@ -10,8 +10,9 @@
 namespace ingot {
 
 /// Sizes and offsets in a page. The keys of each kv head come first, as [D][16 tokens]: one lane
-/// computes one key's score. The values of each kv head follow, as [16 tokens][D rounded up to 16]:
-/// one lane computes one output element. Int8Page describes the pages of KvType::kInt8.
+/// computes one key's score. The values of each kv head follow, as [16 tokens][Dv rounded up to
+/// 16]: one lane computes one output element. Attention::values_in_keys does not change the layout:
+/// values are stored again. Int8Page describes the pages of KvType::kInt8.
 struct PageLayout {
   std::int64_t element = 0;    ///< bytes of an element; 0 for KvType::kInt8
   std::int64_t value_row = 0;  ///< elements of a token's values, a multiple of 16; 0 for kInt8
@@ -22,10 +23,11 @@ struct PageLayout {
 
   PageLayout(const Attention& a, KvType type) {
     if (type == KvType::kInt8) {
-      k_head = v_head = Int8Page(a.head_dim).bytes();
+      k_head = Int8Page(a.head_dim).bytes();
+      v_head = Int8Page(a.v_dim()).bytes();
     } else {
       element = type == KvType::kF32 ? 4 : 2;
-      value_row = (a.head_dim + 15) / 16 * 16;
+      value_row = (a.v_dim() + 15) / 16 * 16;
       k_head = a.head_dim * kBlockTokens * element;
       v_head = value_row * kBlockTokens * element;
     }

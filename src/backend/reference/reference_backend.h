@@ -28,18 +28,23 @@ class ReferenceBackend final : public Backend {
   void plan(const StepLimits& limits) override;
 
   void step(const Batch& batch, FunctionRef<void()> body) override;
-  void embed(const Batch& batch, const Weight* table, View x) override;
-  void norm(View x, View add, const Norm& n, View out, Next next) override;
+  void embed(const Batch& batch, const Embedding& e, View x) override;
+  void norm(View x, Term add, const Norm& n, View out, Next next) override;
+  void scale(View x, float factor) override;
   void linear(View in, const Weight& w, View out) override;
-  void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
-            const Attention& a) override;
+  void linear_heads(View in, std::span<const Weight> w, std::int32_t extra, View out) override;
+  void rope(View qkv, const Batch& b, const HeadNorms& n, const Attention& a) override;
   void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) override;
   void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                  Next next) override;
   void activate(View in, Act act, bool gated, View out, Next next) override;
+  void glu(View gate, View up, Act act, View out, Next next) override;
+  void add_gated(View x, View y, View gate) override;
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
   void gather(View x, const Batch& batch, View out) override;
-  void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
+  void logits(View in, const Head& head, const LogitsReduce& reduce) override;
+  void pool(View x, const Batch& batch, Pooling pooling, View out) override;
+  void normalise(View x) override;
 };
 
 }  // namespace ingot

@@ -119,7 +119,7 @@ void set_model_settings(BenchReport& report, const BenchValues& v, const Lists& 
   settings.emplace_back("architecture", instance.spec().architecture);
   settings.emplace_back("device", std::string_view(instance.backend().name()));
   settings.emplace_back("numerics", instance.backend().numerics());
-  settings.emplace_back("kv_type", v.model.kv_type);
+  settings.emplace_back("kv_type", kv_type_name(instance));
   settings.emplace_back("ctx", v.model.ctx > 0 ? v.model.ctx : instance.spec().context);
   settings.emplace_back("check_tensors", v.model.check_tensors);
   settings.emplace_back("prefill", list_json(lists.prefill));

@@ -99,12 +99,20 @@ void set_profile(Json& object, const StepProfile& profile, bool layers) {
     j.set("inputs", linear.inputs);
     set_totals(j, profile, linear.totals);
   }
+  Json stages = Json::array();
+  for (std::size_t k = 0; k < kMoeStages; ++k) {
+    if (profile.moe[k].calls == 0) continue;
+    Json& j = stages.push(Json::object());
+    j.set("stage", to_string(static_cast<MoeStage>(k)));
+    set_totals(j, profile, profile.moe[k]);
+  }
   object.set("steps", profile.steps);
   object.set("rows", profile.rows);
   object.set("seconds", profile.seconds);
   object.set("op_seconds", profile.op_seconds());
   object.set("ops", std::move(ops));
   object.set("linears", std::move(linears));
+  object.set("moe_stages", std::move(stages));
   if (!layers) return;
   Json list = Json::array();
   for (const OpSeconds& layer : profile.layers) list.push(layer_json(profile, layer));
@@ -116,6 +124,10 @@ Cells op_cells(const StepProfile& profile, std::string title) {
   Cells cells{{std::move(title), "calls", "rows", "ms", "us a step", "share"}};
   for (const OpKind kind : called(profile)) {
     cells.push_back(op_line(profile, std::string(to_string(kind)), profile.op(kind)));
+    for (std::size_t k = 0; kind == OpKind::kMoe && k < kMoeStages; ++k) {
+      cells.push_back(
+          op_line(profile, cat("- ", to_string(static_cast<MoeStage>(k))), profile.moe[k]));
+    }
     if (kind != OpKind::kLinear) continue;
     for (const LinearTotals& linear : slowest_first(profile.linears)) {
       cells.push_back(

@@ -61,7 +61,7 @@ Settings settings_of(const ServeValues& v, const Instance& instance, const Threa
                     {"numerics", instance.backend().numerics()},
                     {"cpu_isa", instance.isa()},
                     {"memory_limit", v.model.memory_limit},
-                    {"kv_type", v.model.kv_type},
+                    {"kv_type", kv_type_name(instance)},
                     {"weights", v.model.weights},
                     {"ctx", v.model.ctx > 0 ? v.model.ctx : instance.spec().context},
                     {"sequences", start.sequences},

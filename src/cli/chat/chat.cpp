@@ -141,7 +141,8 @@ int chat(const CLI::App& app, ChatValues& v) {
   std::vector<ChatTool> list = read_tools(v);
   std::optional<ChatKeys> keys;
   if (!v.prompt && is_on_terminal()) keys.emplace();
-  OpenModel model(v.model, v.trace.profile);
+  OpenModel model(v.model, {.profile = v.trace.profile});
+  model.instance.require(ModelUse::kText);
   Instance& instance = model.instance;
   const ChatTemplates templates = chat_templates(instance, v.chat_template);
   if (list.empty()) warn_of_tools_error(templates);

@@ -17,6 +17,7 @@
 #include "cli/options/options.h"
 #include "cli/progress.h"
 #include "quant/formats.h"
+#include "runtime/session/session.h"
 #include "runtime/thread_choice.h"
 
 namespace ingot {
@@ -93,7 +94,7 @@ std::vector<OptionRow> model_option_rows(ModelOptionValues& v) {
         .show_default = false},
        {.flag = "--kv-type",
         .value = &v.kv_type,
-        .help = "Type of cached keys and values",
+        .help = "Type of cached keys and values (default: f16; f32 for models that embed or score)",
         .unit = "f16|f32|bf16|int8"},
        {.flag = "--weights",
         .value = &v.weights,
@@ -157,8 +158,9 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
           .device = values.device,
           .numerics = values.numerics,
           .isa = values.isa,
-          .kv_type = parse_kv_type(values.kv_type),
+          .kv_type = values.kv_type ? std::optional(parse_kv_type(*values.kv_type)) : std::nullopt,
           .weights = parse_weights(values.weights),
+          .context = values.ctx,
           .pack_cache = pack_cache_options(values.pack_cache),
           .memory_limit = parse_bytes(values.memory_limit, "--memory-limit"),
           .accept_unknown = values.accept_unknown,
@@ -175,10 +177,20 @@ std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values) {
   return std::make_unique<ThreadPool>(threads, std::move(options));
 }
 
-OpenModel::OpenModel(const ModelOptionValues& values, bool profile)
+std::string kv_type_name(const Instance& instance) {
+  std::string name(to_string(instance.kv_type()));
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
+}
+
+OpenModel::OpenModel(const ModelOptionValues& values, const ComputeOptions& compute)
     : pool(make_pool(values)), instance(*pool, [&] {
         InstanceOptions options = instance_options(values);
-        options.profile = profile;
+        if (!options.kv_type) options.kv_type = compute.kv_type;
+        options.profile = compute.profile;
+        options.pools = compute.pools;
+        options.pooling = compute.pooling;
+        options.normalise = compute.normalise;
         return options;
       }()) {
   show_warnings(instance);
@@ -229,16 +241,22 @@ std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_vi
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
                             std::int64_t prompt, std::int64_t needed) {
   const std::int64_t made_for = instance.spec().context;
-  const std::int64_t limit = values.ctx > 0 ? values.ctx : made_for;
+  const std::int64_t trained = std::max(made_for, instance.config().context);
+  const std::int64_t limit = values.ctx > 0 ? values.ctx : trained;
   if (prompt > limit) {
     throw Error(ErrorCode::kInvalid, cat("the input has ", prompt, " tokens, the context is ",
                                          limit, values.ctx > 0 ? " (--ctx)" : ": --ctx raises it"));
   }
-  if (values.ctx > made_for) {
-    log_warning(cat("--ctx ", values.ctx, " is more than the ", made_for,
+  if (values.ctx > trained) {
+    log_warning(cat("--ctx ", values.ctx, " is more than the ", trained,
                     " tokens that the model was made for"));
   }
-  return std::min(needed, limit);
+  if (values.ctx > 0) return std::min(needed, limit);
+  if (prompt > made_for) {
+    log_warning(cat("the input has ", prompt, " tokens, the model's rotary factors are those of ",
+                    made_for, " tokens: --ctx chooses factors for longer texts"));
+  }
+  return std::max(std::min(needed, made_for), prompt);
 }
 
 void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
@@ -264,7 +282,7 @@ std::int64_t largest_context(const Instance& instance, const ModelOptionValues& 
 
 void show_warnings(const Instance& instance, std::size_t first) {
   for (const std::string& warning : std::span(instance.warnings()).subspan(first)) {
-    log_warning(warning);
+    log_warning(with_flags(warning));
   }
 }
 

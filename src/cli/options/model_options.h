@@ -25,7 +25,7 @@ struct ModelOptionValues {
   std::string device = "auto";
   std::string numerics = "auto";
   std::string isa = "auto";
-  std::string kv_type = "f16";
+  std::optional<std::string> kv_type;  ///< absent: the model's default
   std::string log_level = "info";
   std::string memory_limit = "0";
   std::int64_t ctx = 0;  ///< context in tokens; 0: the model's own context
@@ -62,12 +62,24 @@ void apply_log_level(const ModelOptionValues& values);
 /// Errors: Error{kInvalid} naming the option, its value and the possible values.
 InstanceOptions instance_options(const ModelOptionValues& values);
 
+/// Returns the type of an instance's keys and values, as --kv-type spells it.
+std::string kv_type_name(const Instance& instance);
+
+/// How a command computes, besides the options of all commands.
+struct ComputeOptions {
+  bool profile = false;             ///< times each op
+  bool pools = false;               ///< see InstanceOptions
+  std::optional<KvType> kv_type{};  ///< the type of keys and values without --kv-type
+  std::optional<Pooling> pooling{};
+  std::optional<bool> normalise{};
+};
+
 /// An open model, and the threads that compute on it.
 struct OpenModel {
-  /// Opens MODEL and logs its warnings. If `profile` is true, the instance times each op.
+  /// Opens MODEL and logs its warnings.
   ///
   /// Errors: those of make_pool, instance_options and Instance.
-  explicit OpenModel(const ModelOptionValues& values, bool profile = false);
+  explicit OpenModel(const ModelOptionValues& values, const ComputeOptions& compute = {});
 
   std::unique_ptr<ThreadPool> pool;
   Instance instance;

@@ -71,7 +71,7 @@ struct Declaration {
     add_text(app, *value, {.name = row.flag, .help = row.help, .takes = row.unit});
   }
   void operator()(std::optional<std::string>* value) const {
-    add_text(app, *value, row.flag, row.help);
+    add_text(app, *value, row.flag, row.help, row.unit);
   }
   void operator()(std::vector<std::string>* value) const {
     add_texts(app, *value, row.flag, row.help);
@@ -98,7 +98,8 @@ struct Entry {
     return texts || is_name ? std::optional(Json(*value)) : std::nullopt;
   }
   std::optional<Json> operator()(const std::optional<std::string>* value) const {
-    if (!texts) return std::nullopt;
+    const bool is_name = row.unit.find('|') != row.unit.npos;
+    if (!texts && !is_name) return std::nullopt;
     return *value ? Json(**value) : Json();
   }
   std::optional<Json> operator()(const std::vector<std::string>* value) const {

@@ -132,9 +132,10 @@ void add_text(CLI::App& app, std::string& value, const TextOption& option) {
 }
 
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
-              const std::string& help) {
-  app.add_option_function<std::string>(
+              const std::string& help, const std::string& takes) {
+  CLI::Option* const added = app.add_option_function<std::string>(
       name, [&value](const std::string& text) { value = text; }, help);
+  if (!takes.empty()) added->type_name(takes);
 }
 
 void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,

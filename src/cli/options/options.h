@@ -90,9 +90,10 @@ struct TextOption {
 /// must live as long as the application.
 void add_text(CLI::App& app, std::string& value, const TextOption& option);
 
-/// Declares an option that takes a text. `value` stays absent unless the option is given.
+/// Declares an option that takes a text. `value` stays absent unless the option is given. `takes`:
+/// as in TextOption.
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
-              const std::string& help);
+              const std::string& help, const std::string& takes = {});
 
 /// Declares an option that takes a text and may be repeated. If `most` is above 1, up to `most`
 /// texts may follow each flag.

@@ -42,6 +42,41 @@ void warn_of_less(const ServerConfig& config, const StartOptions& start) {
   }
 }
 
+/// Least context that a server chooses for itself.
+constexpr std::int64_t kLeastContext = 64;
+
+/// Makes a step large enough for the longest sequence of a model that needs whole sequences. If the
+/// memory holds no such step, lowers the context and the step to the most that fits, unless --ctx
+/// states the context: then starting fails.
+void fit_whole_sequences(const Instance& instance, const ServerValues& values,
+                         StartOptions& start) {
+  const std::int64_t wanted = start.context;
+  const auto sized = [&](std::int64_t context) {
+    StartOptions other = start;
+    other.context = context;
+    other.rows = static_cast<std::int32_t>(context);
+    other.sequences = std::min(start.sequences, other.rows);
+    other.pool_sequences = 1;
+    return other;
+  };
+  StartOptions most = sized(wanted);
+  most.rows = std::max(most.rows, start.rows);
+  if (instance.plan(most).fits || values.model.ctx > 0) {
+    start = instance.plan(most).fits ? most : sized(wanted);
+    return;
+  }
+  std::int64_t fits = std::min(kLeastContext, wanted), over = wanted + 1;
+  while (over - fits > 1) {
+    const std::int64_t middle = fits + (over - fits) / 2;
+    (instance.plan(sized(middle)).fits ? fits : over) = middle;
+  }
+  start = sized(fits);
+  if (fits < wanted) {
+    log_warning(cat("requests have ", fits, " tokens at most instead of ", wanted,
+                    " (--ctx): the memory holds no more"));
+  }
+}
+
 }  // namespace
 
 StartOptions plan_start(const ServerValues& values, const Instance& instance) {
@@ -49,10 +84,22 @@ StartOptions plan_start(const ServerValues& values, const Instance& instance) {
   StartOptions start{.model = {.check_tensors = values.model.check_tensors},
                      .sequences = wanted_sequences(config, values.model.ctx),
                      .rows = config.step_rows,
-                     .generates = true,
-                     .prompt_logprobs = kLogprobsMax};
-  start.context = largest_context(instance, values.model, kServedContext, start);
-  shrink_step_to_fit(instance, start);
+                     .generates = true};
+  if (can_do(instance.config(), ModelUse::kText)) {
+    start.prompt_logprobs = kLogprobsMax;
+  } else {
+    start.model.head = false;
+  }
+  const std::int64_t most = std::min(kServedContext, instance.input_tokens_max());
+  const bool is_whole = instance.needs_whole_sequences();
+  StartOptions least = start;
+  if (is_whole) least.rows = least.sequences = 1;  // the context decides
+  start.context = largest_context(instance, values.model, most, least);
+  if (is_whole) {
+    fit_whole_sequences(instance, values, start);
+  } else {
+    shrink_step_to_fit(instance, start);
+  }
   const std::int64_t wanted = wanted_kv_tokens(config, start.context);
   start.pool_sequences = static_cast<std::int32_t>(std::clamp<std::int64_t>(
       (wanted + start.context - 1) / start.context, 1, instance.fitting_pool(start)));

@@ -56,9 +56,10 @@ void check_model_names(const std::vector<std::string>& names) {
   }
 }
 
-/// The name of the model's file, without its ending.
+/// The name of the model's file, without its ending, or of its folder.
 std::string file_name(const Instance& instance) {
-  const std::string& path = instance.name();
+  std::string path = instance.name();
+  while (path.ends_with('/')) path.pop_back();
   std::string name = path.substr(path.find_last_of('/') + 1);
   if (name.ends_with(".gguf")) name.resize(name.size() - 5);
   return name.empty() ? std::string(kBuiltInModel) : name;
@@ -100,6 +101,7 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   j.set("device", std::string_view(instance.backend().name()));
   j.set("numerics", instance.backend().numerics());
   j.set("cpu_isa", instance.isa());
+  j.set("kv_type", kv_type_name(instance));
   j.set("ctx", start.context);
   j.set("sequences", start.sequences);
   j.set("step_rows", start.rows);
@@ -245,7 +247,7 @@ int serve(ServerValues values) {
   LoadingPhase loading(server);
   if (!config.sandbox) loading.begin(config.times);
 
-  OpenModel model(values.model);
+  OpenModel model(values.model, {.pools = true});
   Instance& instance = model.instance;
   const StartOptions start = plan_start(values, instance);
   auto templates = served_templates(config, instance);

@@ -149,7 +149,8 @@ GgufCheckpoint::GgufCheckpoint(std::string name, Files files, const OpenOptions&
   if (split.tensors && *split.tensors != total) {
     keys.refuse("split.tensors.count", cat("does not agree with the ", total, " tensors found"));
   }
-  config_ = gguf_config(keys, tokenizer_.get(), notes_);
+  const auto has_tensor = [this](std::string_view tensor) { return find(tensor) != nullptr; };
+  config_ = gguf_config(keys, tokenizer_.get(), has_tensor, notes_);
   entries_ = std::move(first.entries);
   for (const GgufEntry& entry : entries_) metadata_.emplace_back(entry.key, gguf_json(entry));
   notes_.warn_of_unused_keys();

@@ -149,6 +149,11 @@ const GgufEntry* GgufKeys::array(std::string_view key, GgufType element) {
   return entry;
 }
 
+bool GgufKeys::is_unread(std::string_view key) const {
+  const GgufEntry* entry = file_->find(key);
+  return entry != nullptr && !at(asked_, entry - file_->entries.data());
+}
+
 std::vector<const GgufEntry*> GgufKeys::unread(std::string_view prefix) const {
   std::vector<const GgufEntry*> found;
   for (std::size_t i = 0; i < asked_.size(); ++i) {

@@ -42,6 +42,8 @@ class GgufKeys {
   /// Returns the entry with this key, whatever its type; null if it is absent.
   const GgufEntry* any(std::string_view key);
 
+  /// Returns whether the file has the key, and nothing has read it.
+  bool is_unread(std::string_view key) const;
   /// Returns the entries whose keys begin with `prefix` and were not read, in file order.
   std::vector<const GgufEntry*> unread(std::string_view prefix) const;
 

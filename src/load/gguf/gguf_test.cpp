@@ -264,9 +264,9 @@ TEST(Gguf, every_shared_model_opens) {
     EXPECT_EQ(c.experts > 0, c.architecture == "qwen3moe");
     const std::string name = path.filename();
     using Kind = RopeScaling::Kind;
-    EXPECT_EQ(c.rope_scaling.kind, name.starts_with("llama-yarn")     ? Kind::kYarn
-                                   : name.starts_with("llama-linear") ? Kind::kLinear
-                                                                      : Kind::kNone);
+    EXPECT_EQ(c.ropes.front().scaling.kind, name.starts_with("llama-yarn")     ? Kind::kYarn
+                                            : name.starts_with("llama-linear") ? Kind::kLinear
+                                                                               : Kind::kNone);
   }
 }
 

@@ -60,8 +60,10 @@ class Reader {
       describe_bytes();
     } else if (model == "bert") {
       describe_words();
+    } else if (model == "gemma4") {
+      describe_gemma();
     } else {
-      keys_.refuse(kModel, "is not supported; supported: llama, gpt2, bert, t5");
+      keys_.refuse(kModel, "is not supported; supported: llama, gpt2, bert, t5, gemma4");
     }
     return std::move(out_);
   }
@@ -236,6 +238,10 @@ class Reader {
                                    .squeeze = squeeze.value_or(false)});
     // If the file does not say: T5 (Unigram) adds EOS, Llama (BPE) adds BOS.
     frame(out_->bos, add_bos_.value_or(!unigram), out_->eos, add_eos_.value_or(unigram));
+    // XLM-RoBERTa's texts have both.
+    if (unigram && !out_->frame_begin.empty() && !out_->frame_end.empty()) {
+      out_->pair = roberta_pair(*out_->bos, *out_->eos);
+    }
   }
 
   void describe_bytes() {
@@ -248,6 +254,16 @@ class Reader {
     describe_byte_level(*out_, name);
     frame(out_->bos, add_bos_.value_or(pattern_adds_bos(name)), out_->eos,
           add_eos_.value_or(false));
+  }
+
+  /// Files may state a pattern's name, which has no effect here, and scores, which none reads.
+  void describe_gemma() {
+    keys_.text(kPre);
+    if (out_->merges.size() == 0) keys_.fail("tokenizer.ggml.merges is missing");
+    out_->model = TokenizerModel::kBpe;
+    if (!has_types_) guess_types();
+    describe_spaced_bpe(*out_);
+    frame(out_->bos, add_bos_.value_or(true), out_->eos, add_eos_.value_or(false));
   }
 
   void describe_words() {
@@ -266,6 +282,9 @@ class Reader {
     const auto separator = read_id("tokenizer.ggml.seperator_token_id");
     frame(cls ? cls : out_->bos, add_bos_.value_or(true), separator ? separator : out_->eos,
           add_eos_.value_or(true));
+    if (!out_->frame_begin.empty() && !out_->frame_end.empty()) {
+      out_->pair = bert_pair(out_->frame_begin.front(), out_->frame_end.front());
+    }
   }
 
   std::string read_charsmap() {

@@ -151,6 +151,20 @@ TEST(GgufTokenizer, bert_and_t5) {
   EXPECT_EQ(t5.frame_end, std::vector<std::int32_t>{2});
 }
 
+TEST(GgufTokenizer, gemma4) {
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.ggml.model", text("gemma4")).set("tokenizer.ggml.pre", text("gemma4"));
+  expect_refusal(w.build(), "tokenizer.ggml.merges is missing");
+  w.set("tokenizer.ggml.merges", strings({"a b"})).remove("tokenizer.ggml.add_bos_token");
+  const TokenizerData t = *open_bytes(w.build()).checkpoint->tokenizer();
+  EXPECT_EQ(t.model, TokenizerModel::kBpe);
+  EXPECT_TRUE(t.byte_fallback && t.pretokenizers.empty());
+  ASSERT_EQ(t.normalizers.size(), 1u);
+  EXPECT_EQ(t.normalizers[0].content, "\xe2\x96\x81");
+  EXPECT_EQ(t.frame_begin, std::vector<std::int32_t>{1});
+  EXPECT_TRUE(t.frame_end.empty());
+}
+
 TEST(GgufTokenizer, files_without_types) {
   GgufWriter w = tiny_model();
   w.remove("tokenizer.ggml.token_type");
@@ -165,7 +179,7 @@ TEST(GgufTokenizer, files_without_types) {
 TEST(GgufHostile, G46_tokenizers_that_are_not_known) {
   for (const char* model : {"rwkv", "", "LLAMA"}) {
     expect_refusal(with_key("tokenizer.ggml.model", text(model)),
-                   "is not supported; supported: llama, gpt2, bert, t5");
+                   "is not supported; supported: llama, gpt2, bert, t5, gemma4");
   }
   expect_refusal(with_key("tokenizer.ggml.pre", text("gpt-2")),
                  "is not supported for sentencepiece; supported: default");

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "load/config.h"
 #include "load/json.h"
-#include "load/json_keys.h"
 #include "load/load_notes.h"
 
 namespace ingot {
@@ -20,24 +18,17 @@ inline constexpr JsonLimits kHfConfigLimits = {
 /// for unsupported arithmetic, unless `notes` accepts the key. Ignores `auto_map`, because ingot
 /// runs no code from models.
 ///
+/// Reads only the language model of a multimodal model: the object text_config.
+///
 /// Adds its assumptions to `notes`. Call `read_generation_config` next, then `validate_config`.
 ///
 /// Errors: model_error that names the key and its value.
-/// Source: transformers, models/{llama,mistral,qwen2,qwen3,qwen3_moe}/configuration_*.py,
-/// modeling_rope_utils.py.
+/// Source: transformers, models/*/configuration_*.py, modeling_rope_utils.py.
 Config read_hf_config(const Json& root, const std::string& file, LoadNotes& notes);
 
 /// Reads generation_config.json. Adds its EOS ids to `config`, sets the BOS id if `config` has
 /// none, and copies the whole object to Config::sampling. A wrong BOS id is ignored.
 void read_generation_config(const Json& root, const std::string& file, Config& config,
                             LoadNotes& notes);
-
-/// Reads rope_theta, rope_scaling (old spelling), rope_parameters (new spelling) and
-/// partial_rotary_factor into `config`. Set `config.head_dim` and `config.context` before the call.
-///
-/// Errors: model_error for a scaling other than default, linear, llama3 and yarn, for an
-///         unsupported member of a scaling, and if the old and new spelling disagree.
-/// Source: transformers, modeling_rope_utils.py.
-void read_hf_rope(const JsonKeys& keys, const std::string& file, Config& config, LoadNotes& notes);
 
 }  // namespace ingot

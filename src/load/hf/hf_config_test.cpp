@@ -59,10 +59,10 @@ TEST(HfConfig, Llama) {
   EXPECT_EQ(c.vocab, 320);
   EXPECT_EQ(c.norm_eps, 1e-5);
   EXPECT_EQ(c.activation, Activation::kSilu);
-  EXPECT_EQ(c.rope_style, RopeStyle::kHalfSplit);
-  EXPECT_EQ(c.rope_theta, 10000);
-  EXPECT_EQ(c.rope_dims, 16);
-  EXPECT_EQ(c.rope_scaling.kind, RopeScaling::Kind::kNone);
+  EXPECT_EQ(c.ropes.front().style, RopeStyle::kHalfSplit);
+  EXPECT_EQ(c.ropes.front().theta, 10000);
+  EXPECT_EQ(c.ropes.front().dims, 16);
+  EXPECT_EQ(c.ropes.front().scaling.kind, RopeScaling::Kind::kNone);
   EXPECT_TRUE(c.window.empty());
   EXPECT_EQ(c.tied, false);
   EXPECT_EQ(c.experts, 0);
@@ -87,7 +87,7 @@ TEST(HfConfig, HeadsAndTheirSize) {
     EXPECT_EQ(config(text).head_dim, 16);
   }
   EXPECT_EQ(config(with("head_dim", "64")).head_dim, 64);
-  EXPECT_EQ(config(with("head_dim", "64")).rope_dims, 64);
+  EXPECT_EQ(config(with("head_dim", "64")).ropes.front().dims, 64);
   expect_config_refused(with("hidden_size", "66"), "hidden_size 66 does not divide into 4 heads");
   EXPECT_NO_THROW(config(with("hidden_size", "66").set("head_dim", "16")));
   expect_config_refused(with("head_dim", "15"), "it must be even");
@@ -121,10 +121,17 @@ TEST(HfConfig, WhatIsMissing) {
     expect_config_refused(ConfigText().remove(key), cat(key, " is missing"));
     expect_config_refused(with(key, "null"), cat(key, " is missing"));
   }
-  const Read r = read(ConfigText().remove("rms_norm_eps").remove("max_position_embeddings").text());
+  const Read r = read(ConfigText()
+                          .remove("rms_norm_eps")
+                          .remove("max_position_embeddings")
+                          .remove("rope_theta")
+                          .text());
   EXPECT_EQ(r.config.norm_eps, 1e-6);
   EXPECT_EQ(r.config.context, 2048);
-  EXPECT_EQ(r.notes.details().size(), 2u);
+  EXPECT_EQ(r.notes.details(),
+            (std::vector<std::string>{"max_position_embeddings is missing: taken as 2048",
+                                      "rms_norm_eps is missing: taken as 1e-06"}));
+  EXPECT_EQ(r.notes.warnings(), std::vector<std::string>{"rope_theta is missing: taken as 10000"});
 }
 
 /// The kinds of JSON values that a key does not take.
@@ -241,43 +248,48 @@ TEST(HfConfig, S20CodeIsIgnoredAndUnknownTypesAreRefused) {
   EXPECT_NO_THROW(config(with("auto_map", R"({"AutoModel": "evil.py--Evil"})")
                              .set("trust_remote_code", "true")
                              .set("something_new", "[1, {}]")));
-  expect_config_refused(with("model_type", "\"gemma4\""),
-                        "unknown or unsupported model_type 'gemma4'; supported: llama, mistral, "
+  expect_config_refused(with("model_type", "\"gpt_neox\""),
+                        "unknown or unsupported model_type 'gpt_neox'; supported: llama, mistral, "
                         "qwen2, qwen3, qwen3_moe");
   expect_config_refused(with("model_type", "\"a\\u001b[31m\\nb\""), "'a\\x1b[31m\\x0ab'");
   expect_config_refused(with("model_type", "42"), "model_type is 42, expected a string");
 }
 
-TEST(HfConfig, ActivationsOtherThanSiluAreRefused) {
-  EXPECT_NO_THROW(config(with("hidden_act", "\"silu\"")));
-  expect_config_refused(with("hidden_act", "\"gelu\""), "hidden_act is 'gelu', supported is silu");
+TEST(HfConfig, Activations) {
+  EXPECT_EQ(config(with("hidden_act", "\"silu\"")).activation, Activation::kSilu);
+  EXPECT_EQ(config(with("hidden_act", "\"gelu\"")).activation, Activation::kGeluErf);
+  EXPECT_EQ(config(with("hidden_act", "\"gelu_new\"")).activation, Activation::kGeluTanh);
+  expect_config_refused(with("hidden_act", "\"relu\""), "hidden_act is 'relu', supported are silu");
   expect_config_refused(with("hidden_act", "42"), "hidden_act is 42, expected a string");
 }
 
 TEST(HfConfig, RopeScalingInBothSpellings) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Config linear = config(with(key, R"({"type": "linear", "factor": 4})"));
-    EXPECT_EQ(linear.rope_scaling.kind, RopeScaling::Kind::kLinear);
-    EXPECT_EQ(linear.rope_scaling.factor, 4);
+    EXPECT_EQ(linear.ropes.front().scaling.kind, RopeScaling::Kind::kLinear);
+    EXPECT_EQ(linear.ropes.front().scaling.factor, 4);
 
     const Config llama3 =
         config(with(key, R"({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
                              "high_freq_factor": 4.0, "original_max_position_embeddings": 32})"));
-    EXPECT_EQ(llama3.rope_scaling.kind, RopeScaling::Kind::kLlama3);
-    EXPECT_EQ(llama3.rope_scaling.low_freq_factor, 1);
-    EXPECT_EQ(llama3.rope_scaling.high_freq_factor, 4);
-    EXPECT_EQ(llama3.rope_scaling.original_context, 32);
+    EXPECT_EQ(llama3.ropes.front().scaling.kind, RopeScaling::Kind::kLlama3);
+    EXPECT_EQ(llama3.ropes.front().scaling.low_freq_factor, 1);
+    EXPECT_EQ(llama3.ropes.front().scaling.high_freq_factor, 4);
+    EXPECT_EQ(llama3.ropes.front().scaling.original_context, 32);
 
-    const Config theta = config(with(key, R"({"rope_type": "default", "rope_theta": 5e5})"));
-    EXPECT_EQ(theta.rope_scaling.kind, RopeScaling::Kind::kNone);
-    EXPECT_EQ(theta.rope_theta, 5e5);
-    EXPECT_EQ(config(with(key, R"({"rope_theta": 5e5})").set("rope_theta", "500000")).rope_theta,
-              5e5);
+    const Config theta =
+        config(with(key, R"({"rope_type": "default", "rope_theta": 5e5})").remove("rope_theta"));
+    EXPECT_EQ(theta.ropes.front().scaling.kind, RopeScaling::Kind::kNone);
+    EXPECT_EQ(theta.ropes.front().theta, 5e5);
+    EXPECT_EQ(
+        config(with(key, R"({"rope_theta": 5e5})").set("rope_theta", "500000")).ropes.front().theta,
+        5e5);
     expect_config_refused(with(key, R"({"rope_theta": 5e5})").set("rope_theta", "10000"),
                           "rope_theta is 10000, the rotary parameters say 5e+05");
   }
-  EXPECT_EQ(config(with("rope_theta", "1000000")).rope_theta, 1e6);
-  EXPECT_EQ(config(with("rope_scaling", "null").set("rope_parameters", "null")).rope_theta, 10000);
+  EXPECT_EQ(config(with("rope_theta", "1000000")).ropes.front().theta, 1e6);
+  EXPECT_EQ(config(with("rope_scaling", "null").set("rope_parameters", "null")).ropes.front().theta,
+            10000);
   expect_config_refused(with("rope_scaling", R"({"type": "linear", "factor": 4})")
                             .set("rope_parameters", R"({"rope_theta": 1e4})"),
                         "both rope_scaling and rope_parameters");
@@ -286,7 +298,8 @@ TEST(HfConfig, RopeScalingInBothSpellings) {
 TEST(HfConfig, Yarn) {
   const auto yarn = [](std::string_view more) {
     return config(with("rope_scaling", cat(R"({"rope_type": "yarn", "factor": 4)", more, "}")))
-        .rope_scaling;
+        .ropes.front()
+        .scaling;
   };
   const RopeScaling plain = yarn("");
   EXPECT_EQ(plain.kind, RopeScaling::Kind::kYarn);
@@ -305,9 +318,11 @@ TEST(HfConfig, Yarn) {
   EXPECT_EQ(full.attention_factor, 1.25);
   EXPECT_EQ(yarn(R"(, "mscale": 0.7, "mscale_all_dim": 0.7)").attention_factor, 1.0);
   EXPECT_EQ(yarn(R"(, "mscale": 0, "mscale_all_dim": 0)").attention_factor, std::nullopt);
-  for (const char* bad : {R"(, "mscale": 1.0)", R"(, "mscale_all_dim": 1.0)",
-                          R"(, "mscale": 1.0, "mscale_all_dim": 0.5)"}) {
-    expect_refused([&] { yarn(bad); }, "only where equal");
+  // m(0.5) / m(1), where m(x) is 0.1 x ln(4) + 1.
+  EXPECT_NEAR(*yarn(R"(, "mscale": 0.5, "mscale_all_dim": 1)").attention_factor, 0.939125, 1e-6);
+  EXPECT_EQ(yarn(R"(, "mscale": 1.0)").attention_factor, std::nullopt);
+  for (const char* bad : {R"(, "mscale": 0.5)", R"(, "mscale_all_dim": 1.0)"}) {
+    expect_refused([&] { yarn(bad); }, "supported only together");
   }
   expect_config_refused(with("rope_scaling", R"({"rope_type": "yarn", "factor": 4,
       "original_max_position_embeddings": 32})")
@@ -325,7 +340,11 @@ TEST(HfConfig, S21RopeScalingThatIsRefused) {
   expect_config_refused(scaling(R"({"type": "linear"})"), "rope_scaling.factor is missing");
   expect_config_refused(scaling(R"({"factor": 2})"), "rope_scaling.rope_type is missing");
   expect_config_refused(scaling(R"({"type": "yarn", "factor": 0.5})"), "it must be at least 1");
-  for (const char* type : {"dynamic", "longrope", "su", "mrope", "banana"}) {
+  for (const char* type : {"longrope", "su"}) {
+    expect_config_refused(scaling(cat(R"({"type": ")", type, R"(", "factor": 2})")),
+                          "rope_scaling.short_factor is missing");
+  }
+  for (const char* type : {"dynamic", "mrope", "banana"}) {
     expect_config_refused(scaling(cat(R"({"type": ")", type, R"(", "factor": 2})")),
                           cat("rope_scaling.type is '", type, "', supported are"));
   }
@@ -412,9 +431,9 @@ TEST(HfConfig, Experts) {
   EXPECT_EQ(c.experts, 8);
   EXPECT_EQ(c.experts_used, 2);
   EXPECT_EQ(c.expert_ffn, 32);
-  EXPECT_FALSE(c.renormalise_experts);
+  EXPECT_FALSE(c.router.renormalise);
   EXPECT_TRUE(c.dense_layer.empty());
-  EXPECT_TRUE(config(with("norm_topk_prob", "true", "qwen3_moe")).renormalise_experts);
+  EXPECT_TRUE(config(with("norm_topk_prob", "true", "qwen3_moe")).router.renormalise);
   EXPECT_EQ(config(with("mlp_only_layers", "[0, 3]", "qwen3_moe")).dense_layer,
             (std::vector<bool>{true, false, false, true}));
   EXPECT_EQ(config(with("decoder_sparse_step", "2", "qwen3_moe")).dense_layer,

@@ -2,6 +2,7 @@
 #include "load/hf/hf_folder.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "load/gguf/gguf.h"
 #include "load/hf/hf_config.h"
+#include "load/hf/hf_embedder.h"
 #include "load/hf/safetensors.h"
 #include "load/hf/safetensors_index.h"
 #include "load/split_name.h"
@@ -27,7 +29,15 @@ namespace {
 constexpr std::string_view kConfigFile = "config.json";
 constexpr std::string_view kGenerationFile = "generation_config.json";
 constexpr std::string_view kSingleFile = "model.safetensors";
+constexpr std::string_view kModulesFile = "modules.json";
+constexpr std::string_view kPromptsFile = "config_sentence_transformers.json";
 constexpr std::string_view kIndexFile = "model.safetensors.index.json";
+
+/// Names of the file with text settings; sentence-transformers takes the first that exists.
+constexpr std::array kTextSettingsFiles = std::to_array<std::string_view>(
+    {"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
+     "sentence_camembert_config.json", "sentence_albert_config.json",
+     "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json"});
 
 using Names = std::vector<std::string>;  ///< names of a folder's entries, sorted
 
@@ -75,27 +85,105 @@ class HfCheckpoint final : public Checkpoint {
     } else {
       read_shards(folder);
     }
+    for (const std::string& name : dense_folders_) add_dense(folder, name);
     tokenizer_ = read_folder_tokenizer(folder);
     index_tensors();
     notes_.warn_of_unused_keys();
   }
 
  private:
-  void read_configs(const Directory& folder, const Names& names) {
-    const File file = open_model_file(folder, kConfigFile);
+  /// Reads a JSON file of the folder or of one of its folders.
+  Json read_json(const Directory& folder, std::string_view name) {
+    const File file = open_model_file(folder, name);
     files_.push_back(file.name());
-    const std::string text = file.read_all(kHfConfigLimits.bytes_max);
-    const Json root = parse_json_file(text, file.name(), "config", kHfConfigLimits);
-    config_ = read_hf_config(root, file.name(), notes_);
+    return parse_json_file(file.read_all(kHfConfigLimits.bytes_max), file.name(), "config",
+                           kHfConfigLimits);
+  }
+
+  void read_configs(const Directory& folder, const Names& names) {
+    const Json root = read_json(folder, kConfigFile);
+    const std::string file = files_.back();
+    config_ = read_hf_config(root, file, notes_);
     if (holds(names, kGenerationFile)) {
-      const File generation = open_model_file(folder, kGenerationFile);
-      files_.push_back(generation.name());
-      const std::string more = generation.read_all(kHfConfigLimits.bytes_max);
-      read_generation_config(parse_json_file(more, generation.name(), "config", kHfConfigLimits),
-                             generation.name(), config_, notes_);
+      const Json more = read_json(folder, kGenerationFile);
+      read_generation_config(more, files_.back(), config_, notes_);
     }
-    validate_config(config_, file.name());
+    if (config_.labels > 0) {
+      read_hf_scores(root, file, embedder_);
+    } else {
+      read_modules(folder, names);
+    }
+    // The head is not used; sentence-transformers writes no tensor for it.
+    const bool uses_head = !config_.label_tokens.empty();
+    if (config_.pooling != PoolingKind::kNone && !uses_head) config_.tied.reset();
+    validate_config(config_, file);
     for (const auto& [key, value] : *root.as_object()) metadata_.emplace_back(key, summary(value));
+  }
+
+  /// Reads the files of sentence-transformers.
+  void read_modules(const Directory& folder, const Names& names) {
+    if (!holds(names, kModulesFile)) {
+      if (config_.causal) return;
+      notes_.warn(cat(kModulesFile, " is missing: pooling is taken as the mean"));
+      config_.pooling = PoolingKind::kMean;
+      return;
+    }
+    const Json root = read_json(folder, kModulesFile);
+    const HfModules modules = read_hf_modules(root, files_.back());
+    if (!modules.scores.empty()) {
+      const Json scores = read_json(module_directory(folder, modules.scores), kConfigFile);
+      read_hf_logit_score(scores, files_.back(), config_);
+    } else {
+      read_pooling(folder, modules);
+    }
+    read_texts(folder, names);
+  }
+
+  void read_pooling(const Directory& folder, const HfModules& modules) {
+    config_.normalise = modules.normalise;
+    const Json pooling = read_json(module_directory(folder, modules.pooling), kConfigFile);
+    read_hf_pooling(pooling, files_.back(), config_);
+    for (const std::string& name : modules.dense) {
+      const Json dense = read_json(module_directory(folder, name), kConfigFile);
+      read_hf_dense(dense, files_.back(), name, config_);
+      dense_folders_.push_back(name);
+    }
+  }
+
+  /// Reads prompts and the longest text.
+  void read_texts(const Directory& folder, const Names& names) {
+    if (holds(names, kPromptsFile)) {
+      const Json prompts = read_json(folder, kPromptsFile);
+      read_hf_prompts(prompts, files_.back(), embedder_);
+    }
+    for (const std::string_view name : kTextSettingsFiles) {
+      if (!holds(names, name)) continue;
+      const Json settings = read_json(folder, name);
+      read_hf_text_settings(settings, files_.back(), embedder_);
+      break;
+    }
+  }
+
+  /// Opens a module's folder. `name` must be a plain name.
+  static Directory module_directory(const Directory& folder, const std::string& name) {
+    const std::string path = cat(folder.name(), folder.name().ends_with('/') ? "" : "/", name);
+    std::error_code none;
+    // A link could lead out of the model's folder.
+    if (!std::filesystem::is_directory(std::filesystem::symlink_status(path, none))) {
+      throw model_error(folder.name(), "folder",
+                        cat(kModulesFile, " names the folder ", printable(name),
+                            ", which does not exist or is a link"));
+    }
+    return Directory(path);
+  }
+
+  /// Adds the tensors of a dense module, with the folder's name before theirs.
+  void add_dense(const Directory& folder, const std::string& name) {
+    const std::size_t first = tensors_.size();
+    add_file(module_directory(folder, name), std::string(kSingleFile));
+    for (std::size_t i = first; i < tensors_.size(); ++i) {
+      tensors_[i].name = cat(name, "/", tensors_[i].name);
+    }
   }
 
   void read_shards(const Directory& folder) {
@@ -160,6 +248,8 @@ class HfCheckpoint final : public Checkpoint {
       }
     }
   }
+
+  std::vector<std::string> dense_folders_;  ///< folders of dense modules, in their order
 };
 
 /// Whether `names` are all parts of one split model. Opening it checks the number of parts.

@@ -106,5 +106,35 @@ TEST(HfRandom, Config) {
       [](const std::string& text) { return check_config(text); });
 }
 
+/// Each family's config.json, damaged: success or one line.
+TEST(HfRandom, ConfigsOfAllFamilies) {
+  std::vector<std::string> seeds;
+  for (const char* place : {"references/families", "references/embeddings", "references/rerank"}) {
+    const auto folder = shared_folder(place);
+    if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+    for (const auto& entry : entries(folder)) {
+      if (!std::filesystem::exists(entry / "config.json")) continue;
+      seeds.push_back(read_file(entry / "config.json"));
+    }
+  }
+  EXPECT_GE(damaged_files(), 20 * std::ssize(seeds));
+  run(seeds, [](const std::string& text) { return check_config(text); });
+}
+
+TEST(HfRandom, Embedder) {
+  const std::string nul(1, '\0');
+  const std::string modules =
+      R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+          {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+          {"path": "2_Dense", "type": "sentence_transformers.models.Dense"},
+          {"path": "3_Normalize", "type": "sentence_transformers.models.Normalize"}])";
+  const std::string dense = R"({"in_features": 64, "out_features": 32, "bias": true,
+      "activation_function": "torch.nn.modules.activation.Tanh"})";
+  const std::string prompts = R"({"prompts": {"query": "q: "}, "default_prompt_name": "query"})";
+  run({modules + nul + R"({"pooling_mode_mean_tokens": true})" + nul + dense + nul + prompts + nul +
+       R"({"max_seq_length": 128, "do_lower_case": false})"},
+      [](const std::string& text) { return check_embedder(text); });
+}
+
 }  // namespace
 }  // namespace ingot

@@ -150,6 +150,7 @@ class ConfigText {
     set("max_position_embeddings", "512");
     set("vocab_size", "320");
     set("rms_norm_eps", "1e-05");
+    set("rope_theta", "10000");
     set("sliding_window", "null");
     if (model_type == "qwen3_moe") {
       set("num_experts", "8");

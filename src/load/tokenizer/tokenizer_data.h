@@ -184,6 +184,23 @@ struct FimIds {
   bool operator==(const FimIds&) const = default;
 };
 
+/// An element of a pair of texts as one sequence: a special token, or one of the two texts.
+struct PairPart {
+  enum class Kind : std::uint8_t { kToken, kFirst, kSecond };
+  Kind kind = Kind::kToken;
+  std::int32_t id = 0;    ///< the special token's id
+  std::int32_t type = 0;  ///< token type of the special token, or of all tokens of the text
+
+  bool operator==(const PairPart&) const = default;
+};
+
+/// Returns the form of BERT's pairs: `begin`, the first text, `end`, the second text, `end`. The
+/// second text and the last token have token type 1.
+std::vector<PairPart> bert_pair(std::int32_t begin, std::int32_t end);
+/// Returns the form of RoBERTa's pairs: `begin`, the first text, `end`, `end`, the second text,
+/// `end`. All token types are 0.
+std::vector<PairPart> roberta_pair(std::int32_t begin, std::int32_t end);
+
 /// A tokenizer as read from its files. The loader checks only that ids are within the vocabulary;
 /// code in text/ checks everything else.
 struct TokenizerData {
@@ -208,6 +225,8 @@ struct TokenizerData {
   bool join_with_spaces = false;  ///< whether decoding puts spaces between tokens
   std::vector<AddedToken> added;
   std::vector<std::int32_t> frame_begin, frame_end;  ///< ids that stand around a whole text
+  /// A pair of texts, in order; it has each text once. Empty: the file has no form for pairs.
+  std::vector<PairPart> pair;
 
   std::optional<std::int32_t> bos, eos, unknown, padding;
   std::optional<std::int32_t> eot, eom;  ///< ends of a turn and of a message, if the file has them

@@ -214,7 +214,7 @@ DecoderStep read_decoder(const std::string& type, const JsonKeys& keys) {
   return step;
 }
 
-/// Reads the special tokens that a post-processor adds around a single text.
+/// Reads the special tokens that a post-processor adds around a text, and to a pair of texts.
 class FrameReader {
  public:
   explicit FrameReader(TokenizerData& data) : data_(data) {}
@@ -222,7 +222,9 @@ class FrameReader {
   void read(const std::string& type, const JsonKeys& keys) {
     if (type == "ByteLevel") return;  // affects only offsets
     if (type == "BertProcessing" || type == "RobertaProcessing") {
-      wrap({read_pair(keys, "cls")}, {read_pair(keys, "sep")});
+      const std::int32_t begin = read_pair(keys, "cls"), end = read_pair(keys, "sep");
+      wrap({begin}, {end});
+      set_pair(type == "BertProcessing" ? bert_pair(begin, end) : roberta_pair(begin, end));
     } else if (type == "TemplateProcessing") {
       read_template(keys);
     } else {
@@ -237,6 +239,11 @@ class FrameReader {
   void wrap(const Ids& begin, const Ids& end) {
     data_.frame_begin.insert(data_.frame_begin.begin(), begin.begin(), begin.end());
     data_.frame_end.insert(data_.frame_end.end(), end.begin(), end.end());
+  }
+
+  /// Sets the form of pairs. With two processors that add tokens, there is none.
+  void set_pair(std::vector<PairPart> pair) {
+    data_.pair = std::exchange(is_framed_, true) ? std::vector<PairPart>() : std::move(pair);
   }
 
   std::int32_t check_id(const JsonKeys& keys, std::string_view key, const Json& id) const {
@@ -264,7 +271,9 @@ class FrameReader {
     int texts = 0;
     for (const Json& part : keys.required_array("single")) {
       if (const Json* special = part.find("SpecialToken")) {
-        append_special(keys, specials, *special, texts == 0 ? begin : end);
+        for (const std::int32_t id : special_ids(keys, specials, *special, "single")) {
+          (texts == 0 ? begin : end).push_back(id);
+        }
         continue;
       }
       const Json* text = part.find("Sequence");
@@ -275,23 +284,58 @@ class FrameReader {
     }
     if (texts == 0) keys.fail(cat(keys.prefix(), "single lacks the sequence A"));
     wrap(begin, end);
+    set_pair(read_pair_template(keys, specials));
   }
 
-  void append_special(const JsonKeys& keys, const Json* specials, const Json& special,
-                      Ids& ids) const {
+  /// Reads `pair`; empty if it does not have both texts once, or has other parts.
+  std::vector<PairPart> read_pair_template(const JsonKeys& keys, const Json* specials) const {
+    std::vector<PairPart> pair;
+    int first = 0, second = 0;
+    const Json::Array* parts = keys.array("pair");
+    if (parts == nullptr) return {};
+    for (const Json& part : *parts) {
+      const Json* special = part.find("SpecialToken");
+      const Json* piece = special != nullptr ? special : part.find("Sequence");
+      if (piece == nullptr) return {};
+      const Json* type = piece->find("type_id");
+      const std::int64_t* number = type != nullptr ? type->as_int() : nullptr;
+      if (number == nullptr || *number < 0 || *number > kIntMax) return {};
+      PairPart next{.type = static_cast<std::int32_t>(*number)};
+      if (special != nullptr) {
+        for (const std::int32_t id : special_ids(keys, specials, *special, "pair")) {
+          next.id = id;
+          pair.push_back(next);
+        }
+        continue;
+      }
+      const std::string* name = piece->find_string("id");
+      if (name == nullptr || (*name != "A" && *name != "B")) return {};
+      next.kind = *name == "A" ? PairPart::Kind::kFirst : PairPart::Kind::kSecond;
+      ++(*name == "A" ? first : second);
+      pair.push_back(next);
+    }
+    return first == 1 && second == 1 ? pair : std::vector<PairPart>();
+  }
+
+  /// The ids of a special token of the template `where`.
+  Ids special_ids(const JsonKeys& keys, const Json* specials, const Json& special,
+                  std::string_view where) const {
     const std::string* name = special.find_string("id");
     if (name == nullptr) {
-      keys.fail(cat(keys.prefix(), "single has a special token without a name"));
+      keys.fail(cat(keys.prefix(), where, " has a special token without a name"));
     }
     const Json* entry = specials != nullptr ? specials->find(*name) : nullptr;
     const Json* list = entry != nullptr ? entry->find("ids") : nullptr;
     if (list == nullptr || list->as_array() == nullptr) {
       keys.fail(cat(keys.prefix(), "special_tokens has no ids for '", printable(*name, 64), "'"));
     }
+    Ids ids;
     for (const Json& id : *list->as_array()) ids.push_back(check_id(keys, "special_tokens", id));
+    return ids;
   }
 
   TokenizerData& data_;
+  bool is_framed_ = false;  ///< whether a processor has added tokens
 };
 
 }  // namespace

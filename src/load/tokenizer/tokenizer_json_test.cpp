@@ -74,6 +74,26 @@ TEST(TokenizerJson, WordPiece) {
   EXPECT_TRUE(data.normalizers[0].strip_accents) << "as lowercase, where it is null";
   EXPECT_EQ(data.frame_begin, std::vector<std::int32_t>{1});
   EXPECT_EQ(data.frame_end, std::vector<std::int32_t>{2});
+  EXPECT_EQ(data.pair, bert_pair(1, 2));
+}
+
+TEST(TokenizerJson, FormsOfPairs) {
+  using enum PairPart::Kind;
+  const auto roberta = read_json(with(wordpiece_json(), "BertProcessing", "RobertaProcessing"));
+  EXPECT_EQ(roberta.pair, roberta_pair(1, 2));
+  const auto with_pair = [](const std::string& parts) {
+    return read_json(with(byte_level_json(), R"("pair": [])", R"("pair": [)" + parts + "]")).pair;
+  };
+  const std::string a = R"({"Sequence": {"id": "A", "type_id": 0}})";
+  const std::string b = R"({"Sequence": {"id": "B", "type_id": 1}})";
+  const std::string s = R"({"SpecialToken": {"id": "<s>", "type_id": 1}})";
+  EXPECT_EQ(with_pair(a + "," + s + "," + b),
+            (std::vector<PairPart>{
+                {.kind = kFirst}, {.id = 5, .type = 1}, {.kind = kSecond, .type = 1}}));
+  EXPECT_TRUE(with_pair(a).empty()) << "the second text is missing";
+  EXPECT_TRUE(with_pair(a + "," + a + "," + b).empty());
+  EXPECT_TRUE(with_pair(a + "," + b + R"(, {"Other": {}})").empty());
+  EXPECT_TRUE(read_json(byte_level_json()).pair.empty());
 }
 
 TEST(TokenizerJson, OldFilesDoNotNameTheModel) {

@@ -28,6 +28,7 @@ constexpr PatternFacts kPatternFacts[] = {
     {.name = "llama-bpe", .ignore_merges = true, .adds_bos = true},
     {.name = "llama-v3", .ignore_merges = true, .adds_bos = true},
     {.name = "llama3", .ignore_merges = true, .adds_bos = true},
+    {.name = "modern-bert", .nfc = true},
     {.name = "mpt", .nfc = true},
     {.name = "olmo", .nfc = true},
     {.name = "pixtral", .ignore_merges = true, .adds_bos = true},
@@ -53,6 +54,14 @@ Step step_of(typename Step::Kind kind) {
 constexpr auto normalizer = step_of<NormalizerStep>;
 constexpr auto pretokenizer = step_of<PretokenizerStep>;
 constexpr auto decoder = step_of<DecoderStep>;
+
+/// Turns each U+2581 into a space.
+DecoderStep unmark_spaces() {
+  DecoderStep step = decoder(DecoderStep::Kind::kReplace);
+  step.pattern.text = kSpaceMark;
+  step.content = std::string(1, ' ');
+  return step;
+}
 
 /// Adds control and user-defined tokens to the added tokens. If `is_text(content)`, a user-defined
 /// token is found in every text.
@@ -109,10 +118,7 @@ void describe_sentencepiece(TokenizerData& data, const SentencePieceSettings& se
   spaces.squeeze = settings.squeeze;
   data.normalizers.push_back(std::move(spaces));
 
-  DecoderStep unmark = decoder(DecoderStep::Kind::kReplace);
-  unmark.pattern.text = kSpaceMark;
-  unmark.content = std::string(1, ' ');
-  data.decoders = {std::move(unmark), decoder(DecoderStep::Kind::kByteFallback),
+  data.decoders = {unmark_spaces(), decoder(DecoderStep::Kind::kByteFallback),
                    decoder(DecoderStep::Kind::kFuse)};
   if (settings.add_prefix) {
     DecoderStep strip = decoder(DecoderStep::Kind::kStrip);
@@ -137,6 +143,17 @@ void describe_byte_level(TokenizerData& data, std::string_view name) {
   add_by_type(data, [](std::string& content) {
     return content.find_first_not_of(' ') == std::string::npos;
   });
+}
+
+void describe_spaced_bpe(TokenizerData& data) {
+  data.byte_fallback = true;
+  data.fuse_unknown = true;
+  data.normalizers = {normalizer(NormalizerStep::Kind::kReplace)};
+  data.normalizers[0].pattern.text = std::string(1, ' ');
+  data.normalizers[0].content = kSpaceMark;
+  data.decoders = {unmark_spaces(), decoder(DecoderStep::Kind::kByteFallback),
+                   decoder(DecoderStep::Kind::kFuse)};
+  add_by_type(data, [](std::string&) { return false; });
 }
 
 bool pattern_adds_bos(std::string_view name) { return facts_of(name).adds_bos; }

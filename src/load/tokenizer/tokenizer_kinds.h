@@ -29,6 +29,11 @@ void describe_sentencepiece(TokenizerData& data, const SentencePieceSettings& se
 /// finds user-defined tokens that consist of spaces in every text (GPT-NeoX).
 void describe_byte_level(TokenizerData& data, std::string_view name);
 
+/// Adds the settings of a BPE model whose tokens have U+2581 for spaces, and bytes for characters
+/// without a token, to `data`, which must have tokens, types and merges. Texts are not cut before
+/// merging (Gemma).
+void describe_spaced_bpe(TokenizerData& data);
+
 /// Returns whether models with the pre-tokenizer pattern `name` add BOS if their files do not say.
 bool pattern_adds_bos(std::string_view name);
 

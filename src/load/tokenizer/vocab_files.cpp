@@ -109,8 +109,10 @@ TokenizerData read_vocab_txt(const NamedText& vocab, const TokenizerSettings& se
   };
   data.unknown = find(all.unknown);
   if (!data.unknown) fail(vocab.file, "there is no unknown token ([UNK])");
-  if (const auto cls = find(all.cls)) data.frame_begin = {*cls};
-  if (const auto sep = find(all.sep)) data.frame_end = {*sep};
+  const auto cls = find(all.cls), sep = find(all.sep);
+  if (cls) data.frame_begin = {*cls};
+  if (sep) data.frame_end = {*sep};
+  if (cls && sep) data.pair = bert_pair(*cls, *sep);
   return data;
 }
 

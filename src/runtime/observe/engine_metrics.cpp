@@ -45,6 +45,9 @@ void EngineMetrics::take_state(const StepRecord& r) {
   counts_.blocks_referenced = r.blocks_referenced;
   counts_.blocks_total = r.blocks_total;
   counts_.blocks_reserved = r.blocks_reserved;
+  counts_.prefix_entries = r.prefix_blocks;
+  counts_.prefix_bytes = r.prefix_bytes;
+  counts_.prefix_evictions = static_cast<std::uint64_t>(r.evictions);
   counts_.preemptions = static_cast<std::uint64_t>(r.preemptions);
 }
 

@@ -41,6 +41,7 @@ struct EngineCounts {
   std::uint64_t generation_tokens = 0;  ///< tokens delivered to readers
   std::uint64_t prefix_queries = 0;     ///< prompt tokens that were looked up in the prefix cache
   std::uint64_t prefix_hits = 0;        ///< prompt tokens that were found in the prefix cache
+  std::uint64_t prefix_evictions = 0;   ///< blocks that were evicted from the prefix cache
   std::uint64_t preemptions = 0;
   std::array<std::uint64_t, kFinishReasons> finished{};  ///< number of ended requests by reason
   std::array<std::uint64_t, kRejections> rejected{};     ///< number of refused requests by reason
@@ -54,6 +55,8 @@ struct EngineCounts {
   std::int64_t blocks_referenced = 0;
   std::int64_t blocks_total = 0;
   std::int64_t blocks_reserved = 0;  ///< free or evictable blocks kept for guaranteed requests
+  std::int64_t prefix_entries = 0;   ///< blocks in the prefix cache, held or evictable
+  std::int64_t prefix_bytes = 0;     ///< bytes of these blocks
   /// The longest time between two steps in which a running request waited while its reader kept up.
   /// Excludes time before admission, which `queue_seconds` counts.
   double stall_seconds_max = 0;

@@ -193,7 +193,10 @@ TEST(EngineMetrics, StepsAddUpAndTheLastOneSaysWhatIs) {
   r.blocks_referenced = 90;
   r.blocks_total = 120;
   r.blocks_reserved = 7;
+  r.prefix_blocks = 60;
+  r.prefix_bytes = 61440;
   r.preemptions = 6;
+  r.evictions = 8;
   metrics.step(r);
   const EngineCounts c = metrics.snapshot();
   EXPECT_EQ(c.steps, 2u);
@@ -208,6 +211,9 @@ TEST(EngineMetrics, StepsAddUpAndTheLastOneSaysWhatIs) {
   EXPECT_EQ(c.blocks_evictable, 20);
   EXPECT_EQ(c.blocks_referenced, 90);
   EXPECT_EQ(c.blocks_reserved, 7);
+  EXPECT_EQ(c.prefix_entries, 60);
+  EXPECT_EQ(c.prefix_bytes, 61440);
+  EXPECT_EQ(c.prefix_evictions, 8u);
   EXPECT_EQ(c.kv_usage(), 0.75);
 }
 

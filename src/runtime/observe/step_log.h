@@ -44,10 +44,13 @@ struct StepRecord {
   std::int64_t blocks_total = 0;
   /// Free or evictable blocks that only requests with a guarantee may take: see GuaranteedBlocks.
   std::int64_t blocks_reserved = 0;
+  std::int64_t prefix_blocks = 0;  ///< blocks in the prefix cache, held or evictable
+  std::int64_t prefix_bytes = 0;   ///< bytes of these blocks
 
   // Totals since the engine was made.
   std::int64_t preemptions = 0;
   std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
+  std::int64_t evictions = 0;      ///< blocks evicted from the prefix cache
 
   std::int32_t rows() const { return decode_rows + prefill_rows + verify_rows; }
 };

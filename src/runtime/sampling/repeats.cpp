@@ -12,6 +12,11 @@ void RepeatHistory::reserve(std::size_t tokens) {
 }
 
 void RepeatHistory::add(std::int32_t id) {
+  if (id < 0) {  // an embedding: no text and no repetition goes over it
+    text_.clear();
+    tokens_.push_back(kBreakerToken);
+    return;
+  }
   tokens_.push_back(ends_breaker(id) ? kBreakerToken : id);
 }
 

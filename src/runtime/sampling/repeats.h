@@ -34,6 +34,7 @@ class RepeatHistory {
   /// Reserves memory for a total of `tokens` tokens, so that `add` allocates none for them. A copy
   /// has no reserved memory.
   void reserve(std::size_t tokens);
+  /// Adds a token. A negative `id` stands for an embedding: a repetition's end.
   void add(std::int32_t id);
   /// Returns the last `count` tokens, or all if there are fewer or `count` is -1.
   std::span<const std::int32_t> last(std::int64_t count) const;

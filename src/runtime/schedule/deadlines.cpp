@@ -23,12 +23,6 @@ bool has_smaller_tokens(const Prompt& a, const Prompt& b) {
   return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
 }
 
-std::int64_t common_rows(const Sequence& a, const Sequence& b) {
-  const auto ends =
-      std::mismatch(a.tokens.begin(), a.tokens.end(), b.tokens.begin(), b.tokens.end());
-  return ends.first - a.tokens.begin();
-}
-
 /// Number of missing rows of all prompts. Counts shared rows once: in sorted order, no prompt
 /// shares more rows with any prompt before it than with the last one before it.
 std::int64_t missing_rows(std::vector<Prompt>& prompts) {
@@ -37,9 +31,9 @@ std::int64_t missing_rows(std::vector<Prompt>& prompts) {
   const Sequence* before = nullptr;
   for (const Prompt& prompt : prompts) {
     const Sequence& s = *prompt.sequence;
-    const bool shares = before != nullptr && s.reads_cache && s.given_rows() == 0;
-    const std::int64_t there =
-        std::max(prompt.rows_there, shares ? common_rows(*before, s) : std::int64_t{0});
+    const bool shares = before != nullptr && s.reads_cache;
+    const std::int64_t shared = shares ? std::min(common_rows(*before, s), s.token_rows()) : 0;
+    const std::int64_t there = std::max(prompt.rows_there, shared);
     rows += s.length() - std::min(there, s.length() - 1);  // each computes its last row itself
     before = &s;
   }

@@ -44,6 +44,7 @@ Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
   if (limits.prefix_cache) prefixes_.emplace(cache, limits.sequences, limits.prefix);
   const auto sequences = to_size(limits.sequences);
   running_.reserve(sequences);
+  resting_.reserve(sequences);
   order_.reserve(sequences);
   prompts_.reserve(sequences);
   dropped_.reserve(sequences);
@@ -59,6 +60,8 @@ bool Scheduler::fits_alone(std::int64_t tokens) const {
 }
 
 void Scheduler::add(Sequence& s) {
+  INGOT_CHECK(!s.whole || s.length() <= limits_.rows, s.length(), " rows for a step of ",
+              limits_.rows);
   waiting_.add(s);
   s.known = true;
   s.timed = s.terms.has_deadline();
@@ -68,14 +71,9 @@ void Scheduler::add(Sequence& s) {
 
 void Scheduler::remove(Sequence& s) {
   std::erase(running_, &s);
+  std::erase(resting_, &s);
   waiting_.erase(s);
-  if (std::exchange(s.known, false)) waiting_.leave(s);
-  timed_ -= std::exchange(s.timed, false) ? 1 : 0;
-  for (Step& step : steps_) {
-    for (StepPart& part : step.parts) {
-      if (part.sequence == &s) part.sequence = nullptr;
-    }
-  }
+  leave_steps(s);
   if (s.forked) {
     waiting_.visit([&](Sequence& other) {
       if (other.fork_of == &s) other.fork_of = nullptr;
@@ -85,6 +83,17 @@ void Scheduler::remove(Sequence& s) {
   if (INGOT_MUTANT(1) && s.admitted) new SequenceBlocks(std::move(s.blocks));
   if (INGOT_MUTANT(2) && s.blocks.held(0) > 0) cache_.release(0, s.blocks.table(0).back());
   stop_running(s);
+}
+
+/// Forgets a sequence that has ended, in its tenant's count and in the steps under way.
+void Scheduler::leave_steps(Sequence& s) {
+  if (std::exchange(s.known, false)) waiting_.leave(s);
+  timed_ -= std::exchange(s.timed, false) ? 1 : 0;
+  for (Step& step : steps_) {
+    for (StepPart& part : step.parts) {
+      if (part.sequence == &s) part.sequence = nullptr;
+    }
+  }
 }
 
 /// Stops running a sequence and releases its blocks. All its rows count as missing afterwards.
@@ -115,7 +124,7 @@ const Step& Scheduler::plan() {
 }
 
 void Scheduler::fill(Step& step) {
-  rows_left_ = step.rows_max = limits_.rows;
+  rows_left_ = budget_ = step.rows_max = limits_.rows;
   order_.assign(running_.begin(), running_.end());
   guarantees_.withhold_all(running_);
   plan_decodes(step);
@@ -124,8 +133,10 @@ void Scheduler::fill(Step& step) {
   step.rows_max = rows_left_ + decodes;
   prompts_.clear();
   for (Sequence* const s : running_) {
-    if (s->missing() > 1 && !s->paused && s->may_continue()) prompts_.push_back({.sequence = s});
+    if (s->whole || s->missing() <= 1 || s->paused || !s->may_continue()) continue;
+    prompts_.push_back({.sequence = s});
   }
+  plan_wholes(step);
   admit_waiting(step);
   plan_prompts(step);
 }
@@ -225,6 +236,33 @@ std::int32_t Scheduler::prompt_rows(std::int32_t decodes) const {
   return std::min(rows_left_, std::max(rows, kPromptRowsMin));
 }
 
+/// Plans the running sequences that one step must compute, and that had no blocks in earlier steps.
+void Scheduler::plan_wholes(Step& step) {
+  for (Sequence* const s : order_) {
+    if (s->whole && s->admitted && !s->paused && s->missing() > 1) add_whole(step, *s);
+  }
+}
+
+/// Number of rows that the step has for a sequence that one step must compute. The first such
+/// sequence may exceed the step's time limit, because otherwise it might wait forever.
+std::int64_t Scheduler::whole_rows(const Step& step) const {
+  const bool has_prompt = std::any_of(step.parts.begin(), step.parts.end(),
+                                      [](const StepPart& part) { return !part.decode; });
+  return has_prompt || !prompts_.empty() ? rows_left_ : budget_;
+}
+
+/// Plans all rows of a sequence, or none.
+void Scheduler::add_whole(Step& step, Sequence& s) {
+  const std::int64_t rows = s.missing();
+  if (rows > whole_rows(step)) return;
+  const auto more = static_cast<std::int32_t>(rows - rows_left_);
+  if (more > 0) {
+    rows_left_ += more;
+    step.rows_max += more;
+  }
+  add_part(step, s, rows);
+}
+
 void Scheduler::admit_waiting(Step& step) {
   while (rows_left_ > 0) {
     Sequence* const s = first_waiting();
@@ -232,18 +270,20 @@ void Scheduler::admit_waiting(Step& step) {
     is_full_ = running(PausedRoom::kFree) >= limits_.sequences;
     if (is_full_) return;
     const PrefixIndex::Match match = find_prefix(prefixes(), *s);
-    if (!may_join(*s, match)) return;
+    if (!may_join(step, *s, match)) return;
     is_full_ = !make_room_to_admit(step, *s, match);
     if (is_full_) return;
     admit(step, *s, match);
   }
 }
 
-/// Whether the prompt of `s` may join the planned step. It may if the other prompts leave rows. It
-/// may also if `s` surely ends in the step: `s`, the prompts that can end, and those of higher
-/// priority miss at most half of the rows, and the shares of the others are less than half. Else
-/// the step must have fewer than kPromptsMax prompts, and none may soon compute rows for `s`.
-bool Scheduler::may_join(const Sequence& s, const PrefixIndex::Match& match) const {
+/// Whether the prompt of `s` may join the planned step. It may if the other prompts leave rows, all
+/// of its rows if one step must compute them. Another prompt may also join if `s` surely ends in
+/// the step: `s`, the prompts that can end, and those of higher priority miss at most half of the
+/// rows, and the shares of the others are less than half. Else the step must have fewer than
+/// kPromptsMax prompts, and none may soon compute rows for `s`.
+bool Scheduler::may_join(const Step& step, const Sequence& s,
+                         const PrefixIndex::Match& match) const {
   const bool shares_prompt = s.fork_of != nullptr && s.fork_of->admitted;
   const std::int64_t own = s.missing() - (shares_prompt ? s.skippable_rows() : match.rows);
   const std::int64_t half = rows_left_ / 2;
@@ -253,6 +293,7 @@ bool Scheduler::may_join(const Sequence& s, const PrefixIndex::Match& match) con
     wanted += next_rows(other);
     if (other.missing() <= half || has_priority(other, s)) ending += other.missing();
   }
+  if (s.whole) return wanted + own <= whole_rows(step);
   if (wanted < rows_left_ || ending + own <= half) return true;
   return std::ssize(prompts_) < kPromptsMax && !is_computed_soon(s, match);
 }
@@ -283,6 +324,7 @@ void Scheduler::admit(Step& step, Sequence& s, const PrefixIndex::Match& match) 
     cached_tokens_ += s.cached;
   }
   guarantees_.withhold(s);
+  if (s.whole) return add_whole(step, s);
   prompts_.push_back({.sequence = &s});
 }
 
@@ -304,10 +346,16 @@ Sequence* Scheduler::first_waiting() const {
   return first;
 }
 
-/// Preempts paused sequences until `s` can be admitted. Preempts none if even preempting all is not
+/// Releases the blocks of resting sequences, and preempts paused ones, until `s` can be admitted.
+/// Preempts none if even preempting all is not
 /// enough, because they would be computed again for nothing.
 bool Scheduler::make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match) {
-  if (!may_admit(s, match, PausedRoom::kFree)) return false;
+  const auto is_full = [&] {
+    return !resting_.empty() && std::ssize(running_) + std::ssize(resting_) >= limits_.sequences;
+  };
+  while (is_full() || !may_admit(s, match, PausedRoom::kFree)) {
+    if (is_releasing() || !release_resting(step)) return false;
+  }
   while (!may_admit(s, match, PausedRoom::kHeld)) {
     if (is_releasing()) return false;
     preempt(step, *last_paused());
@@ -364,6 +412,7 @@ void Scheduler::add_part(Step& step, Sequence& s, std::int64_t rows_max) {
   if (rows <= 0 || !reserve(step, s, s.next_row(), rows)) return;
   step.parts.push_back(next_part(s, rows));
   rows_left_ -= rows;
+  budget_ -= rows;
   s.in_flight += rows;
   s.pending += step.parts.back().outputs;
 }
@@ -375,22 +424,25 @@ bool Scheduler::is_releasing() const {
   return false;
 }
 
-/// Reserves blocks for `rows` rows from `first` on, or for fewer rows if that avoids a preemption.
-/// Returns false if this step has no blocks for the sequence.
+/// Reserves blocks for `rows` rows from `first` on, or for fewer rows if that avoids a preemption
+/// and several steps may compute the rows. Returns false if this step has no blocks for the
+/// sequence.
 bool Scheduler::reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows) {
   for (;;) {
     guarantees_.hand_out(s);
     const std::int64_t room = s.blocks.reservable(guarantees_.withheld()) - first;
-    if (room > 0) rows = static_cast<std::int32_t>(std::min<std::int64_t>(rows, room));
-    const bool reserved = room > 0 && s.blocks.reserve(first + rows, step.copies);
+    const bool fits = room >= (s.whole ? rows : 1);
+    if (fits) rows = static_cast<std::int32_t>(std::min<std::int64_t>(rows, room));
+    const bool reserved = fits && s.blocks.reserve(first + rows, step.copies);
     guarantees_.withhold(s);
     if (reserved) return true;
-    if (room > 0) {
+    if (fits) {
       dropped_.push_back({.sequence = &s, .reason = Dropped::Reason::kNoMemory});
       s.paused = true;  // no part of this plan either
       return false;
     }
     if (is_releasing()) return false;
+    if (release_resting(step)) continue;
     Sequence* const victim = victim_for(s);
     if (victim == nullptr) return false;
     preempt(step, *victim);
@@ -420,20 +472,26 @@ Sequence* Scheduler::last_paused() const {
   return last;
 }
 
-void Scheduler::preempt(Step& step, Sequence& s) {
-  const auto part = std::find_if(step.parts.begin(), step.parts.end(),
-                                 [&](const StepPart& p) { return p.sequence == &s; });
-  if (part != step.parts.end()) {
-    rows_left_ += part->rows;
-    s.pending -= part->outputs;
-    step.parts.erase(part);
-  }
+/// Keeps the blocks of `s` that the step copies, until it has copied them.
+void Scheduler::keep_copied(const Step& step, const Sequence& s) {
   for (const BlockCopy& copy : step.copies) {
     const auto table = s.blocks.table(copy.group);
     if (std::find(table.begin(), table.end(), copy.from) == table.end()) continue;
     cache_.pool(copy.group).retain(copy.from);
     cache_.release_after_next(copy.group, copy.from);
   }
+}
+
+void Scheduler::preempt(Step& step, Sequence& s) {
+  const auto part = std::find_if(step.parts.begin(), step.parts.end(),
+                                 [&](const StepPart& p) { return p.sequence == &s; });
+  if (part != step.parts.end()) {
+    rows_left_ += part->rows;
+    budget_ += part->rows;
+    s.pending -= part->outputs;
+    step.parts.erase(part);
+  }
+  keep_copied(step, s);
   std::erase(running_, &s);
   if (!INGOT_MUTANT(15)) waiting_.add_returned(s);
   s.preemptions += s.paused ? 0 : 1;
@@ -475,13 +533,14 @@ void Scheduler::commit_part(const StepPart& part) {
   s.pending -= part.outputs;
   s.score_next = std::max(s.score_next, part.first_score + part.scores);
   if (part.hidden > 0) s.hidden_next = std::max(s.hidden_next, part.first_hidden + part.hidden);
+  s.pools = s.pools && !part.pooled;
   if (!s.admitted || part.admission != s.admissions) return;
   waiting_.serve(s, part.rows);
   s.in_flight -= part.rows;
   s.computed = last;
   s.blocks.set_filled(last);
   if (prefixes_ && s.place.node >= 0) {
-    prefixes_->extend(s.place, s.tokens, std::min(last, std::ssize(s.tokens)), s.blocks);
+    prefixes_->extend(s.place, s.tokens, std::min(last, s.token_rows()), s.blocks);
   }
   s.forget();
 }
@@ -499,14 +558,15 @@ void Scheduler::abandon() {
 
 /// The last row that stays is computed again, because the next token is drawn from it.
 bool Scheduler::can_truncate(const Sequence& s, std::int64_t rows) {
-  return rows > s.given_rows() && rows <= s.length() &&
+  const std::int64_t given_end = s.given.empty() ? 0 : s.given.back().end();
+  return rows > given_end && rows <= s.length() &&
          s.blocks.can_share(std::min(s.computed, rows - 1), std::min(s.blocks.filled(), rows));
 }
 
 void Scheduler::truncate(Sequence& s, std::int64_t rows) {
   INGOT_CHECK(s.in_flight == 0 && s.pending == 0 && can_truncate(s, rows), "sequence ", s.id,
               " of ", s.length(), " rows truncated to ", rows);
-  s.tokens.resize(to_size(rows - s.given_rows()));
+  s.tokens.resize(to_size(rows));
   s.computed = std::min(s.computed, rows - 1);
   if (prefixes_ && !INGOT_MUTANT(18)) prefixes_->truncate(s.place, rows);
   s.blocks.truncate(rows);

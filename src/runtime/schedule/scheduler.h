@@ -55,9 +55,12 @@ struct Dropped {
 /// least a quarter of the prompt rows. Any other prompt gets at least 1/64; with more than 49
 /// prompts, an equal part of three quarters. Other rows go to the prompts with the fewest missing
 /// rows, so that short prompts do not wait for a long one. Waiting sequences are admitted in order.
-/// If blocks run out, the running sequence with the latest rank is preempted. It releases its
-/// blocks, and waits ahead of new sequences. A paused sequence keeps its blocks until another
-/// sequence needs blocks.
+/// If blocks run out, resting sequences lose theirs. Then the running sequence with the latest rank
+/// is preempted. It releases its blocks, and waits ahead of new sequences. A paused sequence keeps
+/// its blocks until another sequence needs blocks.
+///
+/// One step computes all rows of a `whole` sequence. Such a sequence is admitted once its rows fit
+/// the step together with all rows that running prompts miss. Sequences behind it wait.
 ///
 /// Full blocks of computed tokens enter a prefix index. A later sequence with the same first tokens
 /// starts with these blocks. With a pipeline depth of 2, a row may stand for a token that is still
@@ -75,6 +78,16 @@ class Scheduler {
   /// Removes a running or waiting sequence and releases its blocks. Later sequences find its cached
   /// blocks until the blocks are evicted. `commit` drops results for a removed sequence.
   void remove(Sequence& sequence);
+
+  /// Ends a running or waiting sequence like `remove`. But a running sequence keeps its computed
+  /// rows: it rests. A resting sequence neither runs nor waits, and holds its blocks only until
+  /// another sequence needs them; the one that has rested longest loses them first. `admitted` says
+  /// whether it still has them.
+  void rest(Sequence& sequence);
+  /// Adds a new sequence like `add`, in place of `before`, a sequence that was given to `rest`. If
+  /// `before` still has its blocks, `sequence` runs at once, and takes over the blocks of the rows
+  /// that both have in common. Removes `before`.
+  void add_after(Sequence& sequence, Sequence& before);
 
   /// Finds the sequences whose deadline has passed. The caller removes them before the next `plan`.
   std::span<const Dropped> late(double now);
@@ -94,7 +107,7 @@ class Scheduler {
   /// Errors: it is a bug if rows are under way or `can_truncate` returns false.
   void truncate(Sequence& sequence, std::int64_t rows);
   /// Returns whether the blocks still hold all keys that `truncate(sequence, rows)` needs. Returns
-  /// false also if the first `rows` rows are all embeddings.
+  /// false also if it would drop an embedding, or keep no token behind the last one.
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
   /// Sequences that cannot continue, found by the last `plan` or `late`. `plan` gives them no part.
   std::span<const Dropped> dropped() const { return dropped_; }
@@ -124,6 +137,8 @@ class Scheduler {
   /// Returns the number of rows that sequences took from the cache at their first admission.
   std::int64_t cached_tokens() const { return cached_tokens_; }
   std::span<Sequence* const> running_sequences() const { return running_; }
+  /// Returns the sequences that rest with their blocks, the one that has rested longest first.
+  std::span<Sequence* const> resting_sequences() const { return resting_; }
   /// Returns the number of available blocks of group g that guarantees reserve for sequences.
   std::int64_t reserved(std::int32_t g) const { return guarantees_.reserved(running_, g); }
   const PrefixIndex* prefixes() const { return prefixes_ ? &*prefixes_ : nullptr; }
@@ -150,8 +165,11 @@ class Scheduler {
   bool goes_first(const Sequence& a, const Sequence& b) const;
   bool has_priority(const Sequence& a, const Sequence& b) const;
   std::int32_t prompt_rows(std::int32_t decodes) const;
+  void plan_wholes(Step& step);
+  std::int64_t whole_rows(const Step& step) const;
+  void add_whole(Step& step, Sequence& s);
   void admit_waiting(Step& step);
-  bool may_join(const Sequence& s, const PrefixIndex::Match& match) const;
+  bool may_join(const Step& step, const Sequence& s, const PrefixIndex::Match& match) const;
   bool is_computed_soon(const Sequence& s, const PrefixIndex::Match& match) const;
   void admit(Step& step, Sequence& s, const PrefixIndex::Match& match);
   Sequence* first_waiting() const;
@@ -166,6 +184,10 @@ class Scheduler {
   Sequence* last_paused() const;
   void preempt(Step& step, Sequence& s);
   void stop_running(Sequence& s);
+  void leave_steps(Sequence& s);
+  bool take_over(Sequence& s, Sequence& before);
+  bool release_resting(Step& step);
+  void keep_copied(const Step& step, const Sequence& s);
   void commit_part(const StepPart& part);
 
   KvCache& cache_;
@@ -175,6 +197,7 @@ class Scheduler {
   StepTimes times_;
   GuaranteedBlocks guarantees_;
   std::vector<Sequence*> running_;  ///< in order of admission
+  std::vector<Sequence*> resting_;  ///< see `rest`; with `running_`, at most `limits_.sequences`
   std::vector<Sequence*> order_;    ///< copy of `running_` from the start of `plan`
   std::vector<Prompt> prompts_;     ///< prompts of the planned step
   std::vector<Step> steps_;         ///< step n at index n modulo the pipeline depth
@@ -182,6 +205,7 @@ class Scheduler {
   std::int32_t under_way_ = 0;
   std::vector<Dropped> dropped_;
   std::int32_t rows_left_ = 0;  ///< number of rows that may still be added to the planned step
+  std::int32_t budget_ = 0;     ///< the same number, if steps had no time limit
   bool is_full_ = false;        ///< true if the first waiting sequence could not be admitted
   std::int64_t timed_ = 0;      ///< number of sequences with a deadline
   std::int64_t preemptions_ = 0;

@@ -177,10 +177,14 @@ TEST(Scheduler, APartIsEmbeddingsOrTokensAndScoresAreAskedForOnce) {
   Pool pool(8);
   Steps scheduler(pool, {.rows = 6, .sequences = 1});
   std::vector<float> rows(8 * 4);
-  const auto given = sequence_of(pool, 3);
-  given->embeddings = f32_view(rows.data(), 8, 4);
+  const auto given = sequence_of(pool, 0);
+  given->add_given(f32_view(rows.data(), 8, 4));
+  given->tokens.insert(given->tokens.end(), {5, 6, 7});
+  given->add_given(f32_view(rows.data(), 2, 4));
+  given->add_given(f32_view(rows.data(), 1, 4));
+  given->tokens.push_back(8);
   scheduler->add(*given);
-  for (const std::int32_t count : {6, 2, 3}) {
+  for (const std::int32_t count : {6, 2, 3, 2, 1, 1}) {
     const auto parts = scheduler.plan();
     ASSERT_EQ(parts.size(), 1u);
     EXPECT_EQ(parts[0].rows, count);

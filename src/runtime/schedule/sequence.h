@@ -29,16 +29,29 @@ struct SchedulingTerms {
   bool has_deadline() const { return std::min({begin_by, first_token_by, end_by}) < kNever; }
 };
 
-/// The rows of one choice (first embeddings, if any, then tokens), the number of computed rows, and
-/// the blocks with the keys and values of the computed rows.
+/// Stands in a list of token ids for a row whose embedding is given in place of a token.
+inline constexpr std::int32_t kGivenRow = -1;
+
+/// Consecutive rows of a sequence that are embeddings, from row `first` on.
+struct GivenRows {
+  std::int64_t first = 0;
+  View rows;  ///< [n, H] float32
+
+  std::int64_t end() const { return first + rows.rows; }
+};
+
+/// The rows of one choice (tokens and embeddings), the number of computed rows, and the blocks with
+/// the keys and values of the computed rows.
 struct Sequence {
   explicit Sequence(KvCache& cache) : blocks(cache) {}
 
   std::uint64_t id = 0;               ///< the id of its RunningRequest
   RunningRequest* request = nullptr;  ///< null in tests without requests
-  View embeddings;                    ///< [n, H] float32 rows before the tokens, or empty
-  std::vector<std::int32_t> tokens;   ///< tokens of the prompt, then drawn tokens
-  std::int64_t computed = 0;          ///< number of first rows with keys and values in `blocks`
+  /// The token of each row: first the prompt's, then drawn tokens. kGivenRow for rows in `given`.
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> types;  ///< type of each row of the prompt; empty: all 0
+  std::vector<GivenRows> given;     ///< rows that are embeddings, in the order of rows
+  std::int64_t computed = 0;        ///< number of first rows with keys and values in `blocks`
   std::int64_t rows_max =
       std::numeric_limits<std::int64_t>::max();  ///< limit on the number of rows of the sequence
   SequenceBlocks blocks;
@@ -58,6 +71,8 @@ struct Sequence {
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
   bool final_norm = true;  ///< true: return hidden states after the final norm; false: before it
+  bool pools = false;      ///< whether the model must still return the pooled result
+  bool whole = false;      ///< whether one step must compute all rows, and none may be cached
   bool draws = true;       ///< whether a token is drawn from the last row
   /// Whether a step may continue a token that a step under way still draws. False if the host
   /// draws, or if the token decides which tokens may come next.
@@ -85,8 +100,17 @@ struct Sequence {
   /// draft: the row that replaces a rejected draft sees older keys than later rows do.
   void forget() { blocks.forget_before(computed); }
 
-  std::int64_t length() const { return given_rows() + std::ssize(tokens); }
-  std::int64_t given_rows() const { return embeddings ? embeddings.rows : 0; }
+  std::int64_t length() const { return std::ssize(tokens); }
+  /// Returns the entry of `given` with row `i`; null if the row is a token.
+  const GivenRows* given_at(std::int64_t i) const;
+  /// Returns the end of the longest run of rows from row `i` on that one part may have: all tokens,
+  /// or all of one entry of `given`. Rows at and after `length()` are tokens.
+  std::int64_t run_end(std::int64_t i) const;
+  /// Returns the number of first rows that are tokens. Only these can be cached prefixes, because
+  /// the prefix index knows rows by their tokens.
+  std::int64_t token_rows() const { return given.empty() ? length() : given.front().first; }
+  /// Adds rows of embeddings, [n, H] float32, behind all rows. They must outlive the sequence.
+  void add_given(View rows);
   /// Returns the first row that is neither computed nor planned.
   std::int64_t next_row() const { return computed + in_flight; }
   /// Returns the number of rows neither computed nor planned. Each pending token counts as a row.
@@ -94,11 +118,15 @@ struct Sequence {
   /// Returns whether a step may have missing rows: the reader has room, and no row stands for a
   /// pending token that the host draws.
   bool may_continue() const { return pending < room && (draws_ahead || pending == 0); }
-  /// Returns the token of row `i`, which must not be an embedding row.
-  std::int32_t token(std::int64_t i) const { return at(tokens, i - given_rows()); }
+  /// Returns the token type of row `i`.
+  std::int32_t type(std::int64_t i) const { return i < std::ssize(types) ? at(types, i) : 0; }
+  /// Returns the token of row `i`; kGivenRow if the row is an embedding.
+  std::int32_t token(std::int64_t i) const { return at(tokens, i); }
   /// Returns how many first rows may come from the cache. The model must compute the last row,
-  /// which gives the next token, and each row whose score or hidden state is still wanted.
+  /// which gives the next token or the pooled result, and each row whose score or hidden state is
+  /// still wanted.
   std::int64_t skippable_rows() const {
+    if (whole) return 0;
     std::int64_t rows = length() - 1;
     if (score_next < score_end) rows = std::min(rows, score_next);
     if (hidden_next < hidden_end) rows = std::min(rows, hidden_next);
@@ -112,5 +140,9 @@ struct Sequence {
     return fork_of->admissions > 0 && (!fork_of->admitted || fork_of->computed >= length());
   }
 };
+
+/// Returns the number of equal first rows of two sequences. Embeddings count as equal only if both
+/// sequences have them in the same memory.
+std::int64_t common_rows(const Sequence& a, const Sequence& b);
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 #include "runtime/schedule/sequence_start.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "kv/mutant.h"
@@ -11,7 +12,12 @@ namespace ingot {
 namespace {
 
 bool reads_cache(const PrefixIndex* prefixes, const Sequence& s) {
-  return prefixes != nullptr && s.reads_cache && s.given_rows() == 0;
+  return prefixes != nullptr && s.reads_cache && s.token_rows() > 0;
+}
+
+/// Returns the first rows of `s`, which other sequences may find.
+std::span<const std::int32_t> first_tokens(const Sequence& s) {
+  return std::span(s.tokens).first(to_size(s.token_rows()));
 }
 
 /// Shares the prompt's blocks of `from`, except that `s` computes its last row again to have
@@ -35,15 +41,14 @@ bool share_prompt(PrefixIndex* prefixes, Sequence& s, const Sequence& from,
 
 PrefixIndex::Match find_prefix(PrefixIndex* prefixes, const Sequence& s) {
   if (!reads_cache(prefixes, s)) return {};
-  return prefixes->find(s.prefix, s.tokens, s.skippable_rows(), s.chat_template);
+  return prefixes->find(s.prefix, first_tokens(s), s.skippable_rows(), s.chat_template);
 }
 
 std::int64_t rows_to_share(const PrefixIndex* prefixes, const Sequence& s, const Sequence& other) {
   if (!reads_cache(prefixes, s) || other.place.node < 0 || other.prefix != s.prefix) return 0;
-  const auto ends =
-      std::mismatch(s.tokens.begin(), s.tokens.end(), other.tokens.begin(), other.tokens.end());
-  const std::int64_t rows =
-      std::min<std::int64_t>(ends.first - s.tokens.begin(), s.skippable_rows());
+  const auto mine = first_tokens(s), others = first_tokens(other);
+  const auto ends = std::mismatch(mine.begin(), mine.end(), others.begin(), others.end());
+  const std::int64_t rows = std::min<std::int64_t>(ends.first - mine.begin(), s.skippable_rows());
   return rows - rows % kBlockTokens;
 }
 

@@ -32,8 +32,7 @@ void Step::count_parts() {
 }
 
 std::int64_t next_rows(const Sequence& s) {
-  const std::int64_t given = s.given_rows() - s.next_row();
-  return given > 0 ? given : s.missing();
+  return std::min(s.missing(), s.run_end(s.next_row()) - s.next_row());
 }
 
 StepPart next_part(Sequence& s, std::int32_t rows) {
@@ -50,6 +49,7 @@ StepPart next_part(Sequence& s, std::int32_t rows) {
   part.scores = rows_before(part.first_score, last, s.score_end);
   part.first_hidden = std::max(part.first, s.hidden_next);
   part.hidden = rows_before(part.first_hidden, last, s.hidden_end);
+  part.pooled = s.pools && last == s.length();
   return part;
 }
 

@@ -22,6 +22,7 @@ struct StepPart {
   std::int64_t first_hidden = 0;  ///< the sequence's first row to return as a hidden state
   std::int32_t hidden = 0;
   bool final_norm = true;  ///< true: return hidden states after the final norm; false: before it
+  bool pooled = false;     ///< whether the model returns the sequence's pooled result
   /// If the part's only row is a token that the previous step still draws, this is the index of the
   /// token's row of logits in the previous step. Otherwise -1.
   std::int32_t previous = -1;

@@ -13,8 +13,21 @@
 
 namespace ingot {
 
+/// The shape of a layer's keys and values.
+struct SessionShape {
+  std::int32_t kv_heads = 0;
+  std::int32_t head_dim = 0;
+  std::int32_t value_dim = 0;  ///< elements of a value; 0: values are a part of the keys
+  std::int32_t source = -1;    ///< layer whose keys and values the layer reads; -1: its own
+
+  bool operator==(const SessionShape&) const = default;
+};
+
 /// Everything that decides keys and values, apart from the tokens. If this struct is equal in two
 /// processes, one process can continue from the other's KV cache and compute equal bits.
+///
+/// Layers of equal shapes have `kv_heads` and `head_dim`. If shapes differ, both are 0 and `shapes`
+/// has them.
 struct SessionModel {
   ModelFingerprint weights{};
   std::int32_t order_version = kOrderVersion;
@@ -23,6 +36,7 @@ struct SessionModel {
   std::int32_t kv_heads = 0;
   std::int32_t head_dim = 0;
   std::vector<std::int32_t> windows{};  ///< window of each layer in tokens; 0 = none
+  std::vector<SessionShape> shapes{};   ///< empty: all layers have equal shapes
 
   bool operator==(const SessionModel&) const = default;
 };
@@ -37,13 +51,14 @@ SessionModel session_model(const Spec& spec, KvType type, std::string_view numer
 /// Makes the SessionModel of a model whose layers are all in `cache`.
 SessionModel session_model(const KvCache& cache, const ModelFingerprint& weights);
 
-/// The layers of a model that have equal windows and share block tables: see kv_groups.
+/// The layers of a model that have equal windows and shapes and share block tables: see kv_groups.
 struct SessionGroup {
   std::int32_t window = 0;
+  SessionShape shape{};
   std::int64_t block_bytes = 0;  ///< bytes of a block in KvRows format, for all layers of the group
 };
 
-/// Groups a model's layers by window, in the order of each group's first layer.
+/// Groups a model's layers by window and shape, in the order of each group's first layer.
 std::vector<SessionGroup> session_groups(const SessionModel& model);
 
 /// Tokens, and what is needed to continue them: the next token depends only on the tokens, the

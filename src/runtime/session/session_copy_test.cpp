@@ -14,8 +14,9 @@ namespace ingot {
 namespace {
 
 /// A layer that sees everything and one with a window of 24 tokens.
-constexpr std::array<Attention, 2> kLayers{
-    {{.kv_heads = 1, .head_dim = 32}, {.kv_heads = 1, .head_dim = 32, .window = 24}}};
+constexpr std::array<KvUse, 2> kLayers{
+    {{.attention = {.kv_heads = 1, .head_dim = 32}},
+     {.attention = {.kv_heads = 1, .head_dim = 32, .window = 24}}}};
 
 /// A cache and its index.
 class Place {

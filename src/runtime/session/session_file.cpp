@@ -108,7 +108,7 @@ void SessionFile::require_model(const SessionModel& mine) const {
                mine.numerics));
   }
   if (its.kv_heads != mine.kv_heads || its.head_dim != mine.head_dim ||
-      its.windows != mine.windows) {
+      its.windows != mine.windows || its.shapes != mine.shapes) {
     refuse(cat("it belongs to another model: ", its.windows.size(), " layers of ", its.kv_heads,
                " kv heads of ", its.head_dim, ", this one has ", mine.windows.size(), " layers of ",
                mine.kv_heads, " of ", mine.head_dim));

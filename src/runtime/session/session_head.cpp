@@ -20,7 +20,7 @@ constexpr std::size_t kLayersMax = 4096;
 constexpr std::size_t kGroupsMax = 64;
 
 /// Appends little-endian values to a string of bytes.
-class Head {
+class HeadWriter {
  public:
   template <class T>
   requires(std::integral<T> || std::floating_point<T>) void put(T value) {
@@ -41,7 +41,7 @@ class Head {
   std::string bytes_;
 };
 
-void put_model(Head& head, const SessionModel& m) {
+void put_model(HeadWriter& head, const SessionModel& m) {
   head.put(static_cast<std::uint32_t>(m.order_version));
   head.put_text(m.numerics);
   for (const std::uint64_t half : m.weights) head.put(half);
@@ -49,6 +49,12 @@ void put_model(Head& head, const SessionModel& m) {
   head.put(static_cast<std::uint32_t>(m.kv_heads));
   head.put(static_cast<std::uint32_t>(m.head_dim));
   head.put_ids(m.windows);
+  for (const SessionShape& s : m.shapes) {
+    head.put(static_cast<std::uint32_t>(s.kv_heads));
+    head.put(static_cast<std::uint32_t>(s.head_dim));
+    head.put(static_cast<std::uint32_t>(s.value_dim));
+    head.put(s.source);
+  }
 }
 
 /// The request fields of a session as a JSON object.
@@ -62,7 +68,7 @@ std::string fields_text(const Session& session) {
   return j.dump();
 }
 
-/// Parses and checks the bytes that Head writes.
+/// Parses and checks the bytes that HeadWriter writes.
 class HeadReader {
  public:
   explicit HeadReader(ByteReader& in) : in_(in) {}
@@ -98,11 +104,27 @@ class HeadReader {
     m.numerics = text(kNumericsBytesMax);
     for (std::uint64_t& half : m.weights) half = in_.read<std::uint64_t>();
     m.kv_type = static_cast<KvType>(number(0, static_cast<std::uint32_t>(KvType::kInt8)));
-    m.kv_heads = static_cast<std::int32_t>(number(1, kKvHeadsMax));
-    m.head_dim = static_cast<std::int32_t>(number(1, kHeadDimLimit));
+    m.kv_heads = static_cast<std::int32_t>(number(0, kKvHeadsMax));
+    const bool differ = m.kv_heads == 0;
+    m.head_dim = static_cast<std::int32_t>(number(differ ? 0 : 1, differ ? 0 : kHeadDimLimit));
     at = in_.offset();
     m.windows = ids();
     if (m.windows.size() > kLayersMax) in_.fail_at(at, cat(m.windows.size(), " layers"));
+    for (std::size_t i = 0; differ && i < m.windows.size(); ++i) m.shapes.push_back(shape(i));
+  }
+
+  /// Parses the shape of layer `i`, which may read an earlier layer's keys and values.
+  SessionShape shape(std::size_t i) {
+    SessionShape s;
+    s.kv_heads = static_cast<std::int32_t>(number(1, kKvHeadsMax));
+    s.head_dim = static_cast<std::int32_t>(number(1, kHeadDimLimit));
+    s.value_dim = static_cast<std::int32_t>(number(0, kHeadDimLimit));
+    const std::uint64_t at = in_.offset();
+    s.source = in_.read<std::int32_t>();
+    if (s.source < -1 || s.source >= static_cast<std::int32_t>(i)) {
+      in_.fail_at(at, cat("layer ", i, " reads layer ", s.source));
+    }
+    return s;
   }
 
   /// Parses the request fields. Missing fields keep their defaults.
@@ -190,7 +212,7 @@ class HeadReader {
 }  // namespace
 
 std::string format_session_head(const Session& session, const SessionBlocks& blocks) {
-  Head head;
+  HeadWriter head;
   head.put_raw(kMagic);
   head.put(kVersion);
   put_model(head, session.model);

@@ -21,6 +21,7 @@ class Service;
 /// The fields in which the prompts of a generation differ: see Request.
 struct GenerationPrompt {
   std::vector<std::int32_t> ids;
+  std::vector<std::int32_t> types{};  ///< token types: see Request
   std::int64_t max_tokens = 0;
   bool ignore_eos = false;
 };
@@ -35,7 +36,9 @@ struct Generation {
 
   /// Adds the prompt of `request`, with the limits that `request` has now.
   void add_prompt() {
-    prompts.push_back({std::exchange(request.prompt, {}), request.max_tokens, request.ignore_eos});
+    prompts.push_back({.ids = std::exchange(request.prompt, {}),
+                       .max_tokens = request.max_tokens,
+                       .ignore_eos = request.ignore_eos});
   }
 };
 

@@ -32,6 +32,7 @@ Request PromptFeed::take_request(double now) {
   GenerationPrompt& prompt = prompts_[next_];
   Request request = common_;
   request.prompt = std::move(prompt.ids);
+  request.types = std::move(prompt.types);
   request.max_tokens = prompt.max_tokens;
   request.ignore_eos = prompt.ignore_eos;
   // The limit counts from the first prompt's submission.
@@ -62,6 +63,7 @@ std::vector<Stream> PromptFeed::submit_next(std::size_t under_way) {
   if (streams.empty()) {
     // NOLINTNEXTLINE(bugprone-use-after-move): not taken
     prompts_[next_].ids = std::move(request.prompt);
+    prompts_[next_].types = std::move(request.types);
     return {};
   }
   places_ = std::max(places_, then);

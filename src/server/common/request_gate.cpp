@@ -193,6 +193,7 @@ std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> RequestGate::hand
     const HttpRequest& request, const Admitted& admitted, Notify notify) {
   try {
     const Call call{.http = request, .id = admitted.id, .key = admitted.key, .service = service_};
+    if (admitted.route->use) service_.require(*admitted.route->use);
     Reply reply = admitted.route->handler(call);
     if (auto* response = std::get_if<HttpResponse>(&reply)) return std::move(*response);
     return service_.start(std::move(std::get<Generation>(reply)), admitted.id, admitted.key,

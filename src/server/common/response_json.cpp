@@ -82,6 +82,10 @@ std::string Usage::json_so_far() const {
              ",\"total_tokens\":", prompt_tokens + completion_tokens, "}");
 }
 
+std::string usage_json(std::int64_t prompt_tokens) {
+  return cat("{\"prompt_tokens\":", prompt_tokens, ",\"total_tokens\":", prompt_tokens, "}");
+}
+
 void append_event(std::string& out, std::string_view name, const Json& json) {
   out += cat("event: ", name, "\n");
   append_event(out, json.dump());

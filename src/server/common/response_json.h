@@ -47,6 +47,9 @@ struct Usage {
   std::string json_so_far() const;
 };
 
+/// Formats the usage of a response without generated tokens: {"prompt_tokens", "total_tokens"}.
+std::string usage_json(std::int64_t prompt_tokens);
+
 /// Appends a server-sent event: "data: {json}\n\n".
 void append_event(std::string& out, std::string_view json);
 /// Appends a named server-sent event: "event: name\ndata: {json}\n\n".

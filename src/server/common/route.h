@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/embed/model_use.h"
 #include "server/common/endpoint.h"
 
 namespace ingot {
@@ -28,6 +29,8 @@ struct Route {
   Access access = Access::kKey;
   RouteKind kind = RouteKind::kWork;
   Handler handler = nullptr;
+  /// What the model must be able to do; empty: anything.
+  std::optional<ModelUse> use{};
   /// Form of errors; empty: the form of the client's API, since the route serves several APIs.
   std::optional<ErrorForm> errors = ErrorForm::kOpenAi;
 };

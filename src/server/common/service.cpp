@@ -49,6 +49,7 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
                  const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
                  std::optional<ChatTemplates> templates)
     : options_(std::move(options)),
+      instance_(instance),
       tokenizer_(instance.tokenizer()),
       engine_(engine),
       metrics_(metrics),
@@ -67,6 +68,7 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
     tools_chat_.emplace(*tools, *tokenizer_, limits_.ids);
     tools_chat_->is_for_tools = true;
   }
+  if (can_do(instance.config(), ModelUse::kScore)) reranker_.emplace(instance);
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
     throw Error(ErrorCode::kInternal, "the system gives no random numbers");
   }
@@ -80,6 +82,16 @@ EngineCounts Service::counts() const {
   counts.running = static_cast<std::int64_t>(load.running);
   counts.waiting = static_cast<std::int64_t>(load.waiting);
   return counts;
+}
+
+void Service::require(ModelUse use) const {
+  const Config& config = instance_.config();
+  if (!can_do(config, use)) throw ApiError(400, "not_supported", refusal(config, use));
+}
+
+const Reranker& Service::reranker() const {
+  require(ModelUse::kScore);
+  return *reranker_;
 }
 
 const Tokenizer& Service::tokenizer() const {
@@ -138,12 +150,7 @@ void Service::check_text_room(std::size_t bytes, std::string_view param) const {
 std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param,
                                           TextUse use) const {
   check_text_room(text.size(), param);
-  auto ids = as_api([&] {
-    if (use == TextUse::kInput) {
-      return tokenizer().encode(text, {.add_begin = true, .add_end = true});
-    }
-    return tokenizer().encode_prompt(text, use == TextUse::kPrompt);
-  });
+  auto ids = as_api([&] { return tokenizer().encode_prompt(text, use == TextUse::kPrompt); });
   check_room(ids.size(), param);
   return ids;
 }

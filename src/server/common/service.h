@@ -16,6 +16,7 @@
 
 #include "base/index.h"
 #include "constraint/constraint.h"
+#include "runtime/embed/reranker.h"
 #include "runtime/engine.h"
 #include "runtime/instance.h"
 #include "runtime/observe/engine_metrics.h"
@@ -77,7 +78,6 @@ inline constexpr double kReadyTickSecondsMax = 5;
 enum class TextUse {
   kPrompt,       ///< the model continues it; names of special tokens become these tokens
   kPlainPrompt,  ///< the model continues it; names of special tokens stay text
-  kInput,        ///< the model reads it for an embedding: plain text, with BOS and EOS
 };
 
 /// A chat template, and how the model writes calls and reasoning behind its prompts.
@@ -111,6 +111,19 @@ class Service {
   std::vector<StepRecord> steps() const { return steps_.snapshot(); }
   HttpMetrics& http_metrics() { return http_metrics_; }
   std::int64_t context() const { return limits_.context; }
+  /// Returns the limit on the tokens of an input to embed or score.
+  std::int64_t input_tokens_max() const {
+    return limits_.whole_rows > 0 ? std::min(limits_.whole_rows, limits_.context) : limits_.context;
+  }
+  /// Errors: ApiError{not_supported} with the reason if the model cannot do this work.
+  void require(ModelUse use) const;
+  /// Returns whether the model was made for embeddings, and its settings for them.
+  bool is_embedder() const { return ingot::is_embedder(instance_.config()); }
+  const EmbedderSettings& embedder() const { return instance_.embedder(); }
+  /// Returns whether embeddings are scaled to length 1.
+  bool normalises() const { return instance_.normalises(); }
+  /// Returns how the model reads pairs of texts. Errors: ApiError if it does not score them.
+  const Reranker& reranker() const;
   const RequestLimits& limits() const { return limits_; }
   /// Returns the tokens that end a text: see `end_tokens_json`.
   const Json& end_tokens() const { return end_tokens_; }
@@ -214,12 +227,14 @@ class Service {
   };
 
   ServiceOptions options_;
+  const Instance& instance_;
   const Tokenizer* tokenizer_;
   Engine& engine_;
   const EngineMetrics& metrics_;
   const StepLog& steps_;
   HttpMetrics& http_metrics_;
   std::optional<ChatTemplates> templates_;
+  std::optional<Reranker> reranker_;  ///< present if the model scores pairs of texts
   std::optional<ServedChat> chat_;
   std::optional<ServedChat> tools_chat_;  ///< present if chats with tools have another template
   mutable LazyConstraints constraints_;   ///< for texts, and for replies to `chat_`

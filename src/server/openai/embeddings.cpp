@@ -1,17 +1,18 @@
-// POST /v1/embeddings: hidden states as arrays or base64.
+// POST /v1/embeddings: a vector for each input, as an array or base64.
 #include <openssl/evp.h>
 
 #include <bit>
-#include <charconv>
-#include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "runtime/embed/prompts.h"
+#include "runtime/embed/vectors.h"
 #include "server/common/common_params.h"
+#include "server/common/embed_inputs.h"
 #include "server/common/params.h"
-#include "server/common/prompts.h"
 #include "server/common/response_json.h"
 #include "server/openai/endpoints.h"
 
@@ -19,33 +20,10 @@ namespace ingot {
 
 namespace {
 
-/// Maximum inputs of one request. OpenAI's clients send up to 2,048 inputs. The engine gets a few
-/// of them at once.
-constexpr std::int32_t kInputsMax = kResponseChoicesMax;
 /// Maximum floats in a response: about 200 MB of text, at 12 bytes each.
 constexpr std::int64_t kEmbeddingFloatsMax = std::int64_t{1} << 24;
 
 static_assert(std::endian::native == std::endian::little, "base64 holds little-endian floats");
-
-/// Scales a vector to length 1; zeros stay zeros.
-void normalise(std::vector<float>& values) {
-  double sum = 0;
-  for (const float v : values) sum += double{v} * double{v};
-  if (sum == 0) return;
-  const double length = std::sqrt(sum);
-  for (float& v : values) v = static_cast<float>(double{v} / length);
-}
-
-/// The vector as a JSON array, with the fewest digits that give the same floats back.
-std::string as_array(const std::vector<float>& values) {
-  std::string text = "[";
-  char digits[32];
-  for (const float v : values) {
-    if (text.size() > 1) text += ',';
-    text.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
-  }
-  return text + "]";
-}
 
 std::string as_base64(const std::vector<float>& values) {
   std::string bytes(values.size() * sizeof(float), '\0');
@@ -60,18 +38,22 @@ std::string as_base64(const std::vector<float>& values) {
   return json_string(text);
 }
 
+/// The form of a response's vectors.
+struct VectorForm {
+  bool base64 = false;
+  std::int64_t dimensions = 0;
+  bool is_normalised = false;  ///< whether the model scales vectors to length 1
+};
+
 class EmbeddingWriter final : public ResponseWriter {
  public:
-  EmbeddingWriter(std::string model, Json warnings, bool base64, std::size_t count)
-      : model_(std::move(model)),
-        warnings_(std::move(warnings)),
-        base64_(base64),
-        embeddings_(count) {}
+  EmbeddingWriter(std::string model, Json warnings, const VectorForm& form, std::size_t count)
+      : model_(std::move(model)), warnings_(std::move(warnings)), form_(form), embeddings_(count) {}
 
   void end_choice(std::size_t choice, const Outcome& outcome, std::string& /*out*/) override {
-    std::vector<float> values = outcome.hidden;
-    normalise(values);
-    embeddings_[choice] = base64_ ? as_base64(values) : as_array(values);
+    std::vector<float> values = outcome.pooled;
+    shorten(values, form_.dimensions, form_.is_normalised);
+    embeddings_[choice] = form_.base64 ? as_base64(values) : json_list(values);
     prompt_tokens_ += outcome.prompt_tokens;
   }
 
@@ -87,9 +69,7 @@ class EmbeddingWriter final : public ResponseWriter {
       out += std::exchange(embeddings_[i], {});
       out += '}';
     }
-    out +=
-        cat("],\"model\":", json_string(model_), ",\"usage\":{\"prompt_tokens\":", prompt_tokens_,
-            ",\"total_tokens\":", prompt_tokens_, "}");
+    out += cat("],\"model\":", json_string(model_), ",\"usage\":", usage_json(prompt_tokens_));
     if (!warnings_.is_null()) out += cat(",\"warnings\":", warnings_.dump());
     out += "}";
   }
@@ -99,7 +79,7 @@ class EmbeddingWriter final : public ResponseWriter {
  private:
   std::string model_;
   Json warnings_;
-  bool base64_;
+  VectorForm form_;
   std::vector<std::string> embeddings_;
   std::int64_t prompt_tokens_ = 0;
 };
@@ -110,20 +90,47 @@ bool read_is_base64(Params& params) {
   throw invalid_request("encoding_format", "encoding_format can only be float or base64");
 }
 
-/// Refuses other dimensions: a shorter vector only has a meaning if the model is made for it.
-void check_dimensions(Params& params, std::int64_t size) {
+std::int64_t read_dimensions(Params& params, std::int64_t size) {
   const auto dimensions = params.whole("dimensions", 1, std::int64_t{1} << 31);
-  if (!dimensions || *dimensions == size) return;
-  throw invalid_request("dimensions", cat("dimensions can only be ", size));
+  if (!dimensions || *dimensions <= size) return dimensions.value_or(size);
+  throw invalid_request("dimensions",
+                        cat("dimensions is ", *dimensions, ", possible are 1 to ", size));
+}
+
+/// Reads `prompt_name`, `input_type` and `task`, which Jina's API has for `input_type`. Returns the
+/// prompt before each input. Errors: ApiError naming a member that contradicts an earlier one.
+std::string read_prefix(Params& params, const EmbedderSettings& settings) {
+  const auto name = params.text("prompt_name", 256);
+  std::optional<std::string_view> prompt;
+  if (name) prompt = as_api([&] { return prompt_named(settings, name); });
+  for (const std::string_view member : {"input_type", "task"}) {
+    const auto type = params.text(member, 256);
+    if (!type) continue;
+    const auto found = prompt_for(settings, *type);
+    if (!found) params.warn(member, "ignored", "the model has no prompt for it");
+    if (found && prompt && *found != *prompt) {
+      throw invalid_request(std::string(member),
+                            cat(member, " has another prompt than the request's other members"));
+    }
+    if (found) prompt = found;
+  }
+  return std::string(prompt ? *prompt : prompt_named(settings, {}));
+}
+
+void warn_of_decoder(Params& params, const Service& service) {
+  if (service.is_embedder()) return;
+  params.warn("model", "no_embedder",
+              "the model was not made for embeddings: the state of an input's last token stands "
+              "for the input");
 }
 
 }  // namespace
 
-void check_embeddings_size(std::size_t inputs, std::int64_t hidden) {
-  const std::int64_t inputs_max = kEmbeddingFloatsMax / hidden;
+void check_embeddings_size(std::size_t inputs, std::int64_t size) {
+  const std::int64_t inputs_max = kEmbeddingFloatsMax / size;
   if (static_cast<std::int64_t>(inputs) <= inputs_max) return;
   throw invalid_request("input", cat("input has ", inputs, " entries, possible are ", inputs_max,
-                                     " embeddings of ", hidden, " floats"));
+                                     " embeddings of ", size, " floats"));
 }
 
 Reply embeddings(const Call& call) {
@@ -132,20 +139,19 @@ Reply embeddings(const Call& call) {
   Service& service = call.service;
   std::string model = service.read_model(params);
   Generation generation;
-  generation.request.hidden = HiddenRows::kLast;
   read_fields(params, call, generation.request, place::kEmbeddings);
-  const bool base64 = read_is_base64(params);
-  check_dimensions(params, service.limits().hidden);
+  const std::int64_t size = service.limits().pooled;
+  VectorForm form{.base64 = read_is_base64(params), .is_normalised = service.normalises()};
+  form.dimensions = read_dimensions(params, size);
   params.ignore_text("user", 256, "it changes nothing here");
-  const PromptForm form{.use = TextUse::kInput};
-  std::vector<ReadPrompt> inputs = read_prompts(params, "input", kInputsMax, service, form);
-  check_embeddings_size(inputs.size(), service.limits().hidden);
-  for (ReadPrompt& read : inputs) {
-    generation.request.prompt = std::move(read.ids);
-    generation.add_prompt();
-  }
+  const std::string prefix = read_prefix(params, service.embedder());
+  const InputLimit limit = read_input_limit(params, service);
+  std::vector<InputTokens> inputs = read_inputs(params, "input", prefix, limit, service);
+  check_embeddings_size(inputs.size(), size);
+  for (InputTokens& input : inputs) add_pooled(generation, std::move(input));
+  warn_of_decoder(params, service);
   params.finish();
-  generation.writer = std::make_unique<EmbeddingWriter>(std::move(model), params.warnings(), base64,
+  generation.writer = std::make_unique<EmbeddingWriter>(std::move(model), params.warnings(), form,
                                                         generation.prompts.size());
   return generation;
 }

@@ -1,4 +1,4 @@
-// HTTP endpoints of OpenAI's API, and endpoints that tokenize and render text.
+// HTTP endpoints of OpenAI's API, and endpoints that score, tokenize and render text.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,15 @@ Reply infill(const Call& call);
 Reply responses(const Call& call);
 /// POST /v1/responses/input_tokens: counts the tokens of a prompt.
 Reply count_response_tokens(const Call& call);
-/// POST /v1/embeddings: returns each input's last hidden state, scaled to length 1.
+/// POST /v1/embeddings: returns a vector for each input.
 Reply embeddings(const Call& call);
-/// Checks that a response can hold this number of embeddings of `hidden` floats each.
+/// Checks that a response can hold this number of embeddings of `size` floats each.
 /// Errors: ApiError naming `input`.
-void check_embeddings_size(std::size_t inputs, std::int64_t hidden);
+void check_embeddings_size(std::size_t inputs, std::int64_t size);
+/// POST /v1/rerank: orders documents by their relevance to a query, in the form of Jina and Cohere.
+Reply rerank(const Call& call);
+/// POST /v1/score: scores pairs of texts, in the form of vLLM.
+Reply score(const Call& call);
 /// POST /tokenize: returns the tokens of a text or of messages.
 Reply tokenize(const Call& call);
 /// POST /detokenize: returns the text of tokens.

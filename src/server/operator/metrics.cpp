@@ -107,6 +107,11 @@ void add_cache_counts(Families& out, const EngineCounts& c) {
   out.counter("vllm:prefix_cache_queries_total", "Tokens looked up in the prefix cache",
               c.prefix_queries);
   out.counter("vllm:prefix_cache_hits_total", "Tokens found in the prefix cache", c.prefix_hits);
+  out.counter("ingot:prefix_cache_evictions_total", "KV blocks evicted from the prefix cache",
+              c.prefix_evictions);
+  out.gauge("ingot:prefix_cache_entries", "KV blocks in the prefix cache", c.prefix_entries);
+  out.gauge("ingot:prefix_cache_bytes", "Bytes of the KV blocks in the prefix cache",
+            c.prefix_bytes);
 }
 
 void add_rejections(Families& out, const EngineCounts& c) {

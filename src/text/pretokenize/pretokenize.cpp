@@ -141,6 +141,9 @@ void with_finder(Scanner scanner, const Visit& visit) {
       return llama3({.letters = kLetter, .digits_max = 1, .end_spaces = false});
     case Scanner::kQwen35:
       return llama3({.letters = kLetter | kMark, .digits_max = 1, .end_spaces = false});
+    case Scanner::kSeed:
+      return llama3(
+          {.letters = kLetter, .digits_max = 1, .end_spaces = false, .sign_lines = false});
     case Scanner::kCl100k:
       return llama3({.letters = kLetter, .digits_max = 3, .end_spaces = true});
     case Scanner::kO200k:

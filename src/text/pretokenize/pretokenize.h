@@ -23,6 +23,7 @@ enum class Scanner : std::uint8_t {
   kLlama3,
   kQwen2,   ///< Llama 3's pattern with \p{N} in place of \p{N}{1,3}
   kQwen35,  ///< Qwen 2's pattern; words are [\p{L}\p{M}]+ and signs are [^\s\p{L}\p{M}\p{N}]+
+  kSeed,    ///< Qwen 2's pattern without [\r\n]* behind signs
   kCl100k,  ///< Llama 3's pattern with \s++$ in front of \s*[\r\n]+
   /// GPT-4o: [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+
   /// (?i:'s|'t|'re|'ve|'m|'ll|'d)?, or the same with * and + exchanged, or \p{N}{1,3}

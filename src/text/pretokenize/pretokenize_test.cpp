@@ -42,6 +42,8 @@ const std::vector<Case>& cases() {
       {Scanner::kQwen2, kContractions + R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})" + kSigns},
       {Scanner::kQwen35, kContractions + R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N})" +
                              R"(| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+)" + kSpaces},
+      {Scanner::kSeed, kContractions + R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1})" +
+                           R"(| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+)" + kSpaces},
       {Scanner::kCl100k,
        R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+)"
        R"(|\s++\z|\s*[\r\n]|\s+(?!\S)|\s)"},
@@ -169,6 +171,9 @@ TEST(Pretokenize, KnownPieces) {
   EXPECT_EQ(named_pieces("llama-bpe", "it's  12345 IT'S\n\n a"),
             (Pieces{"it", "'s", " ", " ", "123", "45", " IT", "'S", "\n\n", " a"}));
   EXPECT_EQ(named_pieces("qwen2", "x 12!\n\n"), (Pieces{"x", " ", "1", "2", "!\n\n"}));
+  EXPECT_EQ(named_pieces("seed-coder", "x 12!\n\n"), (Pieces{"x", " ", "1", "2", "!", "\n\n"}));
+  EXPECT_EQ(named_pieces("hunyuan-dense", "1234 (ok)"), (Pieces{"123", "4", " (", "ok", ")"}));
+  EXPECT_EQ(named_pieces("modern-bert", "it's 12"), (Pieces{"it", "'s", " 12"}));
   EXPECT_EQ(named_pieces("default", "it's 1234 5!?"),
             (Pieces{"it", "'", "s", " ", "123", "4", " ", "5", "!?"}));
   EXPECT_EQ(named_pieces("gpt-4o", "HTMLPage isn't aB"), (Pieces{"HTMLPage", " isn't", " a", "B"}));

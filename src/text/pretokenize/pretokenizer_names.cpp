@@ -16,6 +16,7 @@ constexpr Scanner kGpt2Chain[] = {kGpt2};
 constexpr Scanner kLlama3Chain[] = {kLlama3};
 constexpr Scanner kQwen2Chain[] = {kQwen2};
 constexpr Scanner kQwen35Chain[] = {kQwen35};
+constexpr Scanner kSeedChain[] = {kSeed};
 constexpr Scanner kO200kChain[] = {kO200k};
 constexpr Scanner kTekkenChain[] = {kTekken};
 /// Cuts at each number, then by GPT-2's pattern.
@@ -50,11 +51,14 @@ constexpr Name kNames[] = {
     {"glm4", kLlama3Chain},
     {"gpt-2", kGpt2Chain},
     {"gpt-4o", kO200kChain},
+    {"hunyuan", kQwen2Chain},
+    {"hunyuan-dense", kDeepseek3Chain},
     {"llama-bpe", kLlama3Chain},
     {"llama-v3", kLlama3Chain},
     {"llama3", kLlama3Chain},
     {"llama4", kO200kChain},
     {"minerva-7b", kStarcoderChain},
+    {"modern-bert", kGpt2Chain},
     {"gpt-neox", kGpt2Chain},
     {"mpt", kGpt2Chain},
     {"olmo", kGpt2Chain},
@@ -63,6 +67,7 @@ constexpr Name kNames[] = {
     {"qwen35", kQwen35Chain},
     {"refact", kStarcoderChain},
     {"roberta-bpe", kGpt2Chain},
+    {"seed-coder", kSeedChain},
     {"smaug-bpe", kLlama3Chain},
     {"smollm", kStarcoderChain},
     {"stablelm2", kQwen2Chain},
@@ -86,6 +91,9 @@ constexpr Regex kRegexes[] = {
     {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N})"
      R"(| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
      kQwen35},
+    {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1})"
+     R"(| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     kSeed},
     {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
      R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"

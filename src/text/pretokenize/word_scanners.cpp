@@ -91,6 +91,7 @@ std::size_t llama3_length(std::string_view text, const Llama3Rules& rules) {
   const std::size_t start = first.code == ' ' ? 1 : 0;
   if (is_sign(start == 0 ? first : second)) {
     const std::size_t signs = run_end(text, start, is_sign);
+    if (!rules.sign_lines) return signs;
     return run_end(text, signs, [](Char c) { return c.is_newline(); });
   }
   if (rules.end_spaces && class_end(text, 0, kSpace) == text.size()) return text.size();

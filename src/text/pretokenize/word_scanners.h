@@ -9,9 +9,10 @@ namespace ingot {
 
 /// Parameters of patterns that resemble Llama 3's pattern.
 struct Llama3Rules {
-  unsigned letters;  ///< classes of a word's characters, as CharClass bits
-  int digits_max;    ///< most characters that one number piece may have
-  bool end_spaces;   ///< whether the pattern has \s++$ before \s*[\r\n]+
+  unsigned letters;        ///< classes of a word's characters, as CharClass bits
+  int digits_max;          ///< most characters that one number piece may have
+  bool end_spaces;         ///< whether the pattern has \s++$ before \s*[\r\n]+
+  bool sign_lines = true;  ///< whether line breaks belong to the signs in front of them
 };
 
 /// Parameters of patterns that resemble o200k's pattern.
@@ -22,7 +23,8 @@ struct CasedRules {
 
 /// Returns the size in bytes of the first piece that Scanner::kGpt2 cuts off.
 std::size_t gpt2_length(std::string_view text);
-/// Returns the size in bytes of the first piece for Scanner::kLlama3, kQwen2, kQwen35 or kCl100k.
+/// Returns the size in bytes of the first piece for Scanner::kLlama3, kQwen2, kQwen35, kSeed or
+/// kCl100k.
 std::size_t llama3_length(std::string_view text, const Llama3Rules& rules);
 /// Returns the size in bytes of the first piece for Scanner::kO200k or kTekken. An upper-case
 /// letter behind a lower-case letter begins a new word: "HTMLPage" is one word, "aB" is two words.

@@ -37,6 +37,7 @@ Tokenizer::Tokenizer(const TokenizerData& data, std::vector<std::string>& detail
       padding_(data.padding),
       frame_begin_(data.frame_begin),
       frame_end_(data.frame_end),
+      pair_(data.pair),
       fim_(find_fim(data)),
       normalizer_(data),
       pretokenizers_(data),

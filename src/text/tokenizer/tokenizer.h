@@ -75,6 +75,11 @@ class Tokenizer {
   /// Return whether `add_begin` adds a BOS, and whether `add_end` adds an EOS.
   bool adds_bos() const;
   bool adds_eos() const;
+  /// Return the ids that `add_begin` and `add_end` add.
+  std::span<const std::int32_t> frame_begin() const { return frame_begin_; }
+  std::span<const std::int32_t> frame_end() const { return frame_end_; }
+  /// Returns how a pair of texts becomes one sequence; empty if the tokenizer has no form for it.
+  std::span<const PairPart> pair() const { return pair_; }
   /// Returns how the model fills in the middle of a text; nothing if its vocabulary cannot.
   const std::optional<FimFormat>& fim() const { return fim_; }
 
@@ -119,6 +124,7 @@ class Tokenizer {
   std::vector<TokenType> types_;
   std::optional<std::int32_t> bos_, eos_, eot_, eom_, unknown_, padding_;
   std::vector<std::int32_t> frame_begin_, frame_end_;
+  std::vector<PairPart> pair_;
   std::optional<FimFormat> fim_;
   Normalizer normalizer_;
   PretokenizerChain pretokenizers_;

@@ -262,6 +262,39 @@ TEST(TokenizerExpected, QuestionsOfBert) {
   }
 }
 
+/// The file says that outer white space is removed; the folder's tokenizer keeps it.
+bool differs_by_setting(const std::string& model, const std::string& text) {
+  return model.starts_with("xlm-roberta") && text.ends_with(' ');
+}
+
+TEST(TokenizerGolden, EncodersInGgufHaveTheTokensOfTheirFolders) {
+  const std::filesystem::path folder = shared_folder("references") / "encoders-gguf";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  int compared = 0;
+  for (const std::filesystem::path& file : files_in(folder, ".gguf")) {
+    const std::string name = file.stem().string();
+    SCOPED_TRACE(name);
+    const std::filesystem::path texts_file =
+        shared_folder("references") / "embeddings" / name / "texts.json";
+    const Json golden = parse_json(read_text(texts_file), texts_file.string(), "file");
+    std::vector<std::string> warnings;
+    const auto tokenizer = make_tokenizer(read_tokenizer_files({{file.string()}}), warnings);
+    EXPECT_TRUE(warnings.empty());
+    const Json::Array& texts = *golden.find("texts")->as_array();
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const std::string& text = *texts[i].as_string();
+      if (differs_by_setting(name, text)) continue;
+      Ids wanted;
+      for (const Json& id : *(*golden.find("ids")->as_array())[i].as_array()) {
+        wanted.push_back(static_cast<std::int32_t>(*id.as_int()));
+      }
+      EXPECT_EQ(tokenizer->encode(text, {.add_begin = true, .add_end = true}), wanted) << text;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 60);
+}
+
 TEST(TokenizerGolden, ModelsInSharedDataRoundTrip) {
   const std::filesystem::path folder = shared_folder("goldens") / "gguf";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;

@@ -130,6 +130,17 @@ TEST(Pipeline, CharactersThatFallBackOnBytes) {
   EXPECT_EQ(t->text_bytes_per_token_max(), 3u * 5u);
 }
 
+/// GGUF's "gemma4": no space in front, and pieces that begin with a line break.
+TEST(Pipeline, SpacedBpe) {
+  TokenizerData data = char_bpe_data({"▁", "a", "\n"}, {{"▁", "a"}, {"\n", "\n"}, {"a", "\n"}});
+  describe_spaced_bpe(data);
+  const auto t = make_pipeline(data);
+  EXPECT_EQ(t->encode("a a"), (Ids{260, 262}));
+  EXPECT_EQ(t->encode("\n\na\n"), (Ids{263, 264}));
+  EXPECT_EQ(t->encode("\u00E9"), (Ids{3 + 0xC3, 3 + 0xA9}));
+  EXPECT_EQ(detokenize(*t, t->encode(" a\n\u00E9")), " a\n\u00E9");
+}
+
 TEST(Pipeline, UnknownCharactersWithoutBytes) {
   TokenizerData data = char_bpe_data({"▁", "a"}, {{"▁", "a"}});
   data.byte_fallback = false;

@@ -86,6 +86,9 @@ void check_vocabulary(const TokenizerData& data) {
   }
   for (const std::int32_t id : data.frame_begin) check_id(data, "the frame's begin", id);
   for (const std::int32_t id : data.frame_end) check_id(data, "the frame's end", id);
+  for (const PairPart& part : data.pair) {
+    if (part.kind == PairPart::Kind::kToken) check_id(data, "the pair's frame", part.id);
+  }
   check_added(data);
 }
 

@@ -68,6 +68,7 @@ void add_int8_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Quanti
                     ChunkWeights& w, SoftmaxStates& state) {
   each_pass<L::kInt8Queries>(a, chunk, [&](const auto& pass) {
     int8_scores<L>(a, pass, q, w);
+    add_position_biases<L>(a, pass, w);
     chunk_weights<L>(pass, w, state);
   });
   each_pass<L::kInt8Queries>(a, chunk,
@@ -80,6 +81,7 @@ void add_float_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Float
                      ChunkWeights& w, SoftmaxStates& state) {
   each_pass<L::kQueries>(a, chunk, [&]<int kCount>(const ChunkPass<kCount>& pass) {
     chunk_scores<L, kType>(a, pass, q, w);
+    add_position_biases<L>(a, pass, w);
     chunk_weights<L>(pass, w, state);
   });
   each_pass<L::kQueries>(a, chunk,
@@ -99,19 +101,27 @@ struct KeysOfCall {
   }
 };
 
-/// Number of elements in a query's sum of values, with padding.
-INGOT_INLINE int cols_of(const AttentionArgs& a) {
+/// `elements` with the padding that the KV type needs.
+INGOT_INLINE int padded(const AttentionArgs& a, int elements) {
   const int step = a.type == KvType::kInt8 ? kGroup : 16;
-  return (a.head_dim + step - 1) / step * step;
+  return (elements + step - 1) / step * step;
 }
+
+/// Number of elements in a query, with padding.
+INGOT_INLINE int query_cols(const AttentionArgs& a) { return padded(a, a.head_dim); }
+
+/// Number of elements in a query's sum of values, with padding.
+INGOT_INLINE int value_cols(const AttentionArgs& a) { return padded(a, a.value_dim); }
 
 /// The queries of `a`, multiplied by the scale.
 template <class L, class Q>
 INGOT_INLINE void set_queries(const AttentionArgs& a, Q& q) {
+  const int cols = query_cols(a);
   for (int i = 0; i < queries_of(a); ++i) {
-    const float* row = a.q + row_of(a, i) * a.q_stride + column_of(a, i);
+    const std::int64_t column = std::int64_t{head_of(a, i)} * a.head_dim;
+    const float* row = a.q + row_of(a, i) * a.q_stride + column;
     float scaled[kHeadDimLimit];
-    for (std::int32_t d = 0; d < cols_of(a); ++d) scaled[d] = d < a.head_dim ? row[d] * a.scale : 0;
+    for (int d = 0; d < cols; ++d) scaled[d] = d < a.head_dim ? row[d] * a.scale : 0;
     q.template set<L>(i, scaled);
   }
 }
@@ -172,30 +182,43 @@ class Totals {
       for (int d = 0; d < split.o.cols; ++d) states_.o[i][d] = split.o[i][d];
     }
   }
-  INGOT_INLINE void write_outputs(const AttentionArgs& a) const {
+  INGOT_INLINE void write_outputs(const AttentionArgs& a) {
+    for (int i = 0; a.sinks != nullptr && i < queries_of(a); ++i)
+      join_sink(i, a.sinks[head_of(a, i)]);
     for (int i = 0; i < queries_of(a); ++i) {
-      float* out = a.out + row_of(a, i) * a.out_stride + column_of(a, i);
+      const std::int64_t column = std::int64_t{head_of(a, i)} * a.value_dim;
+      float* out = a.out + row_of(a, i) * a.out_stride + column;
       const auto inv = L::splat(1.0f / states_.l[i]);
-      for (int d = 0; d < a.head_dim; d += 16) {
-        const int left = a.head_dim - d;
+      for (int d = 0; d < a.value_dim; d += 16) {
+        const int left = a.value_dim - d;
         L::store(out + d, L::mul(L::load(states_.o[i] + d), inv), left < 16 ? left : 16);
       }
     }
   }
 
  private:
+  /// Adds a sink to a query's denominator.
+  INGOT_INLINE void join_sink(int query, float sink) {
+    const float m = OneLane::max(states_.m[query], sink);
+    const float factor = math::exp(states_.m[query] - m);
+    states_.l[query] = __builtin_fmaf(states_.l[query], factor, math::exp(sink - m));
+    float* o = states_.o[query];
+    for (int d = 0; d < states_.o.cols; d += 16) {
+      L::store(o + d, L::mul(L::load(o + d), L::splat(factor)));
+    }
+  }
+
   SoftmaxStates states_;
   bool have_[kQueriesLimit] = {};
 };
 
 template <class L, KvType kType>
 void attend(const AttentionArgs& a) {
-  const int cols = cols_of(a);
-  Queries<kType> q(cols, queries_of(a));
+  Queries<kType> q(query_cols(a), queries_of(a));
   set_queries<L>(a, q);
   const KeysOfCall keys(a);
-  Totals<L> total(cols);
-  SoftmaxStates split(cols);
+  Totals<L> total(value_cols(a));
+  SoftmaxStates split(value_cols(a));
   for (std::int32_t at = keys.first / kSplit * kSplit; at < keys.last; at += kSplit) {
     run_split<L, kType>(a, at, keys, q, split);
     total.fold_in(a, at, split);
@@ -205,12 +228,12 @@ void attend(const AttentionArgs& a) {
 
 template <class L, KvType kType>
 void attend_split(const AttentionArgs& a, std::int32_t number, float* states) {
-  const int cols = cols_of(a);
-  Queries<kType> q(cols, queries_of(a));
+  const int cols = value_cols(a);
+  Queries<kType> q(query_cols(a), queries_of(a));
   set_queries<L>(a, q);
   SoftmaxStates split(cols);
   run_split<L, kType>(a, number * kSplit, KeysOfCall(a), q, split);
-  const std::int64_t floats = attention_state_floats(a.head_dim);
+  const std::int64_t floats = attention_state_floats(a.value_dim);
   for (int i = 0; i < queries_of(a); ++i, states += floats) {
     for (int d = 0; d < cols; ++d) states[d] = split.o[i][d];
     states[floats - 2] = split.m[i];
@@ -220,9 +243,9 @@ void attend_split(const AttentionArgs& a, std::int32_t number, float* states) {
 
 template <class L>
 void attention_join(const AttentionArgs& a, const float* states, std::int64_t stride) {
-  const int cols = cols_of(a);
+  const int cols = value_cols(a);
   const KeysOfCall keys(a);
-  const std::int64_t floats = attention_state_floats(a.head_dim);
+  const std::int64_t floats = attention_state_floats(a.value_dim);
   Totals<L> total(cols);
   SoftmaxStates split(cols);
   for (std::int32_t at = keys.first / kSplit * kSplit; at < keys.last; at += kSplit) {

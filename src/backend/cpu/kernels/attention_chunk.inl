@@ -59,10 +59,9 @@ INGOT_INLINE int row_of(const AttentionArgs& a, int query) {
   return query % queries_of_head(a) / a.heads;
 }
 
-/// The first column of a query in a row of queries or outputs.
-INGOT_INLINE std::int64_t column_of(const AttentionArgs& a, int query) {
-  const int head = query / queries_of_head(a) * a.heads + query % a.heads;
-  return std::int64_t{head} * a.head_dim;
+/// The number of a query's head among the query heads of the call.
+INGOT_INLINE int head_of(const AttentionArgs& a, int query) {
+  return query / queries_of_head(a) * a.heads + query % a.heads;
 }
 
 /// The positions that a row sees in the chunk that begins at key `start`.
@@ -165,6 +164,37 @@ struct ChunkWeights {
     }
   }
 };
+
+/// Adds a query's position biases to its scores of the chunk that begins at key `start`.
+template <class L>
+[[gnu::noinline]] void add_position_bias(const AttentionArgs& a, std::int32_t start, int query,
+                                         float* scores) {
+  const std::int32_t reach = a.bias_reach;
+  const float* bias = a.bias + head_of(a, query) * a.bias_stride + reach;
+  for (int b = 0; b < kChunkBlocks; ++b, scores += kBlockTokens) {
+    const std::int32_t first = start + b * kBlockTokens - a.key[row_of(a, query)];
+    const std::int32_t last = first + kBlockTokens - 1;
+    if (first >= -reach && last <= reach) {
+      L::store(scores, L::add(L::load(scores), L::load(bias + first)));
+      continue;
+    }
+    alignas(64) float clamped[kBlockTokens];
+    for (std::int32_t i = 0; i < kBlockTokens; ++i) {
+      const std::int32_t distance = first + i;
+      clamped[i] = bias[distance < -reach ? -reach : distance > reach ? reach : distance];
+    }
+    L::store(scores, L::add(L::load(scores), L::load(clamped)));
+  }
+}
+
+/// Adds the position biases of a pass's queries, if there are any.
+template <class L, int kCount>
+INGOT_INLINE void add_position_biases(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                                      ChunkWeights& w) {
+  for (int i = 0; a.bias != nullptr && i < kCount; ++i) {
+    add_position_bias<L>(a, c.chunk.start, c.query + i, w.p[c.query + i]);
+  }
+}
 
 /// The largest score of the keys that a query sees in a chunk. Sets all other scores to -Inf.
 template <class L>

@@ -145,7 +145,7 @@ INGOT_INLINE void add_block(const std::byte* v, std::int64_t row_bytes, std::int
 template <class L, KvType kType, int kCount, int kParts>
 [[gnu::noinline]] void add_parts(const AttentionArgs& a, const HeadChunk& chunk, int part,
                                  bool ahead, const ValueRange& r) {
-  const std::int64_t row_bytes = (a.head_dim + 15) / 16 * 16 * kKvBytes<kType>;
+  const std::int64_t row_bytes = (a.value_dim + 15) / 16 * 16 * kKvBytes<kType>;
   float* const out = r.o + 16 * part;
   typename L::F o[kCount][kParts];
 #pragma GCC unroll 16
@@ -179,7 +179,7 @@ INGOT_INLINE void add_range(const AttentionArgs& a, const HeadChunk& chunk, bool
                             const ValueRange& r) {
   constexpr int kChains = L::kAttentionChains;
   constexpr int kMost = kChains / kCount > 8 ? 8 : kChains / kCount > 2 ? kChains / kCount : 2;
-  const int parts = (a.head_dim + 15) / 16;
+  const int parts = (a.value_dim + 15) / 16;
   int part = 0;
   for (; part + kMost <= parts; part += kMost) {
     add_parts<L, kType, kCount, kMost>(a, chunk, part, ahead, r);

@@ -216,7 +216,7 @@ struct QuantisedWeights {
 template <class L, int kCount>
 [[gnu::noinline]] void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                        const ChunkWeights& weights, SoftmaxStates& state) {
-  const Int8Page page(a.head_dim);
+  const Int8Page page(a.value_dim);
   const std::byte* const* blocks = c.chunk.values;
   PrefetchStreams<kChunkBlocks> keys_ahead;
   for (int b = 0; b < kChunkBlocks; ++b) keys_ahead.next[b] = c.chunk.next_keys[b];

@@ -307,19 +307,32 @@ void halve_row(const float* x, std::int64_t n, std::uint16_t* out) {
 }
 
 template <class L>
-INGOT_INLINE float mean_of_squares(const float* x, std::int64_t n) {
+INGOT_INLINE float sum_of_squares(const float* x, std::int64_t n) {
   auto lanes = L::splat(0);
   for_vectors(n, [&](std::int64_t i, int k) {
     const auto v = L::load(x + i, k);
     lanes = L::fma(v, v, lanes);
   });
-  return L::tree(lanes) / static_cast<float>(n);
+  return L::tree(lanes);
+}
+
+template <class L>
+void scale_row(float* x, float factor, std::int64_t n) {
+  const auto f = L::splat(factor);
+  for_vectors(n, [&](std::int64_t i, int k) { L::store(x + i, L::mul(L::load(x + i, k), f), k); });
+}
+
+template <class L>
+void normalise_row(float* x, std::int64_t n) {
+  const float sum = sum_of_squares<L>(x, n);
+  if (sum != 0) scale_row<L>(x, 1.0f / __builtin_sqrtf(sum), n);
 }
 
 template <class L>
 void rms_norm(const float* x, const Norm& norm, std::int64_t n, float* out) {
   const float* weight = norm.weight.row<const float>(0);
-  const auto inv = L::splat(1.0f / __builtin_sqrtf(mean_of_squares<L>(x, n) + norm.eps));
+  const float mean = sum_of_squares<L>(x, n) / static_cast<float>(n);
+  const auto inv = L::splat(1.0f / __builtin_sqrtf(mean + norm.eps));
   for_vectors(n, [&](std::int64_t i, int k) {
     const auto y = L::mul(L::load(x + i, k), inv);
     L::store(out + i, L::mul(y, L::load(weight + i, k)), k);
@@ -349,10 +362,12 @@ void layer_norm(const float* x, const Norm& norm, std::int64_t n, float* out) {
 }
 
 template <class L>
-void norm_row(float* x, const float* add, const Norm& norm, std::int64_t n, float* out) {
+void norm_row(float* x, const float* add, float factor, const Norm& norm, std::int64_t n,
+              float* out) {
   if (add != nullptr) {
+    const auto f = L::splat(factor);
     for_vectors(n, [&](std::int64_t i, int k) {
-      L::store(x + i, L::add(L::load(x + i, k), L::load(add + i, k)), k);
+      L::store(x + i, L::fma(f, L::load(add + i, k), L::load(x + i, k)), k);
     });
   }
   if (out == nullptr) return;
@@ -364,32 +379,56 @@ void norm_row(float* x, const float* add, const Norm& norm, std::int64_t n, floa
 }
 
 template <class L>
-void rope_head(float* head, std::int64_t head_dim, const Norm& norm, bool adjacent_pairs,
-               std::int64_t dims, const float* cos, const float* sin) {
-  if (norm) norm_row<L>(head, nullptr, norm, head_dim, head);
+void rotate_row(float* x, bool adjacent_pairs, std::int64_t dims, const float* cos,
+                const float* sin) {
   const std::int64_t half = dims / 2;
   if (adjacent_pairs) {
     for (std::int64_t i = 0; i < half; ++i) {
-      const float a = head[2 * i];
-      const float b = head[2 * i + 1];
-      head[2 * i] = __builtin_fmaf(-b, sin[i], a * cos[i]);
-      head[2 * i + 1] = __builtin_fmaf(a, sin[i], b * cos[i]);
+      const float a = x[2 * i];
+      const float b = x[2 * i + 1];
+      x[2 * i] = __builtin_fmaf(-b, sin[i], a * cos[i]);
+      x[2 * i + 1] = __builtin_fmaf(a, sin[i], b * cos[i]);
     }
     return;
   }
   for_vectors(half, [&](std::int64_t i, int k) {
-    const auto a = L::load(head + i, k);
-    const auto b = L::load(head + half + i, k);
+    const auto a = L::load(x + i, k);
+    const auto b = L::load(x + half + i, k);
     const auto c = L::load(cos + i, k);
     const auto s = L::load(sin + i, k);
-    L::store(head + i, L::fma(negate<L>(b), s, L::mul(a, c)), k);
-    L::store(head + half + i, L::fma(a, s, L::mul(b, c)), k);
+    L::store(x + i, L::fma(negate<L>(b), s, L::mul(a, c)), k);
+    L::store(x + half + i, L::fma(a, s, L::mul(b, c)), k);
   });
+}
+
+/// `bound` where x is larger, else x; so NaN stays NaN.
+template <class L>
+INGOT_INLINE typename L::F at_most(typename L::F x, float bound) {
+  const auto b = L::splat(bound);
+  return L::select(L::lt(b, x), b, x);
+}
+
+/// `bound` where x is smaller, else x.
+template <class L>
+INGOT_INLINE typename L::F at_least(typename L::F x, float bound) {
+  const auto b = L::splat(bound);
+  return L::select(L::lt(x, b), b, x);
+}
+
+/// Act::kGptOss of gate g and up u.
+template <class L>
+INGOT_INLINE typename L::F gpt_oss_lanes(typename L::F g, typename L::F u) {
+  constexpr float kLimit = 7;
+  const auto x = at_most<L>(g, kLimit);
+  const auto up = at_least<L>(at_most<L>(u, kLimit), -kLimit);
+  const auto swish = L::mul(x, math::sigmoid_lanes<L>(L::mul(L::splat(1.702f), x)));
+  return L::mul(swish, L::add(up, L::splat(1)));
 }
 
 template <class L>
 INGOT_INLINE typename L::F act_lanes(Act act, typename L::F x) {
   if (act == Act::kSilu) return L::mul(x, math::sigmoid_lanes<L>(x));
+  if (act == Act::kTanh) return math::tanh_lanes<L>(x);
   const auto half = L::mul(L::splat(0.5f), x);
   if (act == Act::kGeluErf) {
     const auto e = math::erf_lanes<L>(L::mul(x, L::splat(0.70710678118654752f)));
@@ -402,6 +441,11 @@ INGOT_INLINE typename L::F act_lanes(Act act, typename L::F x) {
 
 template <class L>
 void activate_row(const float* in, const float* up, Act act, std::int64_t n, float* out) {
+  if (act == Act::kGptOss) {
+    return for_vectors(n, [&](std::int64_t i, int k) {
+      L::store(out + i, gpt_oss_lanes<L>(L::load(in + i, k), L::load(up + i, k)), k);
+    });
+  }
   for_vectors(n, [&](std::int64_t i, int k) {
     auto y = act_lanes<L>(act, L::load(in + i, k));
     if (up != nullptr) y = L::mul(y, L::load(up + i, k));
@@ -439,6 +483,22 @@ void softmax_row(float* x, std::int64_t n) {
   const auto inv = L::splat(1.0f / sum);
   for_vectors(n,
               [&](std::int64_t i, int k) { L::store(x + i, L::mul(L::load(x + i, k), inv), k); });
+}
+
+template <class L>
+void sigmoid_row(float* x, std::int64_t n) {
+  for_vectors(n, [&](std::int64_t i, int k) {
+    L::store(x + i, math::sigmoid_lanes<L>(L::load(x + i, k)), k);
+  });
+}
+
+template <class L>
+void cap_row(float* x, float cap, std::int64_t n) {
+  const auto c = L::splat(cap);
+  for_vectors(n, [&](std::int64_t i, int k) {
+    const auto t = math::tanh_lanes<L>(L::div(L::load(x + i, k), c));
+    L::store(x + i, L::mul(c, t), k);
+  });
 }
 
 template <class L>

@@ -1,0 +1,142 @@
+// Reads inputs, and cuts or refuses those with too many tokens.
+#include "server/common/embed_inputs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/index.h"
+#include "base/text.h"
+#include "runtime/embed/prompts.h"
+#include "server/common/message_text.h"
+#include "server/common/prompts.h"
+
+namespace ingot {
+
+namespace {
+
+/// Reads `truncate`, which is a boolean or a word of Cohere's and NVIDIA's APIs; nothing if it is
+/// absent.
+std::optional<bool> read_truncate(Params& params) {
+  const Json* value = params.take("truncate");
+  if (value == nullptr) return std::nullopt;
+  if (value->as_bool() != nullptr) return *value->as_bool();
+  const std::string* word = value->as_string();
+  if (word != nullptr && *word == "END") return true;
+  if (word != nullptr && *word == "NONE") return false;
+  throw invalid_request("truncate", "truncate can only be true, false, END or NONE");
+}
+
+ApiError input_too_long(std::string_view param, std::int64_t tokens, std::int64_t most) {
+  ApiError error(400, "context_length_exceeded",
+                 cat("This model's maximum context length is ", most, " tokens, the prompt has ",
+                     tokens, ": truncate cuts the rest off"),
+                 std::string(param));
+  error.prompt_tokens = tokens;
+  error.context = most;
+  return error;
+}
+
+InputTokens read_input(const Json& value, std::string_view place, std::string_view prefix,
+                       const InputLimit& limit, const Service& service, Params& params) {
+  InputTokens input;
+  if (const std::string* text = value.as_string()) {
+    if (!limit.cuts) service.check_text_room(text->size(), place);
+    input = as_api([&] {
+      return encode_input(service.tokenizer(), input_text(service.embedder(), prefix, *text),
+                          limit.cut_at());
+    });
+  } else if (const Json::Array* list = value.as_array()) {
+    input = take_ids(read_ids(*list, place, service), limit.cut_at());
+  } else {
+    refuse_at(std::string(place),
+              cat("is ", value.kind(), ", expected a string, token ids, or a list of either"));
+  }
+  check_input(input, limit, place, params);
+  return input;
+}
+
+}  // namespace
+
+InputLimit read_input_limit(Params& params, const Service& service) {
+  const auto truncate = read_truncate(params), truncation = params.flag("truncation");
+  if (truncate && truncation && *truncate != *truncation) {
+    throw invalid_request("truncation", "truncation and truncate contradict each other");
+  }
+  const std::optional<bool> cuts = truncate ? truncate : truncation;
+  InputLimit limit{.tokens_max = service.input_tokens_max(), .cuts = cuts.value_or(false)};
+  const auto tokens = params.whole("truncate_prompt_tokens", -1, std::int64_t{1} << 31);
+  if (!tokens) return limit;
+  if (*tokens == 0 || *tokens > limit.tokens_max) {
+    throw invalid_request("truncate_prompt_tokens",
+                          cat("truncate_prompt_tokens is ", *tokens, ", possible are -1 and 1 to ",
+                              limit.tokens_max));
+  }
+  if (cuts == false) {
+    throw invalid_request("truncate_prompt_tokens",
+                          "truncate_prompt_tokens cuts inputs, and truncate or truncation is "
+                          "false");
+  }
+  limit.cuts = true;
+  if (*tokens > 0) limit.tokens_max = *tokens;
+  return limit;
+}
+
+void check_length(const InputTokens& input, const InputLimit& limit, std::string_view param) {
+  const std::int64_t tokens = std::ssize(input.ids);
+  if (tokens > limit.tokens_max) throw input_too_long(param, tokens, limit.tokens_max);
+}
+
+void check_input(const InputTokens& input, const InputLimit& limit, std::string_view param,
+                 Params& params) {
+  const std::int64_t tokens = std::ssize(input.ids);
+  if (tokens == 0) refuse_at(std::string(param), "has no tokens");
+  check_length(input, limit, param);
+  if (!input.is_cut()) return;
+  params.warn(param, "truncated",
+              cat("it had ", input.uncut, " tokens: the last ", input.uncut - tokens,
+                  " of its text were cut off"));
+}
+
+std::vector<InputTokens> read_inputs(Params& params, std::string_view name, std::string_view prefix,
+                                     const InputLimit& limit, const Service& service) {
+  const Json* value = params.take(name);
+  if (value == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
+  std::vector<InputTokens> inputs;
+  const Json::Array* list = value->as_array();
+  const bool is_single = list == nullptr || list->empty() || list->front().number();
+  const bool has_ids = list != nullptr && (is_single || list->front().as_array() != nullptr);
+  if (has_ids && !prefix.empty()) {
+    params.warn(name, "no_prompt", "token ids stay as they are, without the model's prompt");
+  }
+  if (is_single) {
+    inputs.push_back(read_input(*value, name, prefix, limit, service, params));
+    return inputs;
+  }
+  if (list->size() > to_size(kInputsMax)) {
+    throw invalid_request(std::string(name),
+                          cat(name, " has ", list->size(), " entries, possible are ", kInputsMax));
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const Json& entry = (*list)[i];
+    const std::string place = entry_place(name, i);
+    if (entry.kind() != list->front().kind()) {
+      refuse_at(place, cat("is ", entry.kind(), ", but the first entry is ", list->front().kind()));
+    }
+    inputs.push_back(read_input(entry, place, prefix, limit, service, params));
+  }
+  return inputs;
+}
+
+const std::string& read_document(const Json& value, std::string_view place) {
+  const Json* text = value.as_object() != nullptr ? value.find("text") : &value;
+  if (text != nullptr && text->as_string() != nullptr) return *text->as_string();
+  refuse_at(std::string(place),
+            cat("is ", value.kind(), ", expected a string or an object with the member text"));
+}
+
+void add_pooled(Generation& generation, InputTokens&& input) {
+  generation.request.pooled = true;
+  generation.prompts.push_back({.ids = std::move(input.ids), .types = std::move(input.types)});
+}
+
+}  // namespace ingot

@@ -1,0 +1,161 @@
+// Models of all families against their references: logits, and equal bits for other steps.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/shared_data_test_util.h"
+#include "base/text.h"
+#include "support/golden_data.h"
+#include "support/model_runner.h"
+
+namespace ingot::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The limit on a logit's error in standard deviations of the reference's logits.
+constexpr double kBound = 2e-3;
+
+double standard_deviation(const std::vector<float>& values) {
+  double sum = 0, squares = 0;
+  for (const float v : values) sum += v;
+  const double mean = sum / static_cast<double>(values.size());
+  for (const float v : values) squares += (v - mean) * (v - mean);
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+/// The largest distance; infinite when anything is NaN or sizes differ.
+double largest_error(const std::vector<float>& got, const std::vector<float>& want) {
+  double largest = got.size() == want.size() ? 0 : std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < std::min(got.size(), want.size()); ++i) {
+    const double error = std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
+    if (std::isnan(error)) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, error);
+  }
+  return largest;
+}
+
+/// The prompts' rows, one prompt after the other, from steps that hold rows of all prompts.
+std::vector<float> logits_of(const fs::path& model, const fs::path& prompts_of, std::int32_t rows,
+                             KvType type, int threads) {
+  const auto prompts = read_prompts(prompts_of);
+  std::vector<std::vector<Chunk>> schedule;
+  for (std::int32_t done = 0;; done += rows) {
+    std::vector<Chunk> step;
+    for (std::size_t s = 0; s < prompts.size(); ++s) {
+      const auto left = static_cast<std::int32_t>(prompts[s].size()) - done;
+      if (left > 0) step.push_back({s, std::min(rows, left)});
+    }
+    if (step.empty()) break;
+    schedule.push_back(step);
+  }
+  const auto checkpoint = Checkpoint::open(model.string());
+  ModelRunner runner(*checkpoint, {.threads = threads, .kv_type = type, .context = 128});
+  std::vector<float> all;
+  for (const auto& out : runner.run(prompts, schedule))
+    all.insert(all.end(), out.begin(), out.end());
+  return all;
+}
+
+/// The reference's logits. A longrope model equals one of two references: it keeps its factors.
+std::vector<fs::path> references_of(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const char* name : {"logits_short.npy", "logits_long.npy"}) {
+    if (fs::exists(folder / name)) files.push_back(folder / name);
+  }
+  return files.empty() ? std::vector<fs::path>{folder / "logits.npy"} : files;
+}
+
+void check(const fs::path& model, const fs::path& folder) {
+  SCOPED_TRACE(model.filename().string());
+  const auto whole = logits_of(model, folder, 128, KvType::kF32, 1);
+  double least = std::numeric_limits<double>::infinity();
+  for (const fs::path& file : references_of(folder)) {
+    const Matrix want = read_matrix(file);
+    least = std::min(least, largest_error(whole, want.values) / standard_deviation(want.values));
+  }
+  EXPECT_LE(least, kBound);
+  ::testing::Test::RecordProperty(model.filename().string(), cat(least));
+  EXPECT_EQ(logits_of(model, folder, 5, KvType::kF32, 2), whole) << "in steps of 5 rows";
+  const auto int8 = logits_of(model, folder, 128, KvType::kInt8, 2);
+  EXPECT_EQ(logits_of(model, folder, 7, KvType::kInt8, 1), int8) << "with 8-bit keys";
+}
+
+/// Runs a check for each entry; one failure does not hide the others.
+template <class Check>
+void for_each_entry(std::string_view folder, Check check_one) {
+  const auto entries = shared_entries(folder);
+  EXPECT_FALSE(entries.empty());
+  for (const fs::path& entry : entries) {
+    try {
+      check_one(entry);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << entry.filename().string() << ": " << error.what();
+    }
+  }
+}
+
+TEST(Families, HuggingFaceFolders) {
+  INGOT_NEEDS_SHARED("references/families");
+  for_each_entry("references/families", [](const fs::path& model) {
+    if (fs::is_directory(model)) check(model, model);
+  });
+}
+
+/// Whether a GGUF file states all that the folder of its name states. The others lack: that yarn's
+/// range is not rounded; a window; the two factors of yarn's scale, which differ.
+bool states_all(const fs::path& file) {
+  static const std::set<std::string> kSilent{"gpt_oss.gguf", "starcoder2.gguf",
+                                             "deepseek_v2-lite.gguf"};
+  return kSilent.count(file.filename().string()) == 0;
+}
+
+TEST(Families, GgufFiles) {
+  INGOT_NEEDS_SHARED("references/families-gguf");
+  for_each_entry("references/families-gguf", [](const fs::path& file) {
+    if (file.extension() != ".gguf" || !states_all(file)) return;
+    check(file, shared_folder("references/families") / file.stem());
+  });
+}
+
+/// An encoder's rows for texts, all in one step. [sum of lengths, H]
+std::vector<float> hidden_of(const fs::path& model,
+                             const std::vector<std::vector<std::int32_t>>& texts, int threads) {
+  const auto checkpoint = Checkpoint::open(model.string());
+  ModelRunner runner(*checkpoint, {.threads = threads,
+                                   .kv_type = KvType::kF32,
+                                   .model = {.head = false},
+                                   .context = 128,
+                                   .rows = 2048,
+                                   .sequences = 16});
+  std::vector<float> all;
+  for (const auto& out : runner.run(texts, whole(texts), Output::kHiddenNormed)) {
+    all.insert(all.end(), out.begin(), out.end());
+  }
+  return all;
+}
+
+TEST(Families, EncodersGiveHiddenStatesThatDoNotDependOnTheBatch) {
+  INGOT_NEEDS_SHARED("references/embeddings");
+  for_each_entry("references/embeddings", [](const fs::path& model) {
+    if (!fs::exists(model / "model.safetensors")) return;
+    SCOPED_TRACE(model.filename().string());
+    std::vector<std::vector<std::int32_t>> texts;
+    const std::string name = (model / "inputs.json").string();
+    const Json j = parse_json(read_file(name), name, "inputs");
+    for (const Json& text : *j.find("inputs")->as_array()) texts.push_back(ints(text));
+    const Matrix want = read_matrix(model / "hidden_last.npy");
+    const auto alone = hidden_of(model, {texts.back()}, 1);
+    const float most = *std::max_element(want.values.begin(), want.values.end());
+    EXPECT_LE(largest_error(alone, want.values), 1e-4 * static_cast<double>(most));
+    const auto all = hidden_of(model, texts, 2);
+    ASSERT_GE(all.size(), alone.size());
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.end() - std::ssize(alone)));
+  });
+}
+
+}  // namespace
+}  // namespace ingot::testing_support
