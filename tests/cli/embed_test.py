@@ -216,7 +216,7 @@ class ReferenceEmbedders(LinesTest):
                 continue
             folder = os.path.join(EMBEDDERS, name)
             with self.subTest(name):
-                for command in ("run", "chat", "perplexity", "bench"):
+                for command in ("run", "chat", "perplexity"):
                     refused = ingot.run(*ingot.arguments(command, folder, self.folder))
                     self.assert_error(refused, MODEL, "which generates no text", "ingot embed")
                 result = ingot.run("embed", folder, "-p", "a", "--kv-type", "f16")
