@@ -100,8 +100,10 @@ TEST(GgufFamilies, windows_by_pattern) {
 TEST(GgufFamilies, windows_that_a_model_may_lack) {
   EXPECT_TRUE(Model("olmo2").config().window.empty());
   EXPECT_TRUE(Model("gemma3").config().window.empty());
-  EXPECT_EQ(Model("olmo2").set("attention.sliding_window", u32(8)).config().window,
-            (Windows{8, 8, 8, 0}));
+  for (const char* name : {"olmo2", "exaone4"}) {
+    EXPECT_EQ(Model(name).set("attention.sliding_window", u32(8)).config().window,
+              (Windows{8, 8, 8, 0}));
+  }
   for (const char* name : {"phi3", "starcoder2", "llama"}) {
     EXPECT_EQ(Model(name).set("attention.sliding_window", u32(8)).config().window,
               (Windows{8, 8, 8, 8}));
@@ -151,6 +153,9 @@ TEST(GgufFamilies, rotary_embeddings_of_layers_with_a_window) {
 TEST(GgufFamilies, layers_that_do_not_rotate) {
   EXPECT_EQ(Model("cohere2").config().rope_layer, (Ropes{0, 0, 0, -1}));
   EXPECT_EQ(Model("smollm3", 5).config().rope_layer, (Ropes{0, 0, 0, -1, 0}));
+  EXPECT_TRUE(Model("exaone4").config().rope_layer.empty());
+  EXPECT_EQ(Model("exaone4").set("attention.sliding_window", u32(8)).config().rope_layer,
+            (Ropes{0, 0, 0, -1}));
   EXPECT_EQ(Model("bert", 2).config().rope_layer, (Ropes{-1, -1}));
   EXPECT_EQ(Model("granite", 2).set("rope.scaling.finetuned", boolean(0)).config().rope_layer,
             (Ropes{-1, -1}));

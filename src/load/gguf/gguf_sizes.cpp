@@ -150,7 +150,8 @@ bool GgufConfigParts::has_block_tensor(std::int64_t layer, std::string_view name
 }
 
 bool GgufConfigParts::has_pattern() const {
-  return family.windows == WindowRule::kPattern || family.windows == WindowRule::kOptionalPattern;
+  return family.windows == WindowRule::kPattern ||
+         (family.windows == WindowRule::kIfStated && traits.windows.period > 0);
 }
 
 void read_model_sizes(GgufConfigParts& parts) {
@@ -174,7 +175,9 @@ void read_windows(const GgufConfigParts& parts) {
   std::vector<bool> windowed(to_size(parts.blocks), true);
   if (parts.has_pattern()) windowed = windowed_layers(parts);
   if (window == 0) return;
-  if (rule == WindowRule::kRefused) parts.keys.refuse(kWindow, "is not supported");
+  if (rule == WindowRule::kIfStated && !parts.has_pattern()) {
+    parts.keys.refuse(kWindow, "is not supported");
+  }
   // An encoder's file states the width of both sides together.
   if (!parts.traits.causal) window = window / 2 + 1;
   for (std::size_t i = 0; i < to_size(parts.config.layers); ++i) {
