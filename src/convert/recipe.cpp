@@ -50,6 +50,7 @@ bool stays_exact(TensorRole role) {
     case TensorRole::kExpertGateBias:
     case TensorRole::kExpertUpBias:
     case TensorRole::kExpertDownBias:
+    case TensorRole::kRoles:  // a layer after pooling
       return true;
     default:
       return false;
@@ -64,6 +65,8 @@ Format mixed_format(const Spec& spec, const ListedTensor& tensor) {
       return Q6_K::kFormat;
     case TensorRole::kEmbedding:
       return spec.tied ? Q6_K::kFormat : Q4_K::kFormat;
+    case TensorRole::kQkv:
+      return Q5_K::kFormat;
     case TensorRole::kK:
       return eight_experts ? Q8_0::kFormat : Q4_K::kFormat;
     case TensorRole::kV:
@@ -73,6 +76,7 @@ Format mixed_format(const Spec& spec, const ListedTensor& tensor) {
       return eight_experts ? Q5_K::kFormat : Q4_K::kFormat;
     case TensorRole::kDown:
     case TensorRole::kExpertDown:
+    case TensorRole::kSharedDown:
       return raised;
     default:
       return Q4_K::kFormat;

@@ -79,6 +79,10 @@ class TokenizerWriter {
   void write() {
     if (data_.model == TokenizerModel::kBpe && is_byte_level(data_)) {
       write_bytes();
+    } else if (data_.model == TokenizerModel::kWordPiece) {
+      write_words();
+    } else if (data_.model == TokenizerModel::kUnigram) {
+      write_unigram();
     } else if (data_.model == TokenizerModel::kSentencePieceBpe) {
       write_pieces(data_.scores);
     } else if (data_.model == TokenizerModel::kBpe && data_.byte_fallback) {
@@ -90,9 +94,14 @@ class TokenizerWriter {
 
  private:
   void write_bytes();
+  void write_words();
+  void write_unigram();
   void write_pieces(std::span<const double> scores);
   std::vector<double> scores_of_merges() const;
   void write_tokens();
+  StringTable words() const;
+  std::optional<std::int32_t> begin() const;
+  std::optional<std::int32_t> end() const;
   void write_ids();
   void write_templates();
   bool adds_prefix() const;
@@ -135,16 +144,28 @@ void TokenizerWriter::write_tokens() {
   out_.set_ints("tokenizer.ggml.token_type", types);
 }
 
+/// The token that is written as BOS: the stated one, or the one in front of texts.
+std::optional<std::int32_t> TokenizerWriter::begin() const {
+  if (data_.bos || data_.frame_begin.size() != 1) return data_.bos;
+  return data_.frame_begin.front();
+}
+
+/// The token that is written as EOS. An embedder's texts end with it.
+std::optional<std::int32_t> TokenizerWriter::end() const {
+  const bool pools = config_.pooling != PoolingKind::kNone;
+  if (data_.frame_end.size() == 1 && (pools || !data_.eos)) return data_.frame_end.front();
+  if (data_.eos || config_.ends.empty()) return data_.eos;
+  return config_.ends.front().id;
+}
+
 void TokenizerWriter::write_ids() {
   const auto set = [&](std::string_view name, std::optional<std::int32_t> id) {
     if (id) out_.set_uint32(cat("tokenizer.ggml.", name), static_cast<std::uint32_t>(*id));
   };
   std::vector<std::int32_t> ends = ids_of(config_.ends);
-  const auto eos = data_.eos      ? data_.eos
-                   : ends.empty() ? std::nullopt
-                                  : std::optional(ends.front());
+  const auto eos = end();
   std::erase(ends, eos.value_or(-1));
-  set("bos_token_id", data_.bos);
+  set("bos_token_id", begin());
   set("eos_token_id", eos);
   set("eot_token_id", ends.empty() ? data_.eot : ends.front());
   set("unknown_token_id", data_.unknown);
@@ -162,8 +183,8 @@ void TokenizerWriter::write_ids() {
     }
     return true;
   };
-  out_.set_boolean("tokenizer.ggml.add_bos_token", frames(data_.frame_begin, data_.bos));
-  out_.set_boolean("tokenizer.ggml.add_eos_token", frames(data_.frame_end, data_.eos));
+  out_.set_boolean("tokenizer.ggml.add_bos_token", frames(data_.frame_begin, begin()));
+  out_.set_boolean("tokenizer.ggml.add_eos_token", frames(data_.frame_end, eos));
 }
 
 void TokenizerWriter::write_templates() {
@@ -207,6 +228,51 @@ void TokenizerWriter::write_bytes() {
     reason = "GGUF has no name for its pre-tokenizer with this normal form and way of merging";
   }
   refuse(data_, reason);
+}
+
+/// The tokens of a WordPiece model in GGUF's spelling: U+2581 in front of a piece that begins a
+/// word, and nothing in front of a piece that continues one. Special tokens stay.
+StringTable TokenizerWriter::words() const {
+  StringTable out;
+  for (std::size_t i = 0; i < data_.tokens.size(); ++i) {
+    const std::string_view token = data_.tokens[i];
+    if (token.empty()) {
+      out.add(cat("[PAD", i, "]"));
+    } else if (token.starts_with(data_.continuing_prefix)) {
+      out.add(token.substr(data_.continuing_prefix.size()));
+    } else if (token.starts_with('[') && token.ends_with(']')) {
+      out.add(token);
+    } else {
+      out.add(cat("\xE2\x96\x81", token));
+    }
+  }
+  return out;
+}
+
+/// BERT's tokenizer, which in GGUF lowers case and removes accents.
+void TokenizerWriter::write_words() {
+  out_.set_text("tokenizer.ggml.model", "bert");
+  out_.set_text("tokenizer.ggml.pre", "default");
+  write_tokens();
+  out_.set_texts("tokenizer.ggml.tokens", words());
+  write_ids();
+  if (begin()) {
+    out_.set_uint32("tokenizer.ggml.cls_token_id", static_cast<std::uint32_t>(*begin()));
+  }
+  if (end()) {
+    // Files spell the key so.
+    out_.set_uint32("tokenizer.ggml.seperator_token_id", static_cast<std::uint32_t>(*end()));
+  }
+  const TokenizerData again = read_back(out_, data_);
+  const bool same = again.normalizers == data_.normalizers &&
+                    again.continuing_prefix == data_.continuing_prefix &&
+                    again.word_chars_max == data_.word_chars_max &&
+                    data_.pretokenizers.size() == 1 &&
+                    data_.pretokenizers.front().kind == PretokenizerStep::Kind::kBert;
+  if (!same)
+    refuse(data_, "GGUF's WordPiece lowers case and removes accents, as this one does not");
+  check(again);
+  warn_of_added(again);
 }
 
 /// Scores that lead a reader to the merges of the list: a piece's score is its place in the list,
@@ -265,6 +331,48 @@ bool TokenizerWriter::adds_prefix() const {
   return prefix;
 }
 
+/// How a Unigram model treats spaces. Its files describe this as SentencePiece does, or as two
+/// steps: one cuts at white space, the other puts U+2581 in front of each word.
+NormalizerStep spaces_of(const TokenizerData& data) {
+  using Kind = PretokenizerStep::Kind;
+  const auto& steps = data.pretokenizers;
+  const bool normalised =
+      !data.normalizers.empty() && data.normalizers.back().kind == NormalizerStep::Kind::kSpaces;
+  if (normalised && steps.empty()) return data.normalizers.back();
+  const bool marks = steps.size() == 2 && steps[0].kind == Kind::kWhitespaceSplit &&
+                     steps[1].kind == Kind::kMetaspace && steps[1].replacement == "\xE2\x96\x81" &&
+                     steps[1].prepend == PretokenizerStep::Prepend::kAlways;
+  if (normalised || !marks) refuse(data, "its pre-tokenizer has no keys in GGUF");
+  NormalizerStep spaces;
+  spaces.kind = NormalizerStep::Kind::kSpaces;
+  spaces.add_prefix = spaces.squeeze = true;
+  return spaces;
+}
+
+/// SentencePiece's Unigram model, which GGUF calls t5.
+void TokenizerWriter::write_unigram() {
+  for (const NormalizerStep& step : data_.normalizers) {
+    if (step.kind == NormalizerStep::Kind::kPrecompiled) {
+      out_.set_bytes("tokenizer.ggml.precompiled_charsmap", step.content);
+    } else if (step.kind != NormalizerStep::Kind::kSpaces) {
+      refuse(data_, "its normalisation has no keys in GGUF");
+    }
+  }
+  const NormalizerStep spaces = spaces_of(data_);
+  out_.set_text("tokenizer.ggml.model", "t5");
+  out_.set_text("tokenizer.ggml.pre", "default");
+  write_tokens();
+  out_.set_floats("tokenizer.ggml.scores",
+                  std::vector<float>(data_.scores.begin(), data_.scores.end()));
+  write_ids();
+  out_.set_boolean("tokenizer.ggml.add_space_prefix", spaces.add_prefix);
+  out_.set_boolean("tokenizer.ggml.remove_extra_whitespaces", spaces.squeeze);
+  write_templates();
+  const TokenizerData again = read_back(out_, data_);
+  check(again);
+  warn_of_added(again);
+}
+
 void TokenizerWriter::write_pieces(std::span<const double> scores) {
   out_.set_text("tokenizer.ggml.model", "llama");
   out_.set_text("tokenizer.ggml.pre", "default");
@@ -286,11 +394,15 @@ void TokenizerWriter::write_pieces(std::span<const double> scores) {
 void TokenizerWriter::check(const TokenizerData& again) const {
   bool same = again.tokens.size() == data_.tokens.size() &&
               again.frame_begin == data_.frame_begin && again.frame_end == data_.frame_end &&
-              again.bos == data_.bos && again.unknown == data_.unknown;
+              again.bos == begin() && again.unknown == data_.unknown;
   for (std::size_t i = 0; same && i < data_.tokens.size(); ++i) {
     same = data_.tokens[i].empty() || again.tokens[i] == data_.tokens[i];
   }
   if (!same) refuse(data_, "GGUF cannot hold its tokens as they are");
+  const bool joins_pairs = config_.labels > 0 && config_.label_tokens.empty();
+  if (joins_pairs && again.pair != data_.pair) {
+    refuse(data_, "GGUF has no key for the form of a pair of texts");
+  }
 }
 
 /// Warns of the properties of added tokens that GGUF does not store.

@@ -89,4 +89,10 @@ const GgufFamily& gguf_family(std::string_view architecture) {
   return kDefaults;
 }
 
+bool has_window_pattern(const ArchitectureTraits& traits) {
+  const WindowRule rule = gguf_family(traits.name).windows;
+  const bool if_stated = rule == WindowRule::kIfStated && traits.windows.period > 0;
+  return rule == WindowRule::kPattern || if_stated;
+}
+
 }  // namespace ingot

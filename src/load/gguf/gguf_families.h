@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "load/architectures.h"
+
 namespace ingot {
 
 /// Which layers have the window of "attention.sliding_window".
@@ -50,5 +52,8 @@ struct GgufFamily {
 
 /// Returns the row of an architecture, or the defaults.
 const GgufFamily& gguf_family(std::string_view architecture);
+
+/// Returns whether only some layers of an architecture have the window of its files.
+bool has_window_pattern(const ArchitectureTraits& traits);
 
 }  // namespace ingot

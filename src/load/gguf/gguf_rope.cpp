@@ -168,7 +168,7 @@ void read_ropes(const GgufConfigParts& parts) {
   full.dims = read_dims(parts, "rope.dimension_count", rotated, rotated);
   full.theta = read_theta(parts, "rope.freq_base", 10000);
   full.scaling = read_scaling(parts);
-  if (parts.has_pattern()) {
+  if (has_window_pattern(parts.traits)) {
     RopeConfig windowed = read_window_rope(parts, full);
     if (!config.window.empty() && differ(full, windowed)) {
       config.ropes.push_back(std::move(windowed));

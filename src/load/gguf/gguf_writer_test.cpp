@@ -68,6 +68,8 @@ TEST(GgufWriter, WritesTheBytesThatTheFormatSays) {
     values.set_texts("x.texts", table({"", "one", "three"}));
     values.set_floats("x.floats", std::vector<float>{1, -2.5f});
     values.set_ints("x.ints", std::vector<std::int32_t>{-1, 7});
+    values.set_booleans("x.flags", {true, false, true});
+    values.set_bytes("x.bytes", "\x01\xff");
     for (const std::size_t step : {std::size_t{1}, std::size_t{17}, std::size_t{4096}}) {
       const TempFolder folder;
       GgufWriter writer(folder.path("x.gguf"), values, tensors, alignment);
