@@ -64,11 +64,14 @@ constexpr auto kAdminRoutes = std::to_array<Route>({
     {"GET", "/readyz", kPublic, kState, readyz},
 });
 
-/// GET /: names the model and lists all routes.
+/// GET /: names the model and lists the routes that it can serve.
 Reply front(const Call& call) {
   const ServiceOptions& options = call.service.options();
   std::string text = cat("ingot ", options.version, " serves ", options.model_name, "\n\n");
-  for (const Route& route : kRoutes) text += cat(route.method, " ", route.path, "\n");
+  for (const Route& route : kRoutes) {
+    if (route.use && !call.service.can(*route.use)) continue;
+    text += cat(route.method, " ", route.path, "\n");
+  }
   return HttpResponse{.type = "text/plain; charset=utf-8", .body = std::move(text)};
 }
 

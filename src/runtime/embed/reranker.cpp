@@ -115,20 +115,21 @@ Reranker::Query Reranker::read_query(std::string_view text) const {
 }
 
 InputTokens Reranker::encode(const Query& query, std::string_view document,
-                             std::int64_t tokens_max) const {
+                             const PairLimits& limits) const {
   const std::string text = input_text(settings_, "", document);
-  if (form_ || chat_) return fill_and_cut(query, text, tokens_max);
-  InputTokens input = encode_pair(tokenizer_, query.ids, text, tokens_max);
+  if (form_ || chat_) return fill_and_cut(query, text, limits);
+  InputTokens input = encode_pair(tokenizer_, query.ids, text, limits);
   if (!has_types_) input.types.clear();
   return input;
 }
 
 InputTokens Reranker::fill_and_cut(const Query& query, const std::string& document,
-                                   std::int64_t tokens_max) const {
+                                   const PairLimits& limits) const {
   const std::int64_t least = std::ssize(query.ids);
-  if (least > tokens_max || document.empty()) return take_ids(query.ids);
+  if (least > limits.tokens || document.empty()) return take_ids(query.ids);
   InputTokens input = take_ids(fill(query.text, document));
-  const std::int64_t over = input.uncut - tokens_max;
+  const std::int64_t own = input.uncut - least;  // the document's
+  const std::int64_t over = std::max(input.uncut - limits.tokens, own - limits.second);
   if (over <= 0) return input;
   // The tokens after the document are those with which the empty document's form ends, too.
   std::vector<std::int32_t>& ids = input.ids;
