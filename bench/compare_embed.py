@@ -5,7 +5,8 @@ them.
 usage: compare_embed.py FOLDER TEXT [--sentences 512] [--threads 2] [--reps 5]
 [--engines ingot ingot_q8_0 sentence_transformers openvino_int8]
 
-FOLDER holds a BERT in the form of sentence-transformers, such as all-MiniLM-L6-v2. TEXT is a text
+FOLDER holds a BERT with mean pooling in the form of sentence-transformers, such as
+all-MiniLM-L6-v2. TEXT is a text
 file; its first sentences of 5 to 60 words are embedded. Times include tokenizing, and leave out
 loading and a first run. Each repetition measures every engine once, each in its own process.
 
@@ -15,8 +16,9 @@ loading and a first run. Each repetition measures every engine once, each in its
   batches of 32 of similar length, tokenized by transformers.
 
 The script prints the median of sentences a second, the ratio to the first engine, the float
-operations of linears and attention as a share of the peak that `ingot bench --peaks` measures before
-each repetition, and the least cosine between an engine's vectors and those of the first engine.
+operations of linears and attention as a share of the peak that `ingot bench --peaks` measures
+before each repetition, and the least cosine between an engine's vectors and those of the first
+engine.
 """
 
 import argparse
@@ -195,6 +197,11 @@ def operations(args, texts):
     return sum(2 * n * weights + 4 * n * n * hidden * layers for n in lengths)
 
 
+def cosines(a, b):
+    lengths = numpy.linalg.norm(a, axis=1) * numpy.linalg.norm(b, axis=1)
+    return (a * b).sum(1) / lengths
+
+
 def print_table(args, found, peaks, texts):
     count, work, top = len(texts), operations(args, texts), statistics.median(peaks)
     print(f"{count} sentences, {work / 1e9:.1f} Gflop, peak {top / 1e9:.0f} GFLOP/s")
@@ -204,7 +211,7 @@ def print_table(args, found, peaks, texts):
     base = statistics.median(seconds for seconds, _ in found[first])
     for name, results in found.items():
         seconds = statistics.median(seconds for seconds, _ in results)
-        cosine = (results[0][1] * found[first][0][1]).sum(1).min()
+        cosine = cosines(results[0][1], found[first][0][1]).min()
         print(f"| {name} | {count / seconds:.1f} | {base / seconds:.2f} | "
               f"{work / seconds / top:.2f} | {cosine:.4f} |")
 
@@ -219,6 +226,8 @@ def main():
     parser.add_argument("--reps", type=int, default=5)
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     args = parser.parse_args()
+    if args.sentences > 2048:
+        parser.error("--sentences: a request to ingot has at most 2,048 inputs")
     try:
         texts = sentences_of(args.text, args.sentences)
     except (OSError, ValueError) as error:

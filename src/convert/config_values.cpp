@@ -357,6 +357,11 @@ void ConfigWriter::write_layer_inputs() {
 /// What GGUF does not say about an embedder's texts.
 void ConfigWriter::warn_of_texts() {
   const EmbedderSettings& texts = checkpoint_.embedder();
+  const TokenizerData* tokenizer = checkpoint_.tokenizer();
+  const bool words = tokenizer != nullptr && tokenizer->model == TokenizerModel::kWordPiece;
+  if (texts.lower_case && !words) {
+    fail("texts are lower-cased (do_lower_case of sentence_bert_config.json)");
+  }
   const auto chosen = std::find_if(
       texts.prompts.begin(), texts.prompts.end(),
       [&](const EmbedderPrompt& prompt) { return prompt.name == texts.default_prompt; });

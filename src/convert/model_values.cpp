@@ -29,7 +29,11 @@ GgufValues model_values(const Checkpoint& checkpoint, const BoundModel& model,
   } else {
     write_config(checkpoint, model, values, warnings);
     fit_to_readers(checkpoint, model, values, tensors, warnings);
-    if (tokenizer) write_tokenizer(checkpoint, values, warnings);
+    if (tokenizer) write_tokenizer(checkpoint, model.spec.vocab, values, warnings);
+    if (const Json& sampling = checkpoint.config().sampling; !sampling.as_object()->empty()) {
+      warnings.push_back(
+          cat("the sampling defaults of generation_config.json are not stored: ", sampling.dump()));
+    }
   }
   if (!tokenizer) values.set_text("tokenizer.ggml.model", "no_vocab");
   values.set_uint32("general.quantization_version", kQuantisationVersion);

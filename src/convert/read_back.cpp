@@ -147,7 +147,7 @@ std::string_view first_difference(std::string_view want, std::string_view got) {
     const std::string_view line = take_until(want, '\n');
     if (!is_same_line(line, take_until(got, '\n'))) return line;
   }
-  return {};
+  return take_until(got, '\n');
 }
 
 void fit_to_readers(const Checkpoint& checkpoint, const BoundModel& model, const GgufValues& values,

@@ -28,8 +28,9 @@ Config read_config(const GgufValues& values, const std::string& name, const HasT
 void fit_to_readers(const Checkpoint& checkpoint, const BoundModel& model, const GgufValues& values,
                     std::vector<ListedTensor>& tensors, std::vector<std::string>& warnings);
 
-/// Returns the first line of `want` that `got` does not have; empty if all lines are equal. Both
-/// are descriptions of a Spec. Numbers may differ by a rounding to 32 bits.
+/// Returns the first line in which `want` and `got` differ, as `want` has it if it has the line;
+/// empty if all lines are equal. Both are descriptions of a Spec. Numbers may differ by a rounding
+/// to 32 bits.
 std::string_view first_difference(std::string_view want, std::string_view got);
 
 }  // namespace ingot

@@ -95,7 +95,8 @@ const Recipe* find_recipe(std::string_view name) {
 }
 
 FormatChoice choose_format(const Recipe& recipe, const Spec& spec, const ListedTensor& tensor) {
-  if (tensor.shape.size() == 1 || stays_exact(tensor.role)) return {F32::kFormat, {}};
+  const bool is_vector = tensor.shape.size() == 1 || tensor.rows() == 1;
+  if (is_vector || stays_exact(tensor.role)) return {F32::kFormat, {}};
   const Format wanted = recipe.mixed ? mixed_format(spec, tensor) : recipe.format;
   const Format format = format_for_rows(wanted, tensor.cols());
   if (format == wanted) return {format, {}};

@@ -120,6 +120,7 @@ class Lister {
                 const BoundNorm& norm);
   void add_matrix(TensorRole role, std::int64_t layer, const BoundWeight& weight);
   void add_vector(TensorRole role, std::int64_t layer, const TensorInfo* tensor);
+  void add_table(TensorRole role, const TensorInfo* tensor);
   void add_pieces(std::int64_t layer, const BoundWeight& weight, const Piece& whole,
                   std::initializer_list<Piece> pieces);
   void add_experts(std::int64_t layer, const std::vector<BoundWeight>& experts,
@@ -170,6 +171,9 @@ void Lister::add_norm(TensorRole role, std::optional<TensorRole> bias, std::int6
   ListedTensor& tensor =
       add(role, layer, norm.rows == 1 ? Shape{cols} : Shape{norm.rows, cols}, std::move(parts));
   tensor.plus_one = model_.spec.norm_plus_one;
+  if (norm.bias != nullptr && !bias) {
+    fail(cat("architecture ", config_.architecture, " has tensor ", printable(norm.bias->name)));
+  }
   if (bias) add_vector(*bias, layer, norm.bias);
 }
 
@@ -179,9 +183,18 @@ void Lister::add_matrix(TensorRole role, std::int64_t layer, const BoundWeight& 
   add(role, layer, {part.rows, part.cols}, weight.parts);
 }
 
+/// Adds a vector with one dimension; sources may have others of 1 in front of it.
 void Lister::add_vector(TensorRole role, std::int64_t layer, const TensorInfo* tensor) {
   if (tensor == nullptr) return;
-  add(role, layer, tensor->shape.empty() ? Shape{1} : tensor->shape, {all_of(*tensor)});
+  std::int64_t size = 1;
+  for (const std::int64_t extent : tensor->shape) size *= extent;
+  add(role, layer, {size}, {all_of(*tensor)});
+}
+
+void Lister::add_table(TensorRole role, const TensorInfo* tensor) {
+  if (tensor == nullptr) return;
+  const Parts parts{all_of(*tensor)};
+  add(role, 0, {parts.front().rows, parts.front().cols}, parts);
 }
 
 /// Whether GGUF files of the architecture have matrices fused, of which `first` is the first.
@@ -248,9 +261,9 @@ void Lister::add_ends() {
     const BoundPart rows = all_of(*model_.positions, model_.spec.position_offset);
     add(R::kPositions, 0, {rows.rows, rows.cols}, {rows});
   }
-  add_vector(R::kTypes, 0, model_.types);
+  add_table(R::kTypes, model_.types);
   add_norm(R::kEmbeddingNorm, R::kEmbeddingNormBias, 0, model_.embedding_norm);
-  add_vector(R::kRelativeBias, 0, model_.relative_bias);
+  add_table(R::kRelativeBias, model_.relative_bias);
   add_matrix(R::kLayerEmbedding, 0, model_.layer_embedding);
   add_matrix(R::kLayerProjection, 0, model_.layer_projection);
   add_norm(R::kLayerProjectionNorm, std::nullopt, 0, model_.layer_projection_norm);

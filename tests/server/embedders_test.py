@@ -262,7 +262,8 @@ class Interruptions(unittest.TestCase):
         """The error for a client that closes its side of the connection behind the request."""
         reply = self.wire(served).send(server.post(path, body)).end_writing().reply()
         self.assertEqual(reply.status, 499, reply)
-        self.assertEqual(served.metric("ingot:http_responses_total", status="499"), 1)
+        server.eventually("it is counted", lambda: served.metric(
+            "ingot:http_responses_total", status="499") == 1)
         return reply.error()["code"]
 
     def test_a_client_that_leaves_ends_reading(self):

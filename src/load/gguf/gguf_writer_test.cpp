@@ -57,6 +57,8 @@ TEST(GgufWriter, WritesTheBytesThatTheFormatSays) {
     expected.set("x.texts", testing_gguf::strings({"", "one", "three"}));
     expected.set("x.floats", testing_gguf::floats({1, -2.5f}));
     expected.set("x.ints", testing_gguf::ints({-1, 7}));
+    expected.set("x.flags", testing_gguf::numbers<std::uint8_t>(7, {1, 0, 1}));
+    expected.set("x.bytes", testing_gguf::numbers<std::uint8_t>(0, {1, 255}));
     for (const GgufTensor& t : tensors) {
       expected.tensor(t.name, {t.shape.rbegin(), t.shape.rend()});
     }

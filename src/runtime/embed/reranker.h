@@ -34,6 +34,8 @@ class Reranker {
     std::string text;
     /// The query's tokens; with a template, the tokens of the template with an empty document.
     std::vector<std::int32_t> ids;
+    std::int64_t head = 0;           ///< with a template: number of tokens before a document
+    std::vector<std::int32_t> tail;  ///< with a template: the tokens behind a document
   };
 
   /// Encodes a query. Errors: those of Tokenizer::encode and of the template.
@@ -51,6 +53,7 @@ class Reranker {
 
  private:
   std::vector<std::int32_t> fill(const std::string& query, std::string_view document) const;
+  void find_ends(Query& query) const;
   InputTokens fill_and_cut(const Query& query, const std::string& document,
                            const PairLimits& limits) const;
 

@@ -116,6 +116,9 @@ TEST(Reranker, ATemplateStaysWholeWhenItsDocumentIsCut) {
     EXPECT_EQ(cut.ids, expected);
     EXPECT_TRUE(cut.is_cut());
   }
+  // A document that ends as the template's text before it.
+  EXPECT_EQ(opened.pair("the hand", "the line in", {.second = 2}).ids,
+            opened.ids("is the hand in the line to be"));
   EXPECT_EQ(opened.pair("the hand", "the line", {.tokens = 2}).ids,
             opened.ids("is the hand in to be"))
       << "the template and its query stay";

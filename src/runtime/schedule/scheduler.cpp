@@ -351,14 +351,17 @@ Sequence* Scheduler::first_waiting() const {
 }
 
 /// Releases the blocks of resting sequences, the one that has rested longest first, and then
-/// preempts paused ones, until `s` can be admitted. Takes no blocks if even those of all of them
-/// are not enough, because they would be computed again for nothing.
+/// preempts paused ones, until `s` can be admitted. Takes no blocks if all these sequences together
+/// have too few, because the blocks would be computed again for nothing.
 bool Scheduler::make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match) {
   const auto is_full = [&] {
     return !resting_.empty() && std::ssize(running_) + std::ssize(resting_) >= limits_.sequences;
   };
-  while (is_full() || !may_admit(s, match, IdleRoom::kHeld)) {
-    if (is_releasing() || !may_admit(s, match, IdleRoom::kFree)) return false;
+  const auto has_room = [&] { return !is_full() && may_admit(s, match, IdleRoom::kHeld); };
+  if (has_room()) return true;
+  if (is_releasing() || !may_admit(s, match, IdleRoom::kFree)) return false;
+  while (!has_room()) {
+    if (is_releasing()) return false;
     if (!release_resting(step)) preempt(step, *last_paused());
   }
   return true;
@@ -386,40 +389,39 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match, Id
     std::int64_t free = cache_.pool(g).available() - at(guarantees_.withheld(), g);
     for (const Sequence* other : running_) {
       if (!other->paused) wanted += blocks_missing(*other, g);
-      if (idle == IdleRoom::kHeld || !other->paused) continue;
-      free += other->blocks.releasable(g);
-      // Blocks that `s` takes over from it do not become free.
-      if (takes_over) free -= prefixes_->held_alone(match, g, other->blocks);
     }
-    if (idle == IdleRoom::kFree) {
-      free += held_by_resting(g, takes_over ? match : PrefixIndex::Match{});
-    }
+    // Blocks that `s` takes over do not become free.
+    if (idle == IdleRoom::kFree) free += held_by_idle(g, takes_over ? match : PrefixIndex::Match{});
     if (wanted + running > free) return false;
   }
   return true;
 }
 
-/// Number of blocks of group g that resting sequences hold alone, without those of `match`. A block
-/// that several of them share counts once.
-std::int64_t Scheduler::held_by_resting(std::int32_t g, const PrefixIndex::Match& match) {
+/// Number of blocks of group g that only resting and paused sequences hold, without those of
+/// `match`. A block that several of them share counts once.
+std::int64_t Scheduler::held_by_idle(std::int32_t g, const PrefixIndex::Match& match) {
   const BlockPool& pool = cache_.pool(g);
-  std::int64_t blocks = 0;
-  for (const Sequence* s : resting_) {
-    for (const std::int32_t block : s->blocks.table(g)) {
-      if (block >= 0 && ++at(holders_, block) == pool.references(block)) ++blocks;
+  const auto visit_blocks = [&](const auto& visit) {
+    for (const auto* list : {&resting_, &running_}) {
+      for (const Sequence* s : *list) {
+        if (list == &running_ && !s->paused) continue;
+        for (const std::int32_t block : s->blocks.table(g)) {
+          if (block >= 0) visit(block);
+        }
+      }
     }
-  }
+  };
+  std::int64_t blocks = 0;
+  visit_blocks([&](std::int32_t block) {
+    if (++at(holders_, block) == pool.references(block)) ++blocks;
+  });
   for (std::int64_t i = 0; i < match.blocks; ++i) {
     const std::int32_t block = prefixes_->found(i, g);
     if (block >= 0 && at(holders_, block) > 0 && at(holders_, block) == pool.references(block)) {
       --blocks;
     }
   }
-  for (const Sequence* s : resting_) {
-    for (const std::int32_t block : s->blocks.table(g)) {
-      if (block >= 0) at(holders_, block) = 0;
-    }
-  }
+  visit_blocks([&](std::int32_t block) { at(holders_, block) = 0; });
   return blocks;
 }
 

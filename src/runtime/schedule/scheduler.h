@@ -148,7 +148,7 @@ class Scheduler {
 
  private:
   /// kHeld: paused sequences count as running, and they and resting sequences hold their blocks.
-  /// kFree: as if all of them had lost their blocks.
+  /// kFree: as if these sequences had lost their blocks.
   enum class IdleRoom { kHeld, kFree };
   /// A running prompt that shares the planned step's prompt rows.
   struct Prompt {
@@ -177,7 +177,7 @@ class Scheduler {
   std::int64_t running(IdleRoom idle) const;
   bool make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match);
   bool may_admit(const Sequence& s, const PrefixIndex::Match& match, IdleRoom idle);
-  std::int64_t held_by_resting(std::int32_t g, const PrefixIndex::Match& match);
+  std::int64_t held_by_idle(std::int32_t g, const PrefixIndex::Match& match);
   std::int64_t blocks_missing(const Sequence& s, std::int32_t g) const;
   void add_part(Step& step, Sequence& s, std::int64_t rows_max);
   bool reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows);
@@ -202,7 +202,7 @@ class Scheduler {
   std::vector<Sequence*> resting_;     ///< see `rest`; with `running_`, at most `limits_.sequences`
   std::vector<Sequence*> order_;       ///< copy of `running_` from the start of `plan`
   std::vector<Prompt> prompts_;        ///< prompts of the planned step
-  std::vector<std::int32_t> holders_;  ///< by block: resting sequences, for `held_by_resting`
+  std::vector<std::int32_t> holders_;  ///< by block: idle sequences, for `held_by_idle`
   std::vector<Step> steps_;            ///< step n at index n modulo the pipeline depth
   std::int64_t planned_ = 0;           ///< number of steps planned so far
   std::int32_t under_way_ = 0;

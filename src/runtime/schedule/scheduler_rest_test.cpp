@@ -144,6 +144,34 @@ TEST(SchedulerRest, SharedBlocksOfRestingSequencesCountOnce) {
   pool.expect_all_free();
 }
 
+/// Ten blocks: the running sequence has four. A resting and a paused sequence share four, and the
+/// paused one has one more.
+TEST(SchedulerRest, BlocksOfARestingAndAPausedSequenceCount) {
+  Pool pool(10);
+  Steps scheduler(pool, {.rows = 256, .sequences = 5});
+  const auto running = sequence_of(pool, 60), resting = sequence_of(pool, 65, 7000);
+  scheduler->add(*running);
+  scheduler.step();
+  resting->tokens.resize(64);
+  scheduler->add(*resting);
+  scheduler.step();
+  scheduler->rest(*resting);
+  const auto paused = sequence_of(pool, 80, 7000);
+  scheduler->add(*paused);
+  scheduler.step();
+  paused->paused = true;
+  ASSERT_EQ(paused->blocks.table(0)[3], resting->blocks.table(0)[3]);
+  const auto next = sequence_of(pool, 30);
+  scheduler->add(*next);
+  scheduler.step();
+  EXPECT_TRUE(next->admitted && running->admitted);
+  EXPECT_FALSE(resting->admitted || paused->admitted);
+  for (Sequence* s : {running.get(), resting.get(), paused.get(), next.get()}) {
+    scheduler->remove(*s);
+  }
+  pool.expect_all_free();
+}
+
 /// Six blocks: a paused sequence has two, and two rest with one each.
 TEST(SchedulerRest, RestingSequencesLoseTheirBlocksBeforeAPausedOne) {
   Pool pool(6);
