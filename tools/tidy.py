@@ -9,10 +9,10 @@ two sources have the same local name, its sources are checked one by one, and on
 count. Left out are tests, and kernels that others instantiate or that another processor's compiler
 builds. The exit status is 1 if there is a finding.
 
---changed checks only the files that differ from the last release: sources, and headers with the
-flags of a source beside them. The last release is the last tag in the history; without a tag, the
-last commit whose subject begins with "Release ". Before the first release no file counts as
-changed: the run without --changed, which scripts/test.sh --full does, checks all of them.
+--changed checks only the files that differ from the last clean commit: sources, and headers with
+the flags of a source beside them. A commit is clean if its message has the line "Tidy: clean",
+which records that the run without --changed, or a run with it, found nothing. Without a clean
+commit, only uncommitted changes count.
 """
 
 import argparse
@@ -53,16 +53,9 @@ def git(*words):
     return done.stdout if done.returncode == 0 else None
 
 
-def last_release():
-    """The commit that --changed compares with; HEAD, which has no changes, before a release."""
-    tag = (git("describe", "--tags", "--abbrev=0") or "").strip()
-    if tag:
-        return tag
-    for line in (git("log", "--format=%H %s") or "").splitlines():
-        commit, _, subject = line.partition(" ")
-        if subject.startswith("Release "):
-            return commit
-    return "HEAD"
+def last_clean():
+    """The commit that --changed compares with; HEAD if no commit is recorded as clean."""
+    return (git("log", "-1", "--format=%H", "--grep=^Tidy: clean$") or "").strip() or "HEAD"
 
 
 def changed_files(base):
@@ -184,7 +177,7 @@ def main():
     sources = sources_of(build)
     if not sources:
         sys.exit(f"tidy: no sources of {ROOT}/src in {build}/compile_commands.json")
-    base = last_release() if args.changed else None
+    base = last_clean() if args.changed else None
     if base:
         sources = only_changed(sources, changed_files(base))
         print(f"tidy: {len(sources)} sources and headers changed since {base}")

@@ -78,22 +78,22 @@ class Tidy(unittest.TestCase):
         code, said = self.run_on({"a.cpp": CLEAN % (1, "a"), "b.cpp": CLEAN % (2, "b")})
         self.assertEqual(code, 0, said)
 
-    def test_only_what_changed_since_the_release_is_checked(self):
+    def test_only_what_changed_since_the_clean_commit_is_checked(self):
         sources = {"a.cpp": "int a();\n", "b.cpp": BAD % "b", "c.cpp": "int c();\n"}
         changes = {"a.cpp": "int a(int);\n", "new.h": "#pragma once\n" + BAD % "n"}
-        code, said = self.run_on(sources, changes, ["Release 0.1.0", "After it"])
+        code, said = self.run_on(sources, changes, ["Merge\n\nTidy: clean", "After it"])
         self.assertEqual(code, 1, said)
         self.assertIn("2 sources and headers changed", said)
         self.assertRegex(said, r"new\.h:3:.*readability-container-size-empty")
         self.assertNotIn("b.cpp", said)
 
     def test_nothing_changed(self):
-        code, said = self.run_on({"b.cpp": BAD % "b"}, {}, ["Release 0.1.0"])
+        code, said = self.run_on({"b.cpp": BAD % "b"}, {}, ["Begin\n\nTidy: clean"])
         self.assertEqual(code, 0, said)
         self.assertIn("0 sources", said)
 
-    def test_without_a_release_only_uncommitted_changes_are_checked(self):
-        code, said = self.run_on({"b.cpp": BAD % "b"}, {}, ["A change"])
+    def test_without_a_clean_commit_only_uncommitted_changes_are_checked(self):
+        code, said = self.run_on({"b.cpp": BAD % "b"}, {}, ["Tidy: clean is only a line"])
         self.assertEqual(code, 0, said)
         code, said = self.run_on({"b.cpp": "int b();\n"}, {"b.cpp": BAD % "b"}, ["A change"])
         self.assertEqual(code, 1, said)

@@ -281,8 +281,9 @@ struct HiddenStates {
 /// with all rows in its prompt, bit for bit.
 ///
 /// A request can begin once the stream of the one before was read to its end or dropped. If a
-/// request is refused, nothing is appended. After another error its prompt stays appended. Only one
-/// thread at a time may use a live sequence and its streams. It may outlive the engine.
+/// request is refused, nothing is appended. After another error its prompt stays appended. Other
+/// engines than the one that opened the sequence refuse its requests. Only one thread at a time may
+/// use a live sequence and its streams. It may outlive the engine.
 class LiveSequence {
  public:
   LiveSequence(LiveSequence&&) noexcept;

@@ -75,19 +75,46 @@ Callback callback_of(ingot_callback callback, void* user) {
   };
 }
 
-BatchCallbacks batch_callbacks_of(ingot_batch_callback callback, ingot_batch_end end, void* user) {
+/// The requests of a batch that could be converted, each with its index among the caller's
+/// requests.
+struct Batch {
+  std::vector<Request> requests;
+  std::vector<std::size_t> indices;
+};
+
+/// Converts requests. A malformed request ends here, and is left out.
+Batch batch_of(std::span<const ingot_request> requests, ingot_batch_end end, void* user) {
+  Batch batch;
+  batch.requests.reserve(requests.size());
+  batch.indices.reserve(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const ingot_status status = call([&] { batch.requests.push_back(from_c(requests[i])); });
+    if (status == INGOT_OK) {
+      batch.indices.push_back(i);
+    } else if (end != nullptr) {
+      end(user, i, status, nullptr);
+    }
+  }
+  return batch;
+}
+
+/// Makes callbacks that get an index among the caller's requests: see Batch, which must outlive
+/// them.
+BatchCallbacks batch_callbacks_of(const Batch& batch, ingot_batch_callback callback,
+                                  ingot_batch_end end, void* user) {
   BatchCallbacks callbacks;
   if (callback != nullptr) {
-    callbacks.delta = [=](std::size_t index, const Delta& delta) {
+    callbacks.delta = [=, &batch](std::size_t index, const Delta& delta) {
       CDelta shown;
-      return callback(user, index, shown.set(Delta(delta)));
+      return callback(user, batch.indices[index], shown.set(Delta(delta)));
     };
   }
   if (end != nullptr) {
-    callbacks.end = [=](std::size_t index, const Ending& ending) {
-      if (ending.error) return end(user, index, fail(*ending.error), nullptr);
+    callbacks.end = [=, &batch](std::size_t index, const Ending& ending) {
+      const std::size_t i = batch.indices[index];
+      if (ending.error) return end(user, i, fail(*ending.error), nullptr);
       const CResult result{Result(ending.result)};
-      end(user, index, INGOT_OK, &result);
+      end(user, i, INGOT_OK, &result);
     };
   }
   return callbacks;
@@ -221,11 +248,8 @@ ingot_status ingot_submit_choices(ingot_engine* engine, const ingot_request* req
 ingot_status ingot_generate_all(ingot_engine* engine, const ingot_request* requests, size_t count,
                                 ingot_batch_callback callback, ingot_batch_end end, void* user) {
   return call([&] {
-    std::vector<Request> all;
-    for (const ingot_request& request : span_of("requests", requests, count)) {
-      all.push_back(from_c(request));
-    }
-    engine->engine.generate_all(all, batch_callbacks_of(callback, end, user));
+    const Batch batch = batch_of(span_of("requests", requests, count), end, user);
+    engine->engine.generate_all(batch.requests, batch_callbacks_of(batch, callback, end, user));
   });
 }
 

@@ -51,6 +51,7 @@ std::vector<std::unique_ptr<Stream::Impl>> Engine::Impl::submit(ingot::Request&&
   const auto live = sequence != nullptr ? sequence->impl_ : nullptr;
   const std::int64_t rows = live ? live->rows.rows() : 0;
   std::vector<std::unique_ptr<Stream::Impl>> made;
+  if (live) live->require_of(shared_from_this());
   try {
     if (live) live->await(*this);
     if (live) live->rows.extend(request);

@@ -41,14 +41,18 @@ struct Engine::Impl : std::enable_shared_from_this<Impl> {
 
 /// The rows of a live sequence, and its request.
 struct LiveSequence::Impl {
-  explicit Impl(std::shared_ptr<const LiveToken> token) : rows(std::move(token)) {}
+  Impl(std::weak_ptr<Engine::Impl> of, std::shared_ptr<const LiveToken> token)
+      : engine(std::move(of)), rows(std::move(token)) {}
 
+  /// Errors: ingot::Error{kInvalid} if another engine opened the sequence.
+  void require_of(const std::shared_ptr<Engine::Impl>& other) const;
   /// Waits until the engine has ended the last request, whose stream was dropped.
   ///
   /// Errors: ingot::Error{kInvalid} if the stream of the last request is neither read to its end
   /// nor dropped.
   void await(Engine::Impl& engine);
 
+  std::weak_ptr<Engine::Impl> engine;  ///< the engine that opened the sequence
   LiveRows rows;
   bool is_busy = false;                    ///< whether a Stream of the last request may have deltas
   std::optional<ingot::Stream> dropped{};  ///< stream of the last request, cancelled by its drop

@@ -16,6 +16,14 @@ void require_idle(bool is_busy) {
 
 }  // namespace
 
+void LiveSequence::Impl::require_of(const std::shared_ptr<Engine::Impl>& other) const {
+  // Compares owners, so that a new engine at an old engine's address is another one.
+  if (!engine.owner_before(other) && !other.owner_before(engine)) return;
+  throw ingot::Error(ingot::ErrorCode::kInvalid,
+                     "sequence: another engine opened it: open one with this engine's "
+                     "open_sequence");
+}
+
 void LiveSequence::Impl::await(Engine::Impl& engine) {
   require_idle(is_busy);
   if (!dropped) return;
@@ -45,7 +53,7 @@ void LiveSequence::truncate(std::int64_t rows) {
 
 LiveSequence Engine::open_sequence() {
   return guarded([&] {
-    return LiveSequence(std::make_shared<LiveSequence::Impl>(impl_->engine->open_live()));
+    return LiveSequence(std::make_shared<LiveSequence::Impl>(impl_, impl_->engine->open_live()));
   });
 }
 

@@ -251,9 +251,9 @@ class Backend {
   /// ordered by falling c. Ties go to the lower index.
   ///
   /// The weight of a chosen expert is w = p. With m.renormalise, w is divided by the sum of the
-  /// chosen p, added in this order; sigmoid scores add 1e-20 to this sum. Then w = w * m.scale.
-  /// Each expert computes y_e by `linear`, `activate`, `linear`. Then y = fma(w_e, y_e, y) in this
-  /// order, from +0.
+  /// chosen p in this order; sigmoid scores add 1e-20 to the sum. Then w = w * m.scale. If a p is
+  /// NaN, all w are. Each expert computes y_e by `linear`, `activate`, `linear`. From +0 and in
+  /// this order, y = fma(w_e, y_e, y).
   ///
   /// Shapes: in, out [T, H]. The groups that a row chooses have at least m.used experts.
   virtual void moe(View in, const MoeWeights& w, const Moe& m, View out) = 0;

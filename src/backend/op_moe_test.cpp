@@ -220,6 +220,23 @@ TEST(Moe, EqualExpertsAreOneFeedForward) {
   }
 }
 
+/// A row that does not choose the expert shows NaN too: nothing else would show it.
+TEST(Moe, AScoreThatIsNanIsNanInTheResult) {
+  const std::vector<Device> all = devices();
+  for (int choice = 0; choice < kRouters; ++choice) {
+    const MoeProblem p = router_problem(choice, {F32::kFormat, F32::kFormat, F32::kFormat});
+    p.router.view.row<float>(p.m.experts - 1)[0] = std::nanf("");
+    for (const Device& d : all) {
+      const Matrix got = run_moe(*d, p);
+      for (std::int64_t t = 0; t < got.rows(); ++t) {
+        for (std::int64_t i = 0; i < got.cols(); ++i) {
+          ASSERT_TRUE(std::isnan(got.at(t, i))) << d.isa << " choice " << choice;
+        }
+      }
+    }
+  }
+}
+
 TEST(Moe, NanStaysInItsRow) {
   const Moe m{.experts = 4, .used = 2, .ffn = 32};
   Random random(109);

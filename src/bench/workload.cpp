@@ -2,6 +2,7 @@
 #include "bench/workload.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -51,11 +52,12 @@ WorkloadLimits workload_limits(std::span<const Workload> workloads, bool shared_
   std::int64_t rows = 1;
   std::int64_t own = 0;  // tokens of the blocks that runs need besides the prefixes
   for (const Workload& w : workloads) {
-    const bool chunks = w.kind == Workload::Kind::kPrefill || w.depth > 0;
+    const bool chunks = w.kind != Workload::Kind::kDecode || w.depth > 0;
     limits.sequences = std::max(limits.sequences, w.batch);
     limits.longest = std::max(limits.longest, w.length());
     rows =
         std::max({rows, std::int64_t{w.batch}, chunks ? std::min(kRows, w.length() * w.batch) : 1});
+    if (w.kind == Workload::Kind::kEmbed) rows = std::max(rows, w.tokens);
     own = std::max(own, (blocks_up(w.length()) - whole_blocks(w.depth)) * w.batch);
   }
   const Prefixes prefixes(workloads, shared_prefix);
@@ -76,11 +78,12 @@ WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks
         {.token_bytes = layer.block_bytes / kBlockTokens, .integers = layer.type == KvType::kInt8});
   }
   WorkloadCost total;
-  const bool prefill = workload.kind == Workload::Kind::kPrefill;
-  const std::int64_t rows = prefill ? workload.tokens : 1;
+  const std::int64_t rows = workload.kind == Workload::Kind::kDecode ? 1 : workload.tokens;
+  const std::int64_t outputs = workload.kind == Workload::Kind::kEmbed ? 0 : 1;
   std::vector<SequenceRows> parts(to_size(workload.batch));
   for (std::int64_t end = workload.depth + rows; end <= workload.length(); end += rows) {
-    std::fill(parts.begin(), parts.end(), SequenceRows{.rows = rows, .kv_len = end, .outputs = 1});
+    std::fill(parts.begin(), parts.end(),
+              SequenceRows{.rows = rows, .kv_len = end, .outputs = outputs});
     const StepCost step = step_cost(model, kv, parts);
     total.cost += step;
     total.ideal_seconds += ideal_seconds(step, peaks);
@@ -89,6 +92,7 @@ WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks
 }
 
 struct WorkloadRunner::Run {
+  bool embeds = false;  ///< whether each sequence runs in one step and gives a pooled result
   std::vector<Sequence> sequences;
   std::vector<std::unique_ptr<Digest>> digests;
   Digest all;
@@ -129,8 +133,8 @@ Sequence WorkloadRunner::begin(const Workload& workload, std::int64_t sequence) 
 }
 
 /// Fills `parts_` with rows of run.sequences, starting at `next`, up to the limit of a step, and
-/// moves `next` past the sequences that this step completes. Returns the step's number of logits
-/// rows: with `outputs`, one per completed sequence.
+/// moves `next` past the sequences that this step completes. Sequences to embed are not cut.
+/// Returns the step's number of results: with `outputs`, one per completed sequence.
 std::int64_t WorkloadRunner::fill_step(Run& run, std::size_t& next, bool outputs) {
   parts_.clear();
   std::int64_t room = executor_.limits().rows;
@@ -140,9 +144,12 @@ std::int64_t WorkloadRunner::fill_step(Run& run, std::size_t& next, bool outputs
     const std::int64_t left = s.length() - s.computed;
     if (left == 0) continue;
     const std::int64_t rows = std::min(left, room);
+    if (run.embeds && rows < left) break;
     const bool gives = outputs && rows == left;
-    parts_.push_back(
-        {.sequence = &s, .rows = static_cast<std::int32_t>(rows), .outputs = gives ? 1 : 0});
+    parts_.push_back({.sequence = &s,
+                      .rows = static_cast<std::int32_t>(rows),
+                      .outputs = gives && !run.embeds ? 1 : 0,
+                      .pooled = gives && run.embeds});
     if (rows < left) break;
     room -= rows;
     out_rows += gives ? 1 : 0;
@@ -150,8 +157,32 @@ std::int64_t WorkloadRunner::fill_step(Run& run, std::size_t& next, bool outputs
   return out_rows;
 }
 
+/// Adds the last step's `count` rows of logits to the digests. `first` is the sequence of row 0.
+void WorkloadRunner::add_results(Run& run, std::size_t first, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::size_t sequence = first + to_size(i);
+    best_[sequence] = executor_.best(i);
+    run.all.add(executor_.logits(i));
+    run.digests[sequence]->add(executor_.logits(i));
+  }
+}
+
+/// Adds the pooled results of the last step's parts to the digests, and releases their blocks, as
+/// the scheduler does after an encoder's step. `first` is the sequence of the first part.
+void WorkloadRunner::add_pooled(Run& run, std::size_t first) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const std::span<const float> result = executor_.pooled(static_cast<std::int64_t>(i));
+    const bool finite =
+        std::all_of(result.begin(), result.end(), [](float value) { return std::isfinite(value); });
+    best_[first + i] = finite ? 0 : -1;
+    run.all.add(result);
+    run.digests[first + i]->add(result);
+    parts_[i].sequence->blocks = SequenceBlocks(executor_.cache());
+  }
+}
+
 /// Computes all tokens that are not computed yet. With `outputs`, each sequence has such tokens,
-/// and its last row gives logits and the most likely next token.
+/// and gives logits and the most likely next token, or a pooled result.
 void WorkloadRunner::close_gaps(Run& run, bool outputs) {
   for (std::size_t next = 0; next < run.sequences.size();) {
     on_step_();
@@ -163,25 +194,24 @@ void WorkloadRunner::close_gaps(Run& run, bool outputs) {
     run.seconds += steady_seconds() - start;
     INGOT_CHECK(ran, "the KV pool is smaller than these workloads were planned with");
     for (const StepPart& part : parts_) part.sequence->forget();
-    for (std::int64_t i = 0; i < out_rows; ++i) {
-      const std::size_t sequence = first + to_size(i);
-      best_[sequence] = executor_.best(i);
-      run.all.add(executor_.logits(i));
-      run.digests[sequence]->add(executor_.logits(i));
+    if (run.embeds) {
+      add_pooled(run, first);
+    } else {
+      add_results(run, first, out_rows);
     }
   }
 }
 
-/// Appends the tokens of the next step: all tokens of a prefill, or one token of a decode.
+/// Appends the tokens of the next step: one token of a decode, or all tokens of another workload.
 void WorkloadRunner::extend(Run& run, const Workload& workload, std::int64_t step) const {
-  const bool prefill = workload.kind == Workload::Kind::kPrefill;
+  const bool decode = workload.kind == Workload::Kind::kDecode;
   for (std::size_t i = 0; i < run.sequences.size(); ++i) {
     auto& tokens = run.sequences[i].tokens;
     if (step > 0) {
       tokens.push_back(best_[i]);
       continue;
     }
-    for (std::int64_t k = 0; k < (prefill ? workload.tokens : 1); ++k) {
+    for (std::int64_t k = 0; k < (decode ? 1 : workload.tokens); ++k) {
       tokens.push_back(token(static_cast<std::int64_t>(i), workload.depth + k, workload.depth));
     }
   }
@@ -211,6 +241,7 @@ bool WorkloadRunner::differs(const Workload& w, std::int64_t sequence, std::uint
 
 WorkloadResult WorkloadRunner::run(const Workload& workload) {
   Run run;
+  run.embeds = workload.kind == Workload::Kind::kEmbed;
   for (std::int64_t i = 0; i < workload.batch; ++i) {
     run.sequences.push_back(begin(workload, i));
     run.digests.push_back(std::make_unique<Digest>());
@@ -218,14 +249,14 @@ WorkloadResult WorkloadRunner::run(const Workload& workload) {
   close_gaps(run, false);
   run.seconds = 0;
   if (profiled_ != nullptr) profiled_->clear();
-  const std::int64_t steps = workload.kind == Workload::Kind::kPrefill ? 1 : workload.tokens;
+  const std::int64_t steps = workload.kind == Workload::Kind::kDecode ? workload.tokens : 1;
   for (std::int64_t step = 0; step < steps; ++step) {
     extend(run, workload, step);
     close_gaps(run, true);
     const auto end = best_.begin() + workload.batch;
     if (std::find(best_.begin(), end, -1) == end) continue;
     throw Error(ErrorCode::kNotFinite,
-                "the logits hold NaN; `check_tensors` tells whether the file's weights do");
+                "the results hold NaN; `check_tensors` tells whether the file's weights do");
   }
   WorkloadResult result{.seconds = run.seconds, .digest = run.all.text()};
   if (profiled_ != nullptr) result.profile = profiled_->profile();

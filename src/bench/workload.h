@@ -1,4 +1,4 @@
-// WorkloadRunner: times the prefills and decodes of `ingot bench` and computes logits' digests.
+// WorkloadRunner: times the workloads of `ingot bench` and computes digests of their results.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct Workload {
   enum class Kind {
     kPrefill,  ///< computes all tokens in one pass, with logits for the last token
     kDecode,   ///< computes one token per step: the one with the previous step's highest logit
+    kEmbed,    ///< computes each sequence in one step, with its pooled result; depth is 0
   };
   Kind kind = Kind::kDecode;
   std::int64_t tokens = 0;
@@ -46,26 +47,27 @@ struct WorkloadCost {
   double ideal_seconds = 0;
 };
 
-/// Computes the cost of a workload. A prefill counts as one step over all rows, even if it runs in
-/// chunks. A decode counts as one step per token.
+/// Computes the cost of a workload. A prefill or an embedding counts as one step over all rows,
+/// even if it runs in several. A decode counts as one step per token.
 WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks& peaks,
                            const Workload& workload);
 
 /// The result of one run of a workload.
 struct WorkloadResult {
   double seconds = 0;  ///< seconds that the measured steps took, without prefixes and digests
-  std::string digest;  ///< digest of all rows of logits, ordered by step, then by sequence
-  std::vector<std::string> sequence_digests{};  ///< digest of each sequence's logits
-  bool mismatch = false;  ///< true if a sequence's logits differ from those of an earlier run
+  std::string digest;  ///< digest of all rows of results, ordered by step, then by sequence
+  std::vector<std::string> sequence_digests{};  ///< digest of each sequence's results
+  bool mismatch = false;  ///< true if a sequence's results differ from those of an earlier run
   StepProfile profile{};  ///< profile of the timed steps; empty without profiling
 };
 
 /// Runs workloads on an executor that was planned for them and has no other user.
 ///
 /// Token ids are pseudo-random and depend only on sequence and position. Therefore sequence 3 has
-/// equal logits in a batch of 4 and in a batch of 8; the runner compares each run with earlier
-/// runs. `prepare` computes the prefixes once, and all runs use the prefixes' blocks. With
-/// sliding windows sequences drop blocks, so each run first computes the prefixes itself.
+/// equal results in a batch of 4 and in a batch of 8; the runner compares each run with earlier
+/// runs. Results are logits, or pooled results of embeddings. `prepare` computes the prefixes once,
+/// and all runs use the prefixes' blocks. With sliding windows sequences drop blocks, so each run
+/// first computes the prefixes itself.
 class WorkloadRunner {
  public:
   /// Calls `on_step` between steps; `on_step` may throw to end a run. `profiled` is the executor's
@@ -75,7 +77,7 @@ class WorkloadRunner {
 
   /// Touches the memory of all keys and values, then computes the prefixes of `workloads`.
   void prepare(std::span<const Workload> workloads);
-  /// Runs one workload. Errors: Error{kNotFinite} if a row of logits holds NaN.
+  /// Runs one workload. Errors: Error{kNotFinite} if a result holds NaN.
   WorkloadResult run(const Workload& workload);
 
  private:
@@ -87,6 +89,8 @@ class WorkloadRunner {
   std::int64_t fill_step(Run& run, std::size_t& next, bool outputs);
   void close_gaps(Run& run, bool outputs);
   void extend(Run& run, const Workload& workload, std::int64_t step) const;
+  void add_results(Run& run, std::size_t first, std::int64_t count);
+  void add_pooled(Run& run, std::size_t first);
   bool differs(const Workload& workload, std::int64_t sequence, std::uint64_t digest);
 
   Executor& executor_;

@@ -225,7 +225,7 @@ void warn_of_cuts(const std::vector<PooledItem>& items, std::int64_t limit) {
 
 int embed(const EmbedValues& v) {
   check_options(v);
-  ComputeOptions compute{.pools = true, .kv_type = KvType::kF32};
+  ComputeOptions compute{.pools = true};
   compute.pooling = parse_pooling(v.pooling);
   if (v.no_normalize) compute.normalise = false;
   OpenModel model(v.model, compute);

@@ -51,7 +51,7 @@ std::vector<PooledItem> read_documents(const RerankValues& v, const Reranker& re
   std::vector<PooledItem> items;
   const Reranker::Query query = reranker.read_query(v.query);
   const auto add = [&](std::string_view text) {
-    PooledItem item{.input = reranker.encode(query, text, v.truncate ? limit : kNoCut)};
+    PooledItem item{.input = reranker.encode(query, text, {.tokens = v.truncate ? limit : kNoCut})};
     check_input(item, limit);
     items.push_back(std::move(item));
   };
@@ -102,7 +102,7 @@ std::vector<std::size_t> ranked(const std::vector<PooledItem>& items) {
 int rerank(const RerankValues& v) {
   if (v.jsonl == v.file.has_value()) refuse_input("expected exactly one of --file and --jsonl");
   if (v.jsonl) claim_stdin("--jsonl");
-  OpenModel model(v.model, {.pools = true, .kv_type = KvType::kF32});
+  OpenModel model(v.model, {.pools = true});
   Instance& instance = model.instance;
   const Reranker reranker(instance);
   const std::int64_t limit = input_limit(instance, v.model);

@@ -52,6 +52,13 @@ Squares compare(std::span<const float> x, std::span<const float> y,
 
 double relative(double error, double weight) { return weight > 0 ? std::sqrt(error / weight) : 0; }
 
+/// The type of the checkpoint's weights. Bytes with scales have a type of their own.
+std::string type_of(const ListedTensor& tensor) {
+  if (tensor.parts.empty()) return {};
+  const BoundPart& part = tensor.parts.front();
+  return part.scales == nullptr ? part.tensor->type_name : std::string(format_name(part.format()));
+}
+
 /// Converts one tensor's rows to the file's format.
 class TensorWork {
  public:
@@ -83,7 +90,7 @@ class TensorWork {
   TensorReport report() const {
     const ListedTensor& source = tensor_.source;
     TensorReport r{.name = source.name,
-                   .source_type = source.sources.empty() ? "" : source.sources.front()->type_name,
+                   .source_type = type_of(source),
                    .format = tensor_.choice.format,
                    .wanted = tensor_.choice.wanted,
                    .bytes = static_cast<std::uint64_t>(rows_ * out_bytes_),
@@ -109,7 +116,8 @@ class TensorWork {
   }
 
   [[noreturn]] void fail(const FirstError& failure) const {
-    const TensorInfo& tensor = *source_row(tensor_.source, failure.item()).tensor;
+    const BoundPart from = source_row(tensor_.source, failure.item());
+    const TensorInfo& tensor = *from.tensor;
     throw model_error(checkpoint_.file_of(tensor), cat("tensor ", printable(tensor.name)),
                       tensor.offset, cat("row ", failure.item(), ": ", failure.error()->message()));
   }
@@ -119,21 +127,32 @@ class TensorWork {
     const auto cols = to_size(cols_);
     const std::span<float> x = std::span(scratch_).subspan(2 * cols * to_size(thread), cols);
     const std::span<float> y(x.data() + cols, cols);
-    if (tensor_.source.sources.empty()) {
+    if (tensor_.source.parts.empty()) {
       std::copy_n(tensor_.source.values.data() + row * cols_, cols_, x.data());
     } else {
-      const SourceRow from = source_row(tensor_.source, row);
-      if (*from.tensor->format == format && !format_info(format).dense) {
-        std::memcpy(out, from.data, to_size(out_bytes_));
+      const PartRows from = read_part(source_row(tensor_.source, row));
+      if (from.view.format == format && !format_info(format).dense) {
+        std::memcpy(out, from.view.row_data(0), to_size(out_bytes_));
         return {};
       }
-      decode_row(*from.tensor->format, from.data, cols_, x.data());
+      decode_row(from.view.format, from.view.row_data(0), cols_, x.data());
+      adjust(x);
     }
     const std::span<const float> importance = importance_of(row);
     ingot::encode_row(format, x.data(), cols_, out,
                       importance.empty() ? nullptr : importance.data());
     decode_row(format, out, cols_, y.data());
     return compare(x, y, importance);
+  }
+
+  /// Makes the file's values from the checkpoint's.
+  void adjust(std::span<float> values) const {
+    const ListedTensor& source = tensor_.source;
+    if (!source.plus_one && source.factor == 1) return;
+    for (float& value : values) {
+      if (source.plus_one) value += 1;
+      value = static_cast<float>(static_cast<double>(value) * source.factor);
+    }
   }
 
   /// The importance for this row's expert, or the one for all experts.
@@ -179,7 +198,10 @@ std::vector<TensorReport> write_quantised(Checkpoint& checkpoint, const Quantise
       progress(done, total);
     });
     reports.push_back(work.report());
-    for (const TensorInfo* source : tensor.source.sources) checkpoint.release(*source);
+    for (const BoundPart& part : tensor.source.parts) {
+      checkpoint.release(*part.tensor);
+      if (part.scales != nullptr) checkpoint.release(*part.scales);
+    }
   }
   checkpoint.expect_unchanged();
   writer.commit();

@@ -1,5 +1,6 @@
 // plan_quantised: decides formats, metadata and importance, and collects warnings for the user.
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -58,32 +59,35 @@ void take_importance(const ImportanceMatrix& matrix, QuantisePlan& plan) {
   }
 }
 
-std::string_view reason_to_leave_out(const Config& config, const TensorInfo& tensor) {
-  if (is_ignorable(tensor.name)) return "it follows from the configuration";
-  return tensor.name == tensor_name(TensorRole::kHead, config.naming)
-             ? "it is a copy of the embedding"
-             : "text does not need it";
+/// Names the tensors that the new file lacks, together by reason.
+void warn_of_left_out(const Checkpoint& checkpoint, QuantisePlan& plan) {
+  std::vector<ListedTensor> listed;
+  for (const PlannedTensor& tensor : plan.tensors) listed.push_back(tensor.source);
+  const std::string head = tensor_name(TensorRole::kHead, checkpoint.config().naming);
+  std::map<std::string_view, std::vector<std::string>> by_reason;
+  for (const TensorInfo* tensor : left_out(checkpoint, listed)) {
+    const std::string_view reason = is_ignorable(tensor->name) ? "it follows from the configuration"
+                                    : tensor->name == head     ? "it is a copy of the embedding"
+                                                               : "no result needs it";
+    by_reason[reason].push_back(printable(tensor->name));
+  }
+  for (const auto& [reason, names] : by_reason) {
+    plan.warnings.push_back(cat("left out, because ", reason, ": ", some_of(names)));
+  }
 }
 
-void warn_of_sources(const Checkpoint& checkpoint, QuantisePlan& plan) {
+void warn_of_quantised(QuantisePlan& plan) {
   std::vector<std::string> rounded;
-  std::vector<ListedTensor> listed;
   for (const PlannedTensor& tensor : plan.tensors) {
-    listed.push_back(tensor.source);
-    if (tensor.source.sources.empty()) continue;
-    const Format from = *tensor.source.sources.front()->format;
+    if (tensor.source.parts.empty()) continue;
+    const Format from = tensor.source.parts.front().format();
     if (!format_info(from).dense && from != tensor.choice.format) {
       rounded.push_back(cat(tensor.source.name, " (", format_name(from), ")"));
     }
   }
-  if (!rounded.empty()) {
-    plan.warnings.push_back(cat("quantised already: ", some_of(rounded),
-                                "; the original weights would give a better file"));
-  }
-  for (const TensorInfo* tensor : left_out(checkpoint, listed)) {
-    plan.warnings.push_back(cat("tensor ", printable(tensor->name), " is left out: ",
-                                reason_to_leave_out(checkpoint.config(), *tensor)));
-  }
+  if (rounded.empty()) return;
+  plan.warnings.push_back(cat("quantised already: ", some_of(rounded),
+                              "; the original weights would give a better file"));
 }
 
 void warn_of_fallbacks(QuantisePlan& plan) {
@@ -102,14 +106,16 @@ void warn_of_fallbacks(QuantisePlan& plan) {
 QuantisePlan plan_quantised(const Checkpoint& checkpoint, const QuantiseOptions& options) {
   const BoundModel model = bind_model(checkpoint);
   QuantisePlan plan;
+  std::vector<ListedTensor> tensors = list_tensors(checkpoint, model);
   plan.values =
-      model_values(checkpoint, model.spec, *options.recipe, options.tokenizer, plan.warnings);
+      model_values(checkpoint, model, tensors, *options.recipe, options.tokenizer, plan.warnings);
   plan.alignment = alignment_of(checkpoint);
-  for (ListedTensor& tensor : list_tensors(checkpoint, model)) {
+  for (ListedTensor& tensor : tensors) {
     const FormatChoice choice = choose_format(*options.recipe, model.spec, tensor);
     plan.tensors.push_back({.source = std::move(tensor), .choice = choice, .importance = {}});
   }
-  warn_of_sources(checkpoint, plan);
+  warn_of_quantised(plan);
+  warn_of_left_out(checkpoint, plan);
   warn_of_fallbacks(plan);
   if (options.importance != nullptr) take_importance(*options.importance, plan);
   return plan;

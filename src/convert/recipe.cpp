@@ -50,6 +50,7 @@ bool stays_exact(TensorRole role) {
     case TensorRole::kExpertGateBias:
     case TensorRole::kExpertUpBias:
     case TensorRole::kExpertDownBias:
+    case TensorRole::kRoles:  // a layer after pooling
       return true;
     default:
       return false;
@@ -64,6 +65,8 @@ Format mixed_format(const Spec& spec, const ListedTensor& tensor) {
       return Q6_K::kFormat;
     case TensorRole::kEmbedding:
       return spec.tied ? Q6_K::kFormat : Q4_K::kFormat;
+    case TensorRole::kQkv:
+      return Q5_K::kFormat;
     case TensorRole::kK:
       return eight_experts ? Q8_0::kFormat : Q4_K::kFormat;
     case TensorRole::kV:
@@ -73,6 +76,7 @@ Format mixed_format(const Spec& spec, const ListedTensor& tensor) {
       return eight_experts ? Q5_K::kFormat : Q4_K::kFormat;
     case TensorRole::kDown:
     case TensorRole::kExpertDown:
+    case TensorRole::kSharedDown:
       return raised;
     default:
       return Q4_K::kFormat;
@@ -91,7 +95,8 @@ const Recipe* find_recipe(std::string_view name) {
 }
 
 FormatChoice choose_format(const Recipe& recipe, const Spec& spec, const ListedTensor& tensor) {
-  if (tensor.shape.size() == 1 || stays_exact(tensor.role)) return {F32::kFormat, {}};
+  const bool is_vector = tensor.shape.size() == 1 || tensor.rows() == 1;
+  if (is_vector || stays_exact(tensor.role)) return {F32::kFormat, {}};
   const Format wanted = recipe.mixed ? mixed_format(spec, tensor) : recipe.format;
   const Format format = format_for_rows(wanted, tensor.cols());
   if (format == wanted) return {format, {}};

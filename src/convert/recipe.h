@@ -31,14 +31,15 @@ struct FormatChoice {
   std::optional<Format> wanted;
 };
 
-/// Chooses a tensor's format. Vectors and routers are F32. Rows that do not divide into blocks get
-/// the replacement that common tools choose: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K, else F16.
+/// Chooses a tensor's format. Vectors, routers and layers after pooling are F32. Rows that do not
+/// divide into blocks get the replacement that common tools choose: Q5_0 for Q4_K, Q5_1 for Q5_K,
+/// Q8_0 for Q6_K, else F16.
 ///
-/// Q4_K_M is Q4_K, with exceptions. The output head is Q6_K. attn_v and ffn_down are Q6_K in every
-/// third layer and in the first and last eighth of the layers. With eight experts, attn_k and
-/// attn_v are Q8_0, and attn_output is Q5_K. With 80 layers and grouped heads, attn_v is Q5_K
-/// instead of Q4_K. Source: the types in files that llama.cpp's quantize tool writes, and its
-/// documentation.
+/// Q4_K_M is Q4_K, with exceptions. The output head is Q6_K, attn_qkv is Q5_K. attn_v and ffn_down,
+/// also of experts, are Q6_K in every third layer and in the first and last eighth of the layers.
+/// With eight experts, attn_k and attn_v are Q8_0, and attn_output is Q5_K. With 80 layers and
+/// grouped heads, attn_v is Q5_K instead of Q4_K. Source: the types in files that llama.cpp's
+/// quantize tool writes, and its documentation.
 FormatChoice choose_format(const Recipe& recipe, const Spec& spec, const ListedTensor& tensor);
 
 }  // namespace ingot

@@ -18,7 +18,7 @@ ListedTensor tensor(TensorRole role, std::int64_t layer = 0,
           .role = role,
           .layer = layer,
           .shape = std::move(shape),
-          .sources = {},
+          .parts = {},
           .values = {}};
 }
 
@@ -45,7 +45,7 @@ TEST(Recipe, ChoosesAsTheReferenceToolDoes) {
     const BoundModel model = bind_model(*checkpoint);
     for (const ListedTensor& t : list_tensors(*checkpoint, model)) {
       const FormatChoice choice = choose_format(*find_recipe("Q4_K_M"), model.spec, t);
-      EXPECT_EQ(choice.format, t.sources.front()->format) << t.name;
+      EXPECT_EQ(choice.format, t.source()->format) << t.name;
       EXPECT_FALSE(choice.wanted) << t.name;
     }
     ++files;

@@ -20,8 +20,20 @@ namespace {
 
 /// Names of pre-tokenizers. The usual name comes before others with equal meaning.
 constexpr std::string_view kPatternNames[] = {
-    "qwen2",  "llama-bpe",    "gpt-2",          "tekken",      "gpt-4o", "qwen35",  "starcoder",
-    "falcon", "deepseek-llm", "deepseek-coder", "deepseek-v3", "mpt",    "gpt-neox"};
+    "qwen2",         "llama-bpe",        "gpt-2",       "tekken",
+    "gpt-4o",        "qwen35",           "starcoder",   "falcon",
+    "deepseek-llm",  "deepseek-coder",   "deepseek-v3", "mpt",
+    "gpt-neox",      "command-r",        "dbrx",        "glm4",
+    "hunyuan-dense", "seed-coder",       "stablelm2",   "exaone4",
+    "smollm",        "deepseek-r1-qwen", "modern-bert", "roberta-bpe",
+    "hunyuan",       "smaug-bpe",        "falcon3",     "llama4"};
+
+/// The largest size of a chat template's name, in bytes. It becomes a part of a key, and names are
+/// words such as "tool_use".
+constexpr std::size_t kTemplateNameMax = 128;
+
+/// The largest token that merges make, in bytes: trying its cuts takes time with the square.
+constexpr std::size_t kPieceMax = 4096;
 
 [[noreturn]] void refuse(const TokenizerData& data, std::string_view reason) {
   throw model_error(data.file, "tokenizer",
@@ -72,13 +84,22 @@ std::pair<std::string_view, std::string_view> sides(const TokenizerData& data, s
 /// Writes the keys of one tokenizer.
 class TokenizerWriter {
  public:
-  TokenizerWriter(const TokenizerData& data, const Config& config, GgufValues& out,
-                  std::vector<std::string>& warnings)
-      : data_(data), config_(config), out_(out), warnings_(warnings) {}
+  /// `vocab`: the number of rows of the embedding.
+  TokenizerWriter(const TokenizerData& data, const Config& config, std::int64_t vocab,
+                  GgufValues& out, std::vector<std::string>& warnings)
+      : data_(data),
+        config_(config),
+        rows_(std::max(data.tokens.size(), to_size(vocab))),
+        out_(out),
+        warnings_(warnings) {}
 
   void write() {
     if (data_.model == TokenizerModel::kBpe && is_byte_level(data_)) {
       write_bytes();
+    } else if (data_.model == TokenizerModel::kWordPiece) {
+      write_words();
+    } else if (data_.model == TokenizerModel::kUnigram) {
+      write_unigram();
     } else if (data_.model == TokenizerModel::kSentencePieceBpe) {
       write_pieces(data_.scores);
     } else if (data_.model == TokenizerModel::kBpe && data_.byte_fallback) {
@@ -90,9 +111,19 @@ class TokenizerWriter {
 
  private:
   void write_bytes();
+  void write_words();
+  void write_unigram();
   void write_pieces(std::span<const double> scores);
   std::vector<double> scores_of_merges() const;
   void write_tokens();
+  void write_scores(std::span<const double> scores);
+  /// The piece with this id; empty if there is none.
+  std::string_view piece(std::size_t id) const {
+    return id < data_.tokens.size() ? std::string_view(data_.tokens[id]) : std::string_view();
+  }
+  StringTable words() const;
+  std::optional<std::int32_t> begin() const;
+  std::optional<std::int32_t> end() const;
   void write_ids();
   void write_templates();
   bool adds_prefix() const;
@@ -101,6 +132,7 @@ class TokenizerWriter {
 
   const TokenizerData& data_;
   const Config& config_;
+  std::size_t rows_;  ///< number of tokens that the file lists
   GgufValues& out_;
   std::vector<std::string>& warnings_;
 };
@@ -113,14 +145,15 @@ TokenizerData read_back(const GgufValues& values, const TokenizerData& data) {
   return std::move(*gguf_tokenizer(keys));
 }
 
-/// Writes pieces by id with their types; ids without a piece become unused tokens.
+/// Writes pieces by id with their types; ids without a piece become unused tokens. Readers take the
+/// number of the embedding's rows from the list, so rows without a token get one too.
 void TokenizerWriter::write_tokens() {
   StringTable tokens;
   std::vector<std::int32_t> types;
   std::map<std::int32_t, bool> added;
   for (const AddedToken& token : data_.added) added.emplace(token.id, token.special);
-  for (std::size_t i = 0; i < data_.tokens.size(); ++i) {
-    const std::string_view token = data_.tokens[i];
+  for (std::size_t i = 0; i < rows_; ++i) {
+    const std::string_view token = piece(i);
     TokenType type = i < data_.types.size() ? data_.types[i] : TokenType::kNormal;
     if (const auto found = added.find(static_cast<std::int32_t>(i)); found != added.end()) {
       if (type == TokenType::kNormal) {
@@ -135,16 +168,34 @@ void TokenizerWriter::write_tokens() {
   out_.set_ints("tokenizer.ggml.token_type", types);
 }
 
+void TokenizerWriter::write_scores(std::span<const double> scores) {
+  std::vector<float> narrow(scores.begin(), scores.end());
+  narrow.resize(rows_);
+  out_.set_floats("tokenizer.ggml.scores", narrow);
+}
+
+/// The token that is written as BOS: the stated one, or the one in front of texts.
+std::optional<std::int32_t> TokenizerWriter::begin() const {
+  if (data_.bos || data_.frame_begin.size() != 1) return data_.bos;
+  return data_.frame_begin.front();
+}
+
+/// The token that is written as EOS. An embedder's texts end with it.
+std::optional<std::int32_t> TokenizerWriter::end() const {
+  const bool pools = config_.pooling != PoolingKind::kNone;
+  if (data_.frame_end.size() == 1 && (pools || !data_.eos)) return data_.frame_end.front();
+  if (data_.eos || config_.ends.empty()) return data_.eos;
+  return config_.ends.front().id;
+}
+
 void TokenizerWriter::write_ids() {
   const auto set = [&](std::string_view name, std::optional<std::int32_t> id) {
     if (id) out_.set_uint32(cat("tokenizer.ggml.", name), static_cast<std::uint32_t>(*id));
   };
   std::vector<std::int32_t> ends = ids_of(config_.ends);
-  const auto eos = data_.eos      ? data_.eos
-                   : ends.empty() ? std::nullopt
-                                  : std::optional(ends.front());
+  const auto eos = end();
   std::erase(ends, eos.value_or(-1));
-  set("bos_token_id", data_.bos);
+  set("bos_token_id", begin());
   set("eos_token_id", eos);
   set("eot_token_id", ends.empty() ? data_.eot : ends.front());
   set("unknown_token_id", data_.unknown);
@@ -162,8 +213,8 @@ void TokenizerWriter::write_ids() {
     }
     return true;
   };
-  out_.set_boolean("tokenizer.ggml.add_bos_token", frames(data_.frame_begin, data_.bos));
-  out_.set_boolean("tokenizer.ggml.add_eos_token", frames(data_.frame_end, data_.eos));
+  out_.set_boolean("tokenizer.ggml.add_bos_token", frames(data_.frame_begin, begin()));
+  out_.set_boolean("tokenizer.ggml.add_eos_token", frames(data_.frame_end, eos));
 }
 
 void TokenizerWriter::write_templates() {
@@ -172,6 +223,10 @@ void TokenizerWriter::write_templates() {
   if (templates.named.empty()) return;
   StringTable names;
   for (const NamedTemplate& named : templates.named) {
+    if (named.name.size() > kTemplateNameMax) {
+      refuse(data_, cat("the name of a chat template has ", named.name.size(),
+                        " bytes, possible are ", kTemplateNameMax));
+    }
     names.add(named.name);
     out_.set_text(cat("tokenizer.chat_template.", named.name), named.text);
   }
@@ -209,6 +264,52 @@ void TokenizerWriter::write_bytes() {
   refuse(data_, reason);
 }
 
+/// The tokens of a WordPiece model in GGUF's spelling: U+2581 in front of a piece that begins a
+/// word, and nothing in front of a piece that continues one. Special tokens stay.
+StringTable TokenizerWriter::words() const {
+  StringTable out;
+  for (std::size_t i = 0; i < rows_; ++i) {
+    const std::string_view token = piece(i);
+    if (token.empty()) {
+      out.add(cat("[PAD", i, "]"));
+    } else if (token.starts_with(data_.continuing_prefix)) {
+      out.add(token.substr(data_.continuing_prefix.size()));
+    } else if (token.starts_with('[') && token.ends_with(']')) {
+      out.add(token);
+    } else {
+      out.add(cat("\xE2\x96\x81", token));
+    }
+  }
+  return out;
+}
+
+/// BERT's tokenizer, which in GGUF lowers case and removes accents.
+void TokenizerWriter::write_words() {
+  out_.set_text("tokenizer.ggml.model", "bert");
+  out_.set_text("tokenizer.ggml.pre", "default");
+  write_tokens();
+  out_.set_texts("tokenizer.ggml.tokens", words());
+  write_ids();
+  if (begin()) {
+    out_.set_uint32("tokenizer.ggml.cls_token_id", static_cast<std::uint32_t>(*begin()));
+  }
+  if (end()) {
+    // Files spell the key so.
+    out_.set_uint32("tokenizer.ggml.seperator_token_id", static_cast<std::uint32_t>(*end()));
+  }
+  write_templates();
+  const TokenizerData again = read_back(out_, data_);
+  const bool same = again.normalizers == data_.normalizers &&
+                    again.continuing_prefix == data_.continuing_prefix &&
+                    again.word_chars_max == data_.word_chars_max &&
+                    data_.pretokenizers.size() == 1 &&
+                    data_.pretokenizers.front().kind == PretokenizerStep::Kind::kBert;
+  if (!same)
+    refuse(data_, "GGUF's WordPiece lowers case and removes accents, as this one does not");
+  check(again);
+  warn_of_added(again);
+}
+
 /// Scores that lead a reader to the merges of the list: a piece's score is its place in the list,
 /// as in SentencePiece. Checks that the list has every pair that makes a piece, because a reader
 /// of scores would merge any such pair.
@@ -218,6 +319,10 @@ std::vector<double> TokenizerWriter::scores_of_merges() const {
   for (std::size_t i = 0; i < data_.merges.size(); ++i) {
     const auto [left, right] = sides(data_, i);
     const std::string made = cat(left, right);
+    if (made.size() > kPieceMax) {
+      refuse(data_,
+             cat("a merge makes a token of ", made.size(), " bytes, possible are ", kPieceMax));
+    }
     ++pairs[made];
     if (made == last) continue;
     last = made;
@@ -235,12 +340,12 @@ std::vector<double> TokenizerWriter::scores_of_merges() const {
     const std::string made = cat(left, right);
     if (made == last) continue;
     last = made;
+    const auto id = ids.find(std::string_view(made));
     std::size_t ways = 0;
-    for (std::size_t cut = 1; cut < made.size(); ++cut) {
+    for (std::size_t cut = 1; id != ids.end() && cut < made.size(); ++cut) {
       const std::string_view text(made);
       ways += ids.count(text.substr(0, cut)) * ids.count(text.substr(cut));
     }
-    const auto id = ids.find(std::string_view(made));
     if (id == ids.end() || ways != pairs[made]) {
       refuse(data_, cat("its merges do not make '", printable(made), "' in every way"));
     }
@@ -253,6 +358,7 @@ std::vector<double> TokenizerWriter::scores_of_merges() const {
 bool TokenizerWriter::adds_prefix() const {
   using Kind = NormalizerStep::Kind;
   bool prefix = false;
+  bool has_marks = false;
   for (const NormalizerStep& step : data_.normalizers) {
     const bool marks = step.kind == Kind::kReplace && !step.pattern.regex &&
                        step.pattern.text == " " && step.content == "\xE2\x96\x81";
@@ -260,17 +366,72 @@ bool TokenizerWriter::adds_prefix() const {
     const bool spaces = step.kind == Kind::kSpaces && !step.squeeze;
     if (!marks && !prepends && !spaces) refuse(data_, "its normalisation has no keys in GGUF");
     prefix = prefix || prepends || (spaces && step.add_prefix);
+    has_marks = has_marks || marks;
   }
-  if (!data_.pretokenizers.empty()) refuse(data_, "its pre-tokenizer has no keys in GGUF");
+  // Gemma's files cut at spaces, after all of them became U+2581.
+  const auto cuts_nothing = [](const PretokenizerStep& step) {
+    return step.kind == PretokenizerStep::Kind::kSplit && !step.pattern.regex &&
+           step.pattern.text == " " && !step.invert;
+  };
+  const auto& steps = data_.pretokenizers;
+  const bool none = steps.empty() || (has_marks && steps.size() == 1 && cuts_nothing(steps[0]));
+  if (!none) refuse(data_, "its pre-tokenizer has no keys in GGUF");
   return prefix;
 }
 
+/// How a Unigram model treats spaces. Its files describe this as SentencePiece does, or as two
+/// steps: one cuts at white space, the other puts U+2581 in front of each word.
+NormalizerStep spaces_of(const TokenizerData& data) {
+  using Kind = PretokenizerStep::Kind;
+  const auto& steps = data.pretokenizers;
+  const bool normalised =
+      !data.normalizers.empty() && data.normalizers.back().kind == NormalizerStep::Kind::kSpaces;
+  if (normalised && steps.empty()) return data.normalizers.back();
+  const bool marks = steps.size() == 2 && steps[0].kind == Kind::kWhitespaceSplit &&
+                     steps[1].kind == Kind::kMetaspace && steps[1].replacement == "\xE2\x96\x81" &&
+                     steps[1].prepend == PretokenizerStep::Prepend::kAlways;
+  if (normalised || !marks) refuse(data, "its pre-tokenizer has no keys in GGUF");
+  NormalizerStep spaces;
+  spaces.kind = NormalizerStep::Kind::kSpaces;
+  spaces.add_prefix = spaces.squeeze = true;
+  return spaces;
+}
+
+/// SentencePiece's Unigram model, which GGUF calls t5.
+void TokenizerWriter::write_unigram() {
+  for (const NormalizerStep& step : data_.normalizers) {
+    if (step.kind == NormalizerStep::Kind::kPrecompiled) {
+      out_.set_bytes("tokenizer.ggml.precompiled_charsmap", step.content);
+    } else if (step.kind != NormalizerStep::Kind::kSpaces) {
+      refuse(data_, "its normalisation has no keys in GGUF");
+    }
+  }
+  const NormalizerStep spaces = spaces_of(data_);
+  if (!data_.pretokenizers.empty()) {
+    warnings_.push_back(
+        "GGUF takes the character U+0085 for a letter; the source takes it for white space");
+  }
+  out_.set_text("tokenizer.ggml.model", "t5");
+  out_.set_text("tokenizer.ggml.pre", "default");
+  write_tokens();
+  write_scores(data_.scores);
+  write_ids();
+  out_.set_boolean("tokenizer.ggml.add_space_prefix", spaces.add_prefix);
+  out_.set_boolean("tokenizer.ggml.remove_extra_whitespaces", spaces.squeeze);
+  write_templates();
+  const TokenizerData again = read_back(out_, data_);
+  check(again);
+  warn_of_added(again);
+}
+
 void TokenizerWriter::write_pieces(std::span<const double> scores) {
+  if (data_.ignore_merges) {
+    refuse(data_, "whole words become tokens without merges, for which GGUF has no key here");
+  }
   out_.set_text("tokenizer.ggml.model", "llama");
   out_.set_text("tokenizer.ggml.pre", "default");
   write_tokens();
-  const std::vector<float> narrow(scores.begin(), scores.end());
-  out_.set_floats("tokenizer.ggml.scores", narrow);
+  write_scores(scores);
   write_ids();
   out_.set_boolean("tokenizer.ggml.add_space_prefix", adds_prefix());
   write_templates();
@@ -284,13 +445,17 @@ void TokenizerWriter::write_pieces(std::span<const double> scores) {
 
 /// Checks that a reader of the keys gets the description back.
 void TokenizerWriter::check(const TokenizerData& again) const {
-  bool same = again.tokens.size() == data_.tokens.size() &&
-              again.frame_begin == data_.frame_begin && again.frame_end == data_.frame_end &&
-              again.bos == data_.bos && again.unknown == data_.unknown;
+  bool same = again.tokens.size() == rows_ && again.frame_begin == data_.frame_begin &&
+              again.frame_end == data_.frame_end && again.bos == begin() &&
+              again.unknown == data_.unknown;
   for (std::size_t i = 0; same && i < data_.tokens.size(); ++i) {
     same = data_.tokens[i].empty() || again.tokens[i] == data_.tokens[i];
   }
   if (!same) refuse(data_, "GGUF cannot hold its tokens as they are");
+  const bool joins_pairs = config_.labels > 0 && config_.label_tokens.empty();
+  if (joins_pairs && again.pair != data_.pair) {
+    refuse(data_, "GGUF has no key for the form of a pair of texts");
+  }
 }
 
 /// Warns of the properties of added tokens that GGUF does not store.
@@ -302,26 +467,28 @@ void TokenizerWriter::warn_of_added(const TokenizerData& again) {
   for (const AddedToken& token : data_.added) {
     const auto found = by_id.find(token.id);
     const bool kept = found != by_id.end() && found->second->special == token.special &&
-                      !token.single_word && !token.lstrip && !token.rstrip;
+                      found->second->always == token.always &&
+                      found->second->normalized == token.normalized && !token.single_word &&
+                      !token.lstrip && !token.rstrip;
     if (kept) continue;
     if (lost++ == 0) first = token.content;
   }
   if (lost == 0) return;
   warnings_.push_back(cat("GGUF cannot express how added token ", printable(first),
                           " is found in texts", lost > 1 ? cat(", nor ", lost - 1, " others") : "",
-                          ": as it is, without the white space beside it"));
+                          ": as it is, in all texts, without the white space beside it"));
 }
 
 }  // namespace
 
-void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,
+void write_tokenizer(const Checkpoint& checkpoint, std::int64_t vocab, GgufValues& out,
                      std::vector<std::string>& warnings) {
   const TokenizerData* data = checkpoint.tokenizer();
   if (data == nullptr) {
     throw model_error(checkpoint.name(), "tokenizer",
                       "the folder has no supported tokenizer; --no-tokenizer leaves it out");
   }
-  TokenizerWriter(*data, checkpoint.config(), out, warnings).write();
+  TokenizerWriter(*data, checkpoint.config(), vocab, out, warnings).write();
 }
 
 }  // namespace ingot

@@ -9,12 +9,13 @@
 
 namespace ingot {
 
-/// Sets the keys tokenizer.* from the checkpoint's tokenizer.
+/// Sets the keys tokenizer.* from the checkpoint's tokenizer. `vocab`: the number of rows of the
+/// embedding; rows without a token get an unused one.
 ///
 /// Adds a line to `warnings` for each property that GGUF stores less exactly than the source.
 /// Errors: model_error if there is no tokenizer, or if it has a property that GGUF cannot store;
 ///         each message names --no-tokenizer.
-void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,
+void write_tokenizer(const Checkpoint& checkpoint, std::int64_t vocab, GgufValues& out,
                      std::vector<std::string>& warnings);
 
 }  // namespace ingot

@@ -290,13 +290,6 @@ void SequenceBlocks::replace(std::int32_t g, std::int64_t index, std::int32_t bl
   own = block;
 }
 
-std::int64_t SequenceBlocks::releasable(std::int32_t g) const {
-  const BlockPool& pool = cache_->pool(g);
-  const auto blocks = table(g);
-  return std::count_if(blocks.begin(), blocks.end(),
-                       [&](std::int32_t b) { return b >= 0 && pool.references(b) == 1; });
-}
-
 void SequenceBlocks::forget_before(std::int64_t next) {
   for (std::int32_t g = 0; g < groups(); ++g) {
     const std::int64_t window = cache_->group(g).window;

@@ -202,9 +202,6 @@ class SequenceBlocks {
   bool can_truncate(std::int64_t tokens) const { return can_share(tokens, tokens); }
   /// Returns the number of blocks that the sequence holds in group g.
   std::int64_t held(std::int32_t g) const { return at(tables_, g).held; }
-
-  /// Returns how many blocks of group g become available when this sequence ends.
-  std::int64_t releasable(std::int32_t g) const;
   /// Returns the block table of group g. An entry is -1 if its block was released.
   std::span<const std::int32_t> table(std::int32_t g) const { return at(tables_, g).blocks; }
   /// Returns the slot of group g to which a step must write the key of row `key`; -1 if the key is

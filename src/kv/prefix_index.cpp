@@ -351,17 +351,6 @@ std::int64_t PrefixIndex::unheld(const Match& match, std::int32_t g) const {
   });
 }
 
-std::int64_t PrefixIndex::held_alone(const Match& match, std::int32_t g,
-                                     const SequenceBlocks& holder) const {
-  const auto table = holder.table(g);
-  std::int64_t blocks = 0;
-  for (std::size_t i = 0; i < std::min(table.size(), to_size(match.blocks)); ++i) {
-    const bool is_same = table[i] >= 0 && table[i] == block(path_[i], g);
-    blocks += is_same && cache_.pool(g).references(table[i]) == 1 ? 1 : 0;
-  }
-  return blocks;
-}
-
 PrefixIndex::Place PrefixIndex::adopt(const PrefixKey& key, const Match& match,
                                       SequenceBlocks& blocks, std::uint64_t chat_template) {
   for (std::int32_t g = 0; g < groups_ && match.blocks > 0; ++g) {

@@ -102,8 +102,6 @@ class PrefixIndex {
   }
   /// Counts `match`'s evictable blocks of group g. `match`: the result of the last `find`.
   std::int64_t unheld(const Match& match, std::int32_t g) const;
-  /// Counts `match`'s blocks in group g that only `holder` holds. `match`: the last find's result.
-  std::int64_t held_alone(const Match& match, std::int32_t g, const SequenceBlocks& holder) const;
   /// Fills the tables of `blocks`, which must be empty, with the blocks of `match`. `match` must be
   /// the result of the last `find`. Returns the sequence's place.
   Place adopt(const PrefixKey& key, const Match& match, SequenceBlocks& blocks,

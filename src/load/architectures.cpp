@@ -50,25 +50,26 @@ constexpr std::array kArchitectures = std::to_array<ArchitectureTraits>({
      .norm = kLayer,
      .parallel_residual = true,
      .windows = {4},
-     .full_layers_rotate = false},
+     .rotation = Rotation::kWindowed},
     {.name = "smollm3", .gguf_style = kAdjacent, .nope_period = 4},
     {.name = "ernie4_5", .gguf_style = kAdjacent, .hf_style = kAdjacent},
     {.name = "hunyuan-dense", .qk_norm_after_rope = true},
     {.name = "gpt-oss", .activation = Activation::kGptOss, .experts = true, .windows = {2}},
     {.name = "deepseek2", .gguf_style = kAdjacent, .hf_style = kAdjacent, .experts = true},
     {.name = "seed_oss"},
+    {.name = "exaone4", .windows = {4}, .rotation = Rotation::kWindowedIfAny},
     {.name = "bert",
      .norm = kLayer,
      .activation = kGeluErf,
      .gated = false,
      .causal = false,
-     .rotates = false},
+     .rotation = Rotation::kNone},
     {.name = "mpnet",
      .norm = kLayer,
      .activation = kGeluErf,
      .gated = false,
      .causal = false,
-     .rotates = false},
+     .rotation = Rotation::kNone},
     {.name = "nomic-bert", .norm = kLayer, .causal = false},
     {.name = "modern-bert",
      .norm = kLayer,
@@ -108,13 +109,28 @@ void apply_traits(const ArchitectureTraits& traits, Config& config) {
   config.router.sigmoid = traits.sigmoid_router;
 }
 
-void set_rope_layers(const ArchitectureTraits& traits, bool rotates, Config& config) {
+bool rotates(Rotation rule, bool windowed, bool has_windows) {
+  switch (rule) {
+    case Rotation::kAll:
+      return true;
+    case Rotation::kWindowed:
+      return windowed;
+    case Rotation::kWindowedIfAny:
+      return windowed || !has_windows;
+    case Rotation::kNone:
+      return false;
+  }
+  return false;
+}
+
+void set_rope_layers(const ArchitectureTraits& traits, Rotation rule, Config& config) {
+  const bool has_windows = !config.window.empty();
   std::vector<std::int32_t> ropes;
   bool first_everywhere = true;
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-    const bool windowed = !config.window.empty() && at(config.window, layer) > 0;
+    const bool windowed = has_windows && at(config.window, layer) > 0;
     const bool nope = traits.nope_period > 0 && (layer + 1) % traits.nope_period == 0;
-    const bool still = !rotates || nope || (!windowed && !traits.full_layers_rotate);
+    const bool still = nope || !rotates(rule, windowed, has_windows);
     ropes.push_back(still ? -1 : windowed && config.ropes.size() > 1 ? 1 : 0);
     first_everywhere = first_everywhere && ropes.back() == 0;
   }

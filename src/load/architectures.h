@@ -22,6 +22,18 @@ struct LayerPattern {
   bool is_full(std::int64_t layer) const { return (full_first ? layer : layer + 1) % period == 0; }
 };
 
+/// Which layers rotate queries and keys, if a file does not say.
+enum class Rotation {
+  kAll,            ///< all layers
+  kWindowed,       ///< layers with a window (Cohere2)
+  kWindowedIfAny,  ///< layers with a window; all layers, if the model has no windows (EXAONE 4)
+  kNone,           ///< no layer (BERT)
+};
+
+/// Returns whether a layer rotates. `windowed`: the layer has a window. `has_windows`: the file
+/// states a window for the model.
+bool rotates(Rotation rule, bool windowed, bool has_windows);
+
 /// Facts about an architecture that no file states. Loaders copy them to a Config by `apply_traits`
 /// and then read the file's own values.
 struct ArchitectureTraits {
@@ -41,8 +53,7 @@ struct ArchitectureTraits {
   LayerPattern windows{};
   /// The last of each `nope_period` layers does not rotate (SmolLM3); 0: all rotate.
   std::int64_t nope_period = 0;
-  bool full_layers_rotate = true;  ///< false: layers without a window do not rotate (Cohere2)
-  bool rotates = true;             ///< false: no layer rotates (BERT)
+  Rotation rotation = Rotation::kAll;
 };
 
 /// Returns the architecture with this name in GGUF's spelling; null if there is none.
@@ -55,7 +66,8 @@ std::string architecture_names();
 void apply_traits(const ArchitectureTraits& traits, Config& config);
 
 /// Fills `rope_layer` from `layers`, `window` and `ropes`, which must be set: layers with a window
-/// have the second rotary embedding if there are two. If not `rotates`, no layer rotates.
-void set_rope_layers(const ArchitectureTraits& traits, bool rotates, Config& config);
+/// have the second rotary embedding if there are two. `rule`: that of the traits, or another one
+/// that the file states.
+void set_rope_layers(const ArchitectureTraits& traits, Rotation rule, Config& config);
 
 }  // namespace ingot

@@ -246,7 +246,6 @@ void check_experts(const Config& c, const Checks& check) {
     return;
   }
   check.within("the number of experts used", c.experts_used, 1, c.experts);
-  check.within("layers times experts", c.layers * c.experts, 1, kExpertsInAllMax);
   check.within("the experts' feed-forward size", c.expert_ffn, 1, kFfnMax);
   check.within("the shared experts' feed-forward size", c.shared_ffn, 0, kFfnMax);
   const bool any_dense =
@@ -266,6 +265,7 @@ void check_label_tokens(const Config& c, const Checks& check) {
 }
 
 void check_embedder(const Config& c, const Checks& check) {
+  check.within("the number of token types", c.token_types, 0, kVocabMax);
   check.within("the first position's row", c.position_offset, 0, kContextMax);
   check.within("the number of buckets of positions", c.relative_buckets, 0, kContextMax);
   check.within("the number of labels", c.labels, 0, kLabelsMax);

@@ -191,6 +191,7 @@ struct Config {
   std::int64_t layer_input = 0;  ///< width of each layer's own token embedding (Gemma 4); 0: none
 
   // Encoders and embedders.
+  std::int64_t token_types = 0;       ///< number of token types; 0: count the rows of their table
   std::int64_t position_offset = 0;   ///< row of the learned position table for position 0
   std::int64_t relative_buckets = 0;  ///< buckets of relative positions (MPNet); 0: none
   PoolingKind pooling = PoolingKind::kNone;
@@ -227,6 +228,5 @@ inline constexpr std::int64_t kVocabMax = 1 << 24;
 inline constexpr std::int64_t kContextMax = 1 << 27;
 inline constexpr std::int64_t kExpertsMax = 4096;
 inline constexpr std::int64_t kLabelsMax = 1 << 16;
-inline constexpr std::int64_t kExpertsInAllMax = 1 << 17;  ///< limit on layers * experts
 
 }  // namespace ingot

@@ -24,18 +24,26 @@ using R = TensorRole;
 /// The most elements of a table that is decoded to floats: positions, types.
 constexpr std::int64_t kTableElementsMax = std::int64_t{1} << 31;
 
+/// Bytes that a matrix of an expert or a head takes beside its weights. The smallest take 480 bytes
+/// and a microsecond (131,072 of one row each: 63 MB, 0.13 s); the rest allows for a panel of 16
+/// outputs that the rows do not fill. All together may take 1/5 of the file and kOverheadBytes.
+/// With a smaller number, small files would take gigabytes and minutes.
+constexpr std::int64_t kMatrixBytes = 4096;
+constexpr std::int64_t kOverheadBytes = std::int64_t{512} << 20;
+
 class Binder {
  public:
-  Binder(const Checkpoint& checkpoint, std::int64_t context)
+  Binder(const Checkpoint& checkpoint, std::int64_t context, TensorPlanner* planner)
       : checkpoint_(checkpoint),
         config_(checkpoint.config()),
-        finder_(checkpoint, config_),
+        finder_(checkpoint, config_, planner),
         context_(context) {}
 
   BoundModel bind() {
     bind_longrope();
     model_.spec = make_spec(config_, context_);
     check_features();
+    check_matrices();
     bind_rope_freqs();
     check_frequencies();
     bind_ends();
@@ -60,6 +68,7 @@ class Binder {
 
   void bind_longrope();
   void check_features() const;
+  void check_matrices() const;
   void check_sources() const;
   void bind_ends();
   void bind_tie(const TensorInfo* embedding, const TensorInfo* head);
@@ -123,6 +132,23 @@ void Binder::check_features() const {
                     " buckets, expected a multiple of 4 up to 256"));
   }
   check_sources();
+}
+
+/// Bounds the matrices of experts and heads by the size of the file, before there is an object for
+/// each. Tensors hold any number of them, so a small file can state millions.
+void Binder::check_matrices() const {
+  const Spec& s = model_.spec;
+  std::int64_t matrices = 0;
+  for (const LayerSpec& layer : s.layer_specs) {
+    if (layer.sparse) matrices += 2 * std::int64_t{s.moe.experts};
+    if (s.mla.kv_rank > 0) matrices += 2 * std::int64_t{layer.heads};
+  }
+  std::uint64_t bytes = 0;
+  for (const TensorInfo& t : checkpoint_.tensors()) bytes += t.bytes;
+  const std::int64_t room = static_cast<std::int64_t>(bytes / 5) + kOverheadBytes;
+  if (matrices <= room / kMatrixBytes) return;
+  fail_config(cat(s.layers, " layers have ", matrices, " matrices of experts and heads, the limit ",
+                  "for tensors of ", bytes, " bytes is ", room / kMatrixBytes));
 }
 
 /// A layer that reads another layer's keys and values sees the same keys as that layer.
@@ -212,8 +238,10 @@ void Binder::bind_embeddings() {
   const std::int64_t positions = config_.context + s.position_offset;
   model_.positions = finder_.take(R::kPositions, {positions, s.hidden});
   const TensorInfo* types = finder_.find(R::kTypes, 0, 0);
-  const bool has_rows = types != nullptr && !types->shape.empty();
-  model_.types = finder_.take(R::kTypes, {has_rows ? types->shape.front() : 0, s.hidden});
+  const bool has_rows = types != nullptr && types->shape.size() == 2;
+  const std::int64_t rows = has_rows ? std::max<std::int64_t>(1, types->shape.front()) : 1;
+  model_.types =
+      finder_.take(R::kTypes, {config_.token_types > 0 ? config_.token_types : rows, s.hidden});
   for (const TensorInfo* t : {model_.positions, model_.types}) {
     if (t != nullptr && t->elements() > kTableElementsMax) {
       finder_.fail(*t,
@@ -276,7 +304,11 @@ void Binder::bind_label_tokens() {
     row.rows = 1;
     w.parts.push_back(row);
   }
-  s.dense.push_back({.inputs = s.hidden, .outputs = std::ssize(w.parts), .tanh = false});
+  s.dense.push_back({.inputs = s.hidden,
+                     .outputs = std::ssize(w.parts),
+                     .tanh = false,
+                     .scale = s.logit_scale,
+                     .cap = s.logit_cap});
   model_.dense.push_back(std::move(w));
 }
 
@@ -294,9 +326,9 @@ void Binder::check_tokenizer() const {
 
 }  // namespace
 
-BoundModel bind_model(const Checkpoint& checkpoint, std::int64_t context) {
+BoundModel bind_model(const Checkpoint& checkpoint, std::int64_t context, TensorPlanner* planner) {
   const CanonicalFp canonical;  // frequencies are computed here
-  return Binder(checkpoint, context).bind();
+  return Binder(checkpoint, context, planner).bind();
 }
 
 std::vector<float> decode_tensor(const TensorInfo& tensor) {
@@ -312,18 +344,14 @@ std::vector<float> decode_tensor(const TensorInfo& tensor) {
 std::vector<float> decode_vector(const BoundVector& vector) {
   const TensorInfo& t = *vector.tensor;
   const FormatInfo& info = format_info(*t.format);
-  // Only elements of dense formats have an address of their own.
-  const std::int64_t skipped = info.dense ? vector.first : 0;
-  const std::int64_t read = info.dense ? (vector.count - 1) * vector.step + 1 : t.elements();
-  std::vector<float> all(to_size(std::max<std::int64_t>(0, read)));
-  if (info.dense) {
-    decode_row(*t.format, t.data + skipped * info.block_bytes, std::ssize(all), all.data());
-  } else {
-    all = decode_tensor(t);
-  }
+  // Rows are whole blocks, so a tensor is one series of blocks. Only those of the vector are read.
+  const std::int64_t first = vector.first / info.block;
+  const std::int64_t last = (vector.first + (vector.count - 1) * vector.step) / info.block;
+  std::vector<float> all(to_size((last - first + 1) * info.block));
+  decode_row(*t.format, t.data + first * info.block_bytes, std::ssize(all), all.data());
   std::vector<float> values;
   for (std::int64_t i = 0; i < vector.count; ++i) {
-    values.push_back(at(all, vector.first - skipped + i * vector.step));
+    values.push_back(at(all, vector.first - first * info.block + i * vector.step));
   }
   return values;
 }

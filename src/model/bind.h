@@ -104,12 +104,26 @@ struct BoundModel {
   std::vector<std::string> notes;    ///< what users may want to know, one line each
 };
 
+/// Makes up the tensors of a model that has no file yet.
+class TensorPlanner {
+ public:
+  virtual ~TensorPlanner() = default;
+  /// Returns whether the model gets this tensor, which its family does not require.
+  virtual bool wants(const std::string& name) const = 0;
+  /// Returns a tensor with this name and shape, which lives as long as the planner. It has a format
+  /// and no data. A second call with a name returns the same tensor.
+  virtual const TensorInfo* plan(const std::string& name,
+                                 const std::vector<std::int64_t>& shape) = 0;
+};
+
 /// Builds the checkpoint's Spec, and finds and checks its tensors. `context`: the user's limit on
-/// tokens of a sequence, 0 for the default; see make_spec.
+/// tokens of a sequence, 0 for the default; see make_spec. If there is a `planner`, it gives the
+/// tensors that the checkpoint lacks.
 ///
 /// Errors: model_error that names a tensor if it is missing, has a wrong shape or type, or is
 /// unknown to the architecture; model_error for an unsupported configuration.
-BoundModel bind_model(const Checkpoint& checkpoint, std::int64_t context = 0);
+BoundModel bind_model(const Checkpoint& checkpoint, std::int64_t context = 0,
+                      TensorPlanner* planner = nullptr);
 
 /// Decodes all elements of a tensor to floats, from any format. For small tensors only:
 /// norms, biases, frequency factors.

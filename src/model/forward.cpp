@@ -188,15 +188,18 @@ void finish_rows(ForwardPass& pass, const Outputs& outputs) {
   pass.backend.logits(rows, {m.head(), m.spec.logit_scale, m.spec.logit_cap}, outputs.logits);
 }
 
+/// Number of ops of a layer after pooling that write their rows to the other buffer.
+std::int64_t moves_of(const DenseSpec& d) { return d.tanh || d.cap != 0 ? 2 : 1; }
+
 /// Pools the rows of sequences, and runs the layers after pooling. -> pooled [P, pooled_cols]
 void finish_pooled(ForwardPass& pass) {
   const Model& m = pass.model;
   Backend& be = pass.backend;
   if (pass.batch.pool_seqs.empty()) return;
   if (m.final_norm) be.norm(pass.s.x, {}, m.final_norm, pass.s.x, Next::kAnyone);
-  // Each linear and each activation moves the rows to the other buffer; the last one to `pooled`.
+  // Each linear and each tanh moves the rows to the other buffer; the last one to `pooled`.
   std::int64_t moves = 0;
-  for (const DenseSpec& d : m.spec.dense) moves += d.tanh ? 2 : 1;
+  for (const DenseSpec& d : m.spec.dense) moves += moves_of(d);
   View now = moves % 2 == 0 ? pass.s.pooled : pass.s.pooled2;
   View other = moves % 2 == 0 ? pass.s.pooled2 : pass.s.pooled;
   std::int64_t cols = m.spec.hidden;
@@ -206,9 +209,12 @@ void finish_pooled(ForwardPass& pass) {
     be.linear(resized(now, cols), m.dense[i], resized(other, d.outputs));
     std::swap(now, other);
     cols = d.outputs;
-    if (!d.tanh) continue;
+    if (d.scale != 1) be.scale(resized(now, cols), d.scale);
+    if (moves_of(d) == 1) continue;
+    if (d.cap != 0) be.scale(resized(now, cols), 1 / d.cap);
     be.activate(resized(now, cols), Act::kTanh, false, resized(other, cols), Next::kAnyone);
     std::swap(now, other);
+    if (d.cap != 0) be.scale(resized(now, cols), d.cap);
   }
   if (m.spec.normalise) be.normalise(resized(now, cols));
 }

@@ -18,18 +18,25 @@ namespace ingot {
 
 namespace {
 
+/// Elements of a row of a tensor.
+std::int64_t row_length(const TensorInfo& t) { return t.shape.empty() ? 1 : t.shape.back(); }
+
+/// Throws an error if one of the values, which are from row `row` of a tensor, is not finite.
+void refuse_not_finite(const Checkpoint& checkpoint, const TensorInfo& t, std::int64_t row,
+                       std::span<const float> values) {
+  const auto bad =
+      std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+  if (bad == values.end()) return;
+  throw model_error(checkpoint.file_of(t), cat("tensor ", printable(t.name)), t.offset,
+                    cat("row ", row, " holds ", std::isnan(*bad) ? "NaN" : "an infinite value"));
+}
+
 /// Does what the public require_finite does, for a part of a tensor.
 void require_finite(const Checkpoint& checkpoint, const BoundPart& part, const View& view) {
-  const TensorInfo& t = *part.tensor;
   std::vector<float> row(to_size(part.cols));
   for (std::int64_t r = 0; r < part.rows; ++r) {
     decode_row(view.format, view.row_data(r), part.cols, row.data());
-    const auto bad =
-        std::find_if(row.begin(), row.end(), [](float v) { return !std::isfinite(v); });
-    if (bad == row.end()) continue;
-    throw model_error(
-        checkpoint.file_of(t), cat("tensor ", printable(t.name)), t.offset,
-        cat("row ", part.first_row + r, " holds ", std::isnan(*bad) ? "NaN" : "an infinite value"));
+    refuse_not_finite(checkpoint, *part.tensor, part.first_row + r, row);
   }
 }
 
@@ -176,8 +183,11 @@ class Loader {
     if (!w) return {};
     std::vector<float> bias;
     for (const BoundVector& vector : w.biases) {
-      if (options_.check_tensors) ingot::require_finite(checkpoint_, *vector.tensor);
       const std::vector<float> values = decode_vector(vector);
+      if (options_.check_tensors) {
+        refuse_not_finite(checkpoint_, *vector.tensor, vector.first / row_length(*vector.tensor),
+                          values);
+      }
       bias.insert(bias.end(), values.begin(), values.end());
     }
     const std::span<const std::span<const std::byte>> kept = model_->packed.weights;
@@ -187,7 +197,9 @@ class Loader {
     ++loaded_;
     // The memory pages of a stack of experts are released with its last expert.
     for (const BoundPart& part : w.parts) {
-      if (part.ends_tensor()) checkpoint_.release(*part.tensor);
+      if (!part.ends_tensor()) continue;
+      checkpoint_.release(*part.tensor);
+      if (part.scales != nullptr) checkpoint_.release(*part.scales);
     }
     done_ += file_bytes(w);
     progress_(done_, total_);
@@ -227,10 +239,24 @@ class Loader {
     return t.view;
   }
 
+  /// Decodes a vector, and refuses values that are not finite. A selection bias would choose other
+  /// experts, and nothing would show it. A sink or a layer's factor would make all rows NaN. NaN in
+  /// other tensors fails the rows that it reaches.
+  std::vector<float> decode_finite(const TensorInfo& t) const {
+    std::vector<float> values = decode_tensor(t);
+    refuse_not_finite(checkpoint_, t, 0, values);
+    return values;
+  }
+
+  /// A vector that must be finite; null if there is none.
+  View load_finite(const TensorInfo* t) {
+    return t == nullptr ? View{} : upload(decode_finite(*t), 1);
+  }
+
   /// A tensor as floats, as rows of its last dimension; null if there is none.
   View load_table(const TensorInfo* t) {
-    if (t == nullptr || t->elements() == 0) return {};
-    return upload(decode_checked(*t), t->elements() / t->shape.back());
+    if (t == nullptr) return {};
+    return upload(decode_checked(*t), t->elements() / row_length(*t));
   }
 
   /// Stacks the norm's weights. A model whose norms multiply by 1 + weight gets the sum.
@@ -281,8 +307,8 @@ class Loader {
     load_attention(i, b, layer);
     layer.ffn_norms = load_norms(b.ffn_norms);
     layer.input_norm = load_norm(b.input_norm);
-    layer.selection_bias = load_table(b.selection_bias);
-    if (b.scalar != nullptr) layer.scalar = decode_checked(*b.scalar).front();
+    layer.selection_bias = load_finite(b.selection_bias);
+    if (b.scalar != nullptr) layer.scalar = decode_finite(*b.scalar).front();
     layer.qkv = load_weight(b.qkv);
     layer.q_down = load_weight(b.q_down);
     layer.q_up = load_weight(b.q_up);
@@ -307,7 +333,7 @@ class Loader {
     const LayerSpec& sizes = bound_.spec.layer(i);
     layer.attention = attention_of(bound_.spec, i);
     if (sizes.rope >= 0) layer.attention.rope = &at(model_->ropes, sizes.rope).table;
-    layer.attention.sinks = load_table(b.sinks);
+    layer.attention.sinks = load_finite(b.sinks);
     layer.attention.position_bias = position_bias_;
     layer.attn_norms = load_norms(b.attn_norms);
     layer.head_norms = {.q = load_norm(b.q_norm),
@@ -375,7 +401,7 @@ std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel
 
 void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor) {
   if (!tensor.format || tensor.elements() == 0) return;
-  const std::int64_t cols = tensor.shape.empty() ? 1 : tensor.shape.back();
+  const std::int64_t cols = row_length(tensor);
   const BoundPart all{.tensor = &tensor, .rows = tensor.elements() / cols, .cols = cols};
   require_finite(checkpoint, all, read_part(all).view);
 }

@@ -99,6 +99,8 @@ RopeSpec rope_spec(const RopeConfig& c, std::int64_t context) {
       scale_longrope(s, context, r);
       break;
     case RopeScaling::Kind::kProportional:
+      // The other pairs stay in the table with angle 0: kernels take `dims` for the number of
+      // rotated elements and for the distance between the two of a pair.
       for (std::int64_t i = 0; i < r.dims / 2; ++i) {
         double& f = at(r.inverse_frequency, i);
         f = i < s.pairs ? f / s.factor : 0;

@@ -135,7 +135,10 @@ void add_ends(Lines& lines, const Spec& s) {
   if (s.pooling != Pooling::kNone) lines.add("pooling", to_string(s.pooling));
   lines.add_unless(false, "normalise", s.normalise);
   for (const DenseSpec& d : s.dense) {
-    lines.add("dense", cat(d.inputs, " to ", d.outputs, d.tanh ? " tanh" : ""));
+    std::string line = cat(d.inputs, " to ", d.outputs, d.tanh ? " tanh" : "");
+    if (d.scale != 1) line += cat(" scale ", d.scale);
+    if (d.cap != 0) line += cat(" cap ", d.cap);
+    lines.add("dense", line);
   }
   lines.add_unless(std::int64_t{0}, "labels", s.labels);
 }

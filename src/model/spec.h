@@ -62,6 +62,8 @@ struct DenseSpec {
   std::int64_t inputs = 0;
   std::int64_t outputs = 0;
   bool tanh = false;  ///< whether tanh is the activation; else there is none
+  float scale = 1;    ///< factor of outputs that are logits of tokens
+  float cap = 0;      ///< then an output y becomes cap * tanh(y / cap); 0: no cap
 
   bool operator==(const DenseSpec&) const = default;
 };

@@ -74,9 +74,11 @@ std::string to_string(const Shape& shape) {
   return out + "]";
 }
 
-TensorFinder::TensorFinder(const Checkpoint& checkpoint, const Config& config)
+TensorFinder::TensorFinder(const Checkpoint& checkpoint, const Config& config,
+                           TensorPlanner* planner)
     : checkpoint_(checkpoint),
       config_(config),
+      planner_(planner),
       family_(find_family(config.architecture, checkpoint.name())),
       prefix_(find_prefix()) {}
 
@@ -155,6 +157,9 @@ const TensorInfo* TensorFinder::take(TensorRole role, const Shape& shape, std::i
   if (rule == nullptr) return nullptr;
   if (rule->presence == Presence::kAfterFirst && layer == 0) return nullptr;
   const TensorInfo* t = find(role, layer, expert);
+  if (t == nullptr && is_planned(role, layer)) {
+    t = planner_->plan(family_.tensor_name(role, config_.naming, layer, expert), shape);
+  }
   if (t == nullptr) {
     if (!may_lack(*rule)) fail_missing(role, layer, expert);
     return nullptr;
@@ -165,6 +170,15 @@ const TensorInfo* TensorFinder::take(TensorRole role, const Shape& shape, std::i
   use(*t, role, layer);
   found_.insert(role);
   return check(*t, shape);
+}
+
+/// Whether the planner gives the tensor of a role.
+bool TensorFinder::is_planned(TensorRole role, std::int64_t layer) const {
+  const RoleRule* rule = family_.rule_of(role);
+  if (planner_ == nullptr || rule == nullptr) return false;
+  const std::string name = family_.tensor_name(role, config_.naming, layer);
+  if (name.empty()) return false;
+  return rule->presence != Presence::kOptional || planner_->wants(name);
 }
 
 /// Whether the tensor of a role may be absent. An optional tensor is in all layers or in none.
@@ -188,6 +202,7 @@ const TensorInfo* TensorFinder::take_bytes(TensorRole role, const Shape& shape,
 
 const TensorInfo* TensorFinder::take_named(std::string_view name, const Shape& shape) {
   const TensorInfo* t = checkpoint_.find(name);
+  if (t == nullptr && planner_ != nullptr) t = planner_->plan(std::string(name), shape);
   if (t == nullptr) fail(cat("tensor ", printable(name), " is missing"));
   use(*t, TensorRole::kRoles, 0);
   return check(*t, shape);

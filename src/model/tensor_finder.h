@@ -31,8 +31,10 @@ struct MatrixRole {
 /// prefix, which other tensors of the file show.
 class TensorFinder {
  public:
-  /// `config` and `checkpoint` must outlive this object.
-  TensorFinder(const Checkpoint& checkpoint, const Config& config);
+  /// All arguments must outlive this object. `planner`: gives missing tensors; null: they are an
+  /// error.
+  TensorFinder(const Checkpoint& checkpoint, const Config& config,
+               TensorPlanner* planner = nullptr);
 
   const Family& family() const { return family_; }
   Naming naming() const { return config_.naming; }
@@ -43,9 +45,9 @@ class TensorFinder {
   /// Throws the error of an absent tensor, which names it in both namings.
   [[noreturn]] void fail_missing(TensorRole role, std::int64_t layer, std::int64_t expert) const;
 
-  /// Returns whether the family has the role, and the checkpoint its tensor.
+  /// Returns whether the family has the role, and the checkpoint or the planner its tensor.
   bool has(TensorRole role, std::int64_t layer = 0) const {
-    return find(role, layer, 0) != nullptr;
+    return find(role, layer, 0) != nullptr || is_planned(role, layer);
   }
   /// Returns the role's tensor, unchecked and unused; null if there is none.
   const TensorInfo* find(TensorRole role, std::int64_t layer, std::int64_t expert) const;
@@ -91,12 +93,14 @@ class TensorFinder {
   std::string find_prefix() const;
   std::int64_t tensors_with(std::string_view prefix) const;
   const TensorInfo* check(const TensorInfo& tensor, const Shape& shape) const;
+  bool is_planned(TensorRole role, std::int64_t layer) const;
   bool may_lack(const RoleRule& rule);
   std::string unused_part(std::string_view name) const;
   bool is_mtp(std::string_view name) const;
 
   const Checkpoint& checkpoint_;
   const Config& config_;
+  TensorPlanner* planner_;
   const Family& family_;
   std::string prefix_;
   std::set<const TensorInfo*> used_;

@@ -30,9 +30,9 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/completions", kKey, kWork, completions, ModelUse::kText},
     {"POST", "/infill", kKey, kWork, infill, ModelUse::kText},
     {"POST", "/v1/responses", kKey, kWork, responses, ModelUse::kText},
-    {"POST", "/v1/responses/input_tokens", kKey, kText, count_response_tokens},
+    {"POST", "/v1/responses/input_tokens", kKey, kText, count_response_tokens, ModelUse::kText},
     {"POST", "/v1/messages", kKey, kWork, messages, ModelUse::kText, kAnthropic},
-    {"POST", "/v1/messages/count_tokens", kKey, kText, count_tokens, kAnyUse, kAnthropic},
+    {"POST", "/v1/messages/count_tokens", kKey, kText, count_tokens, ModelUse::kText, kAnthropic},
     {"POST", "/v1/embeddings", kKey, kWork, embeddings, ModelUse::kEmbedding},
     {"POST", "/v1/rerank", kKey, kWork, rerank, ModelUse::kScore},
     {"POST", "/v2/rerank", kKey, kWork, rerank, ModelUse::kScore},
@@ -40,7 +40,7 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/tokenize", kKey, kText, tokenize},
     {"POST", "/detokenize", kKey, kText, detokenize},
     {"GET", "/tokenizer_info", kKey, kState, tokenizer_info},
-    {"POST", "/apply-template", kKey, kText, apply_template},
+    {"POST", "/apply-template", kKey, kText, apply_template, ModelUse::kText},
     {"GET", "/props", kKey, kState, props},
     {"GET", "/version", kKey, kState, version},
     {"GET", "/", kKey, kState, front},
@@ -64,11 +64,14 @@ constexpr auto kAdminRoutes = std::to_array<Route>({
     {"GET", "/readyz", kPublic, kState, readyz},
 });
 
-/// GET /: names the model and lists all routes.
+/// GET /: names the model and lists the routes that it can serve.
 Reply front(const Call& call) {
   const ServiceOptions& options = call.service.options();
   std::string text = cat("ingot ", options.version, " serves ", options.model_name, "\n\n");
-  for (const Route& route : kRoutes) text += cat(route.method, " ", route.path, "\n");
+  for (const Route& route : kRoutes) {
+    if (route.use && !call.service.can(*route.use)) continue;
+    text += cat(route.method, " ", route.path, "\n");
+  }
   return HttpResponse{.type = "text/plain; charset=utf-8", .body = std::move(text)};
 }
 

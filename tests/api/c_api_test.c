@@ -332,6 +332,18 @@ static void test_generate_all(ingot_engine* engine) {
     EXPECT(batch.status[i] == (i == 1 ? INGOT_INVALID : INGOT_OK));
   }
   EXPECT(batch.tokens[0] > 0 && batch.tokens[1] == 0 && batch.tokens[2] == 5);
+
+  // A malformed request ends alone, and the others keep their indices.
+  requests[1].prompt.id_count = 3;  // but the pointer is null
+  const struct batch none = {{0}, {0}, {INGOT_OK}};
+  batch = none;
+  EXPECT(ingot_generate_all(engine, requests, 3, count_tokens, note_end, &batch) == INGOT_OK);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT(batch.ends[i] == 1);
+    EXPECT(batch.status[i] == (i == 1 ? INGOT_INVALID : INGOT_OK));
+  }
+  EXPECT(batch.tokens[0] > 0 && batch.tokens[1] == 0 && batch.tokens[2] == 5);
+  EXPECT(ingot_generate_all(engine, requests, 3, NULL, NULL, NULL) == INGOT_OK);
   EXPECT(ingot_generate_all(engine, NULL, 1, NULL, NULL, NULL) == INGOT_INVALID);
   EXPECT(ingot_generate_all(engine, NULL, 0, NULL, NULL, NULL) == INGOT_OK);
 }

@@ -170,6 +170,27 @@ TEST_P(LiveSequenceTest, ARefusedRequestAppendsNothing) {
   EXPECT_EQ(live.rows(), std::ssize(ids_));
 }
 
+TEST_P(LiveSequenceTest, AnotherEngineRefusesIt) {
+  LiveSequence live = engine_->open_sequence();
+  engine_->hidden_states({.ids = ids_, .sequence = &live});
+  Request request = ids_request({5}, 1);
+  request.prompt.sequence = &live;
+  const std::string refused = code(ErrorCode::kInvalid) + "sequence: another engine opened it";
+  const auto beginning = [&](const std::string& error) { return error.substr(0, refused.size()); };
+  EXPECT_EQ(beginning(error_of([&] { judge_.submit(request); })), refused);
+  EXPECT_EQ(beginning(error_of([&] { judge_.hidden_states({.ids = {5}, .sequence = &live}); })),
+            refused);
+  EXPECT_TRUE(judge_.generate_all({&request, 1})[0].error.has_value());
+  EXPECT_EQ(live.rows(), std::ssize(ids_));
+  // The engine itself takes it, also under another name.
+  Engine moved(std::move(*engine_));
+  EXPECT_EQ(moved.generate(request).finish, FinishReason::kLength);
+  // A new engine is another one, whether the old one is there or not.
+  engine_.reset();
+  moved = Engine(tiny_options());
+  EXPECT_EQ(beginning(error_of([&] { moved.submit(request); })), refused);
+}
+
 TEST_P(LiveSequenceTest, OutlivesTheEngine) {
   LiveSequence live = engine_->open_sequence();
   Request request = text_request("the he", 40);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests ingot bench: the JSON fields and rules that scripts rely on, and equal digests."""
+import glob
 import itertools
 import json
 import os
@@ -8,11 +9,12 @@ import unittest
 
 import ingot
 import model_files
-from ingot import CHECK_FAILED, DOES_NOT_FIT, MODEL, SANITIZERS, USAGE, run
+from ingot import CHECK_FAILED, DOES_NOT_FIT, MODEL, SANITIZERS, SHARED, USAGE, run
 
 PEAKS = ("read_gb_s", "f32_gflop_s", "int8_gop_s")
 # Little memory means a quick look at the peaks, whose figures are not tested here.
 QUICK = ("--memory-limit", "256M")
+QUIET = ("--log-level", "warning")  # no line of tensors that embeddings do not need
 SMALL = ("--prefill", "9", "--decode", "3", "--reps", "2")
 # What no list takes; 0 is possible where it says so.
 HOSTILE_LISTS = ("", " ", ",", "1,", ",1", "1,,2", "1;2", "-1", "1.5", "1e3", "0x10", "nan", "x",
@@ -27,6 +29,21 @@ ROW_WEIGHTS = LAYERS * (2 * HIDDEN * HIDDEN + 2 * HIDDEN * KV + 3 * HIDDEN * FFN
 HEAD = HIDDEN * VOCAB
 PAIR = LAYERS * 4 * HIDDEN
 KEY_BYTES = LAYERS * 2 * 2 * KV
+
+
+def encoders():
+    """The folders of encoders among the references; none without the shared data."""
+    found = []
+    for kind in ("embeddings", "rerank"):
+        for path in sorted(glob.glob(os.path.join(SHARED, "references", kind, "*"))):
+            config = os.path.join(path, "config.json")
+            if not os.path.exists(config):
+                continue
+            with open(config, encoding="utf-8") as file:
+                names = str(json.load(file).get("architectures"))
+            if "CausalLM" not in names and "Qwen3Model" not in names:
+                found.append(path)
+    return found
 
 
 class Bench(ingot.CliTest):
@@ -238,6 +255,42 @@ class Bench(ingot.CliTest):
         self.assertEqual(len(re.findall(r"(?m)^outside( +[0-9.]+){10}$", text)), 2)
         markdown = self.assert_done(run(*args, "--profile", "--markdown")).out.decode()
         self.assertRegex(markdown, r"(?m)^\| linear +\| +48 \| +48 \|")
+
+    def test_an_encoder_embeds_texts_in_any_batch(self):
+        for path in encoders():
+            with self.subTest(path=path):
+                lists = ("--prefill", "5,9", "--batch", "1,3", "--reps", "2")
+                rows = self.bench(*lists, *QUIET, model=path)["rows"]
+                self.assertEqual([(r["kind"], r["tokens"], r["batch"]) for r in rows],
+                                 [("embed", t, b) for t in (5, 9) for b in (1, 3)])
+                self.assertNotEqual(rows[0]["digest"], rows[2]["digest"])
+                for alone, three in zip(rows[::2], rows[1::2]):
+                    self.assertFalse(alone["mismatch"] or three["mismatch"])
+                    self.assertEqual(three["sequence_digests"][0], alone["digest"])
+                    self.assertEqual(len(set(three["sequence_digests"])), 3)
+
+    def test_an_encoder_continues_no_text(self):
+        for path in encoders()[:1]:
+            for option in (("--decode", "3"), ("--depth", "5"), ("--shared-prefix",)):
+                result = run("bench", path, *QUICK, *QUIET, *option)
+                self.assertIn(option[0], self.assert_error(result, USAGE))
+            self.assert_error(run("bench", path, *QUICK, *QUIET, "--prefill", "0"), USAGE)
+
+    def test_cost_of_an_encoder_by_hand(self):
+        for path in encoders():
+            with open(os.path.join(path, "config.json"), encoding="utf-8") as file:
+                config = json.load(file)
+            if config["model_type"] not in ("bert", "roberta", "xlm-roberta"):
+                continue
+            hidden, layers = config["hidden_size"], config["num_hidden_layers"]
+            weights = layers * hidden * (4 * hidden + 2 * config["intermediate_size"])
+            if "ForSequenceClassification" in str(config.get("architectures")):
+                continue  # its head computes as well
+            row, = self.bench("--prefill", "9", "--batch", "2", "--reps", "1", *QUIET,
+                              model=path)["rows"]
+            with self.subTest(path=path):
+                ops = 2 * (9 * 2 * weights + 9 * 9 * layers * 4 * hidden)
+                self.assertAlmostEqual(row["gop_s"] * row["seconds"] * 1e9 / ops, 1, 6)
 
     def test_errors_of_usage(self):
         for args in ((self.model, "--peaks"),

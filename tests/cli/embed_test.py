@@ -216,12 +216,107 @@ class ReferenceEmbedders(LinesTest):
                 continue
             folder = os.path.join(EMBEDDERS, name)
             with self.subTest(name):
-                for command in ("run", "chat", "perplexity", "bench"):
+                for command in ("run", "chat", "perplexity"):
                     refused = ingot.run(*ingot.arguments(command, folder, self.folder))
                     self.assert_error(refused, MODEL, "which generates no text", "ingot embed")
                 result = ingot.run("embed", folder, "-p", "a", "--kv-type", "f16")
                 self.assertEqual(result.code, 0, result)
                 self.assertIn("--kv-type F16 does not apply", result.err)
+
+
+class ConvertedTest(LinesTest):
+    """Folders as GGUF: they give the same results, or are refused for what GGUF cannot say."""
+    REFUSED = {"bert-cls-raw": "modules.json has no Normalize",
+               "modernbert-mean-raw": "modules.json has no Normalize",
+               "bert-gelu_new-last": "hidden_act",
+               "xlm-roberta-mean-norm": "its normalisation has no keys in GGUF",
+               "xlm-roberta-cross": "its normalisation has no keys in GGUF"}
+
+    def converted(self, folder, kind):
+        """The path of the file; nothing for a folder that is refused."""
+        out = self.path(f"{kind}.gguf")
+        result = ingot.run("quantize", folder, out, "--type", kind)
+        says = self.REFUSED.get(os.path.basename(folder))
+        if says is not None:
+            self.assert_error(result, MODEL, says)
+            return None
+        self.assertEqual(result.code, 0, result)
+        return out
+
+    def for_each_file(self, parent, check):
+        """Calls check(file, folder, type) for each folder that GGUF can express."""
+        done = 0
+        for name in folders(parent):
+            with self.subTest(name):
+                folder = os.path.join(parent, name)
+                for kind in ("F32", "Q8_0", "Q4_K_M"):
+                    out = self.converted(folder, kind)
+                    if out is not None:
+                        check(out, folder, kind)
+                        done += 1
+        self.assertGreater(done, 0)
+
+
+@unittest.skipUnless(folders(EMBEDDERS), "there are no reference embedders")
+class ConvertedEmbedders(ConvertedTest):
+    def test_vectors_are_those_of_the_folder(self):
+        def check(file, folder, kind):
+            lines = [{"text": t} for t in read_json(folder, "texts.json")["texts"]]
+            got, want = (self.lines_of("embed", model, lines)[0] for model in (file, folder))
+            if kind == "F32":
+                self.assertEqual(got, want)
+            for one, other in zip(got, want):
+                self.assertEqual(one["tokens"], other["tokens"])
+                similar = sum(a * b for a, b in zip(one["embedding"], other["embedding"]))
+                self.assertGreater(similar, 0.9)
+
+        self.for_each_file(EMBEDDERS, check)
+
+    def test_a_default_prompt_is_refused(self):
+        folder = self.path("prompted")
+        shutil.copytree(os.path.join(EMBEDDERS, "bert-mean-norm"), folder)
+        path = os.path.join(folder, "config_sentence_transformers.json")
+        os.chmod(folder, 0o755)
+        os.chmod(path, 0o644)
+        for default, says in (("query", "texts begin with the prompt query"), ("", None)):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"prompts": {"query": "the "}, "default_prompt_name": default}, file)
+            result = ingot.run("quantize", folder, self.path("p.gguf"), "--type", "F32")
+            if says is None:
+                self.assertEqual(result.code, 0, result)
+                self.assertIn("GGUF has no keys for prompts", result.err)
+            else:
+                self.assert_error(result, MODEL, says)
+
+    def test_files_keep_their_vectors(self):
+        files = os.path.join(REFERENCES, "encoders-gguf")
+        for name in sorted(os.listdir(files)):
+            with self.subTest(name):
+                source = os.path.join(files, name)
+                out = self.path("again.gguf")
+                lines = [{"ids": [2, 5, 9, 3]}, {"ids": [2, 3]}]
+                want = self.lines_of("embed", source, lines)[0]
+                for kind in ("F32", "Q8_0"):
+                    self.assertEqual(ingot.run("quantize", source, out, "--type", kind).code, 0)
+                    got = self.lines_of("embed", out, lines)[0]
+                    if kind == "F32":
+                        self.assertEqual(got, want)
+
+
+@unittest.skipUnless(folders(RERANKERS), "there are no reference rerankers")
+class ConvertedRerankers(ConvertedTest):
+    def test_scores_are_those_of_the_folder(self):
+        def check(file, folder, kind):
+            pairs = read_json(folder, "pairs.json")["pairs"]
+            query = pairs[0][0]
+            lines = [{"text": text} for q, text in pairs if q == query]
+            got, want = (self.lines_of("rerank", model, lines, "--query", query)[0]
+                         for model in (file, folder))
+            self.assertEqual(len(got), len(want))
+            if kind == "F32":
+                self.assertEqual(got, want)
+
+        self.for_each_file(RERANKERS, check)
 
 
 @unittest.skipUnless(folders(RERANKERS), "there are no reference rerankers")
@@ -326,6 +421,15 @@ class YesOrNo(LinesTest):
             score, _ = self.expected("how tall?", text)
             self.assertTrue(math.isclose(line["score"], score, abs_tol=1e-4), (line, score))
         self.assertEqual(len({line["score"] for line in lines}), 3)
+
+    def test_its_file_gives_its_scores(self):
+        out = self.path("reranker.gguf")
+        result = ingot.run("quantize", self.reranker, out, "--type", "F32")
+        self.assertEqual(result.code, 0, result)
+        lines = [{"text": t} for t in ("a tower", "rain")]
+        got, want = (self.lines_of("rerank", model, lines, "--query", "how tall?")[0]
+                     for model in (out, self.reranker))
+        self.assertEqual(got, want)
 
     def test_the_document_is_cut_and_the_form_stays(self):
         score, tokens = self.expected("q", "the hand")

@@ -3,8 +3,10 @@
 import array
 import errno
 import hashlib
+import json
 import math
 import os
+import re
 
 import faults
 import ingot
@@ -12,6 +14,7 @@ from ingot import IO, USAGE
 
 FORMATS = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K",
            "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "MXFP4")
+ENCODERS = ("tiny-bert", "tiny-modernbert", "tiny-cross-encoder")
 CALLS_MAX = 100  # more than one of these runs makes
 
 
@@ -44,6 +47,53 @@ class Synth(ingot.CliTest):
                         "run", self.path("m.gguf"), "--tokens", "1,2,3", "--max-tokens", "8",
                         "--logprobs", "1", "--ignore-eos", "--json"))
                     self.assertEqual(len(self.one_json(done)["ids"]), 8)
+
+    def json_lines(self, command, name, requests, *flags):
+        text = "".join(json.dumps(r) + "\n" for r in requests).encode()
+        process = ingot.start(command, self.path(name), "--jsonl", *flags,
+                              stdin=ingot.subprocess.PIPE)
+        out, err = process.communicate(text, timeout=ingot.TIMEOUT_S)
+        self.assertEqual(process.returncode, 0, err)
+        return [json.loads(line) for line in out.decode().splitlines()]
+
+    def test_a_shape_of_each_kind_runs(self):
+        refused = ingot.run("synth", "no-such-shape", self.path("no.gguf"))
+        tiny = set(re.findall(r"\btiny[a-z0-9-]*", refused.err))
+        self.assertGreater(len(tiny), 10)
+        for shape in sorted(tiny):
+            with self.subTest(shape=shape):
+                self.assert_done(self.synth(shape, "m.gguf", "--type", "Q8_0"))
+                found = self.inspect("m.gguf")
+                stored = sum(t["bytes"] for t in found["tensors"])
+                self.assertTrue(0.9 < found["plan"]["weights_bytes"] / stored < 1.5, found["plan"])
+                if shape in ENCODERS:
+                    self.run_encoder(shape)
+                else:
+                    self.run_decoder()
+
+    def run_decoder(self):
+        for kind in ("f16", "int8"):
+            done = self.assert_done(ingot.run(
+                "run", self.path("m.gguf"), "--tokens", "1,2,3", "--max-tokens", "4",
+                "--ignore-eos", "--json", "--kv-type", kind))
+            self.assertEqual(len(self.one_json(done)["ids"]), 4)
+        rows = self.one_json(self.assert_done(ingot.run(
+            "bench", self.path("m.gguf"), "--json", "--prefill", "4", "--decode", "2",
+            "--reps", "1")))["rows"]
+        for row in rows:
+            self.assertFalse(row["mismatch"])
+            self.assertGreater(row["fraction"], 0)
+
+    def run_encoder(self, shape):
+        if shape == "tiny-cross-encoder":
+            # It needs texts, and the model has no tokenizer.
+            self.assert_model_error(
+                ingot.run("rerank", self.path("m.gguf"), "--query", "a", "--file",
+                          self.file("d.txt", b"a")), self.path("m.gguf"), "tokenizer")
+            return
+        one, again = self.json_lines("embed", "m.gguf", [{"ids": [1, 2, 3]}, {"ids": [1, 2, 3]}])
+        self.assertEqual(one, again)
+        self.assertTrue(math.isclose(sum(v * v for v in one["embedding"]), 1, abs_tol=1e-5))
 
     def test_weights_are_neither_too_large_nor_too_small(self):
         """Each logit is a sum over 256 weights of variance 1/256 times a normed row: of the size

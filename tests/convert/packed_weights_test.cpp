@@ -101,6 +101,7 @@ class PackedWeights : public testing::Test {
 
   TempFolder folder_;
   std::string path_ = folder_.path() + "/model.gguf";
+  static constexpr std::string_view kHeadNorms[] = {"attn_q_norm.weight", "attn_k_norm.weight"};
   SyntheticShape shape_{.name = "test",
                         .architecture = "qwen3",
                         .layers = 2,
@@ -113,7 +114,8 @@ class PackedWeights : public testing::Test {
                         .head_dim = 32,
                         .rope_theta = 1e4,
                         .norm_eps = 1e-6,
-                        .tied = false};
+                        .tied = false,
+                        .tensors = kHeadNorms};
 };
 
 constexpr Use kP = Use::kPlain;

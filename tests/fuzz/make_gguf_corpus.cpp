@@ -48,8 +48,6 @@ GgufWriter yarn() {
   return w.set("llama.rope.scaling.attn_factor", f32(0.5f));
 }
 
-Value bools(const std::vector<std::uint8_t>& values) { return numbers(7, values); }
-
 /// Windows, two rotary embeddings, a cap.
 GgufWriter windows() {
   GgufWriter w = smallest_of("gemma3").set("gemma3.block_count", u32(3));
@@ -129,15 +127,20 @@ GgufWriter blocks() {
   return w;
 }
 
-/// A complete mixture of two experts, every tensor bound.
-GgufWriter bound_mixture() {
-  GgufWriter w = renamed(tiny_model(), "qwen3moe");
-  w.set("qwen3moe.expert_count", u32(2));
-  w.set("qwen3moe.expert_used_count", u32(1));
-  w.set("qwen3moe.expert_feed_forward_length", u32(4));
+/// Without the tensors of its feed-forward layers.
+GgufWriter without_ffn(GgufWriter w) {
   std::erase_if(w.tensors, [](const Tensor& t) {
     return t.name.find("ffn_") != std::string::npos && t.name.find("norm") == std::string::npos;
   });
+  return w;
+}
+
+/// A complete mixture of two experts, every tensor bound.
+GgufWriter bound_mixture() {
+  GgufWriter w = without_ffn(renamed(tiny_model(), "qwen3moe"));
+  w.set("qwen3moe.expert_count", u32(2));
+  w.set("qwen3moe.expert_used_count", u32(1));
+  w.set("qwen3moe.expert_feed_forward_length", u32(4));
   w.tensor("blk.0.attn_q_norm.weight", {4}).tensor("blk.0.attn_k_norm.weight", {4});
   w.tensor("blk.0.ffn_gate_inp.weight", {8, 2}).tensor("blk.0.ffn_gate_exps.weight", {8, 4, 2});
   return w.tensor("blk.0.ffn_up_exps.weight", {8, 4, 2})
@@ -153,6 +156,89 @@ std::string bound_extras() {
   // The last tensor, padded to the alignment, gets factors that can be divided by.
   std::string bytes = w.build();
   return bytes.replace(bytes.size() - w.alignment, 8, raw(1.0f) + raw(2.0f));
+}
+
+/// GPT-OSS: sinks, biases of all matrices, experts with MXFP4 in one of them.
+GgufWriter bound_sinks() {
+  GgufWriter w = without_ffn(renamed(tiny_model(), "gpt-oss"));
+  w.set("gpt-oss.attention.sliding_window", u32(4)).set("gpt-oss.expert_count", u32(2));
+  w.set("gpt-oss.expert_used_count", u32(1)).set("gpt-oss.expert_feed_forward_length", u32(32));
+  w.tensor("output.weight", {8, 16}).tensor("blk.0.attn_sinks.weight", {2});
+  for (const auto& [name, rows] : {std::pair{"q", 8}, {"k", 4}, {"v", 4}, {"output", 8}}) {
+    w.tensor(cat("blk.0.attn_", name, ".bias"), {static_cast<std::uint64_t>(rows)});
+  }
+  w.tensor("blk.0.ffn_gate_inp.weight", {8, 2}).tensor("blk.0.ffn_gate_inp.bias", {2});
+  for (const char* name : {"gate", "up"}) {
+    w.tensor(cat("blk.0.ffn_", name, "_exps.weight"), {8, 32, 2});
+    w.tensor(cat("blk.0.ffn_", name, "_exps.bias"), {32, 2});
+  }
+  w.tensors.push_back({"blk.0.ffn_down_exps.weight", {32, 8, 2}, 39, 272, {}, {}});  // MXFP4
+  return w.tensor("blk.0.ffn_down_exps.bias", {8, 2});
+}
+
+/// DeepSeek: latents, a selection bias, shared experts.
+GgufWriter bound_latent() {
+  GgufWriter w = without_ffn(renamed(tiny_model(), "deepseek2"));
+  std::erase_if(w.tensors,
+                [](const Tensor& t) { return t.name.find("attn_") != std::string::npos; });
+  w.set("deepseek2.attention.q_lora_rank", u32(6)).set("deepseek2.attention.kv_lora_rank", u32(8));
+  w.set("deepseek2.attention.key_length", u32(12)).set("deepseek2.attention.value_length", u32(8));
+  w.set("deepseek2.attention.key_length_mla", u32(6));
+  w.set("deepseek2.attention.value_length_mla", u32(3));
+  w.set("deepseek2.expert_count", u32(2)).set("deepseek2.expert_used_count", u32(1));
+  w.set("deepseek2.expert_feed_forward_length", u32(4))
+      .set("deepseek2.expert_shared_count", u32(1));
+  w.set("deepseek2.expert_gating_func", u32(2));
+  w.tensor("output.weight", {8, 16}).tensor("blk.0.attn_norm.weight", {8});
+  w.tensor("blk.0.attn_q_a.weight", {8, 6}).tensor("blk.0.attn_q_a_norm.weight", {6});
+  w.tensor("blk.0.attn_q_b.weight", {6, 12}).tensor("blk.0.attn_kv_a_mqa.weight", {8, 12});
+  w.tensor("blk.0.attn_kv_a_norm.weight", {8}).tensor("blk.0.attn_k_b.weight", {2, 8, 2});
+  w.tensor("blk.0.attn_v_b.weight", {8, 3, 2}).tensor("blk.0.attn_output.weight", {6, 8});
+  w.tensor("blk.0.ffn_gate_inp.weight", {8, 2}).tensor("blk.0.exp_probs_b.bias", {2});
+  for (const char* name : {"gate", "up"}) {
+    w.tensor(cat("blk.0.ffn_", name, "_exps.weight"), {8, 4, 2});
+    w.tensor(cat("blk.0.ffn_", name, "_shexp.weight"), {8, 4});
+  }
+  return w.tensor("blk.0.ffn_down_exps.weight", {4, 8, 2})
+      .tensor("blk.0.ffn_down_shexp.weight", {4, 8});
+}
+
+/// BERT: tables of positions and token types, norms behind the sublayers.
+GgufWriter bound_encoder() {
+  GgufWriter w = renamed(tiny_model(), "bert").remove("bert.attention.layer_norm_rms_epsilon");
+  w.set("bert.attention.layer_norm_epsilon", f32(1e-5f)).set("bert.context_length", u32(4));
+  w.set("bert.attention.head_count_kv", u32(2)).set("bert.pooling_type", u32(1));
+  w.set("tokenizer.ggml.token_type_count", u32(2));
+  w.tensors.clear();
+  w.tensor("token_embd.weight", {8, 16}).tensor("position_embd.weight", {8, 4});
+  w.tensor("token_types.weight", {8, 2});
+  for (const char* norm :
+       {"token_embd_norm", "blk.0.attn_output_norm", "blk.0.layer_output_norm"}) {
+    w.tensor(cat(norm, ".weight"), {8}).tensor(cat(norm, ".bias"), {8});
+  }
+  for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_output"}) {
+    w.tensor(cat("blk.0.", name, ".weight"), {8, 8}).tensor(cat("blk.0.", name, ".bias"), {8});
+  }
+  w.tensor("blk.0.ffn_up.weight", {8, 16}).tensor("blk.0.ffn_up.bias", {16});
+  return w.tensor("blk.0.ffn_down.weight", {16, 8}).tensor("blk.0.ffn_down.bias", {8});
+}
+
+/// Phi-3: matrices in one tensor, factors of rotary frequencies as tensors.
+std::string bound_longrope() {
+  GgufWriter w = without_ffn(renamed(tiny_model(), "phi3"));
+  w.set("phi3.rope.scaling.original_context_length", u32(16));
+  std::erase_if(w.tensors, [](const Tensor& t) {
+    return t.name.find("attn_q") != std::string::npos ||
+           t.name.find("attn_k") != std::string::npos || t.name.find("attn_v") != std::string::npos;
+  });
+  w.tensor("output.weight", {8, 16}).tensor("blk.0.attn_qkv.weight", {8, 16});
+  w.tensor("blk.0.ffn_up.weight", {8, 32}).tensor("blk.0.ffn_down.weight", {16, 8});
+  w.tensor("rope_factors_long.weight", {2}).tensor("rope_factors_short.weight", {2});
+  std::string bytes = w.build();
+  for (const std::size_t back : {2 * w.alignment, w.alignment}) {
+    bytes.replace(bytes.size() - back, 8, raw(1.0f) + raw(2.0f));
+  }
+  return bytes;
 }
 
 /// Only the metadata, of a byte-level tokenizer.
@@ -217,6 +303,10 @@ int main(int argc, char** argv) {
   write("valid_yarn", yarn().build());
   write("valid_bound_mixture", bound_mixture().build());
   write("valid_bound_extras", bound_extras());
+  write("valid_bound_sinks", bound_sinks().build());
+  write("valid_bound_latent", bound_latent().build());
+  write("valid_bound_encoder", bound_encoder().build());
+  write("valid_bound_longrope", bound_longrope());
   write("valid_windows", windows().build());
   write("valid_layers", layers().build());
   write("valid_latent", latent().build());

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
+#include "engine/engine_test_util.h"
 #include "quant/formats.h"
 #include "support/model_runner.h"
 #include "support/random_model.h"
@@ -401,6 +403,29 @@ TEST_F(LoadTest, LatentsHaveNormsWithAnEpsilonOfTheirOwn) {
   EXPECT_EQ(logits(c->config().norm_eps), usual);
   EXPECT_NE(logits(0.5), usual);
   EXPECT_NE(to_string(bind_model(*c).spec).find("mla_norm_eps = 0.5"), std::string::npos);
+}
+
+/// A reranker that is a decoder scores by the model's logits, with their factor and cap.
+TEST_F(LoadTest, OutputsForLabelTokensAreTheModelsLogits) {
+  constexpr std::int32_t kYes = 5, kNo = 30;
+  for (const char* family : {"gemma3", "command-r"}) {
+    const auto c = checkpoint(family);
+    ASSERT_TRUE(c->config().logit_cap != 0 || c->config().logit_scale != 1);
+    const std::vector<float> rows = ModelRunner(*c, {}).run({{1, 2, 3}}, whole({{1, 2, 3}}))[0];
+    const std::int64_t last = 2 * c->config().vocab;
+    c->config().label_tokens = {kYes, kNo};
+    c->config().labels = 2;
+    c->config().pooling = PoolingKind::kLast;
+    EngineRunner runner(*c);
+    const Stream stream =
+        *runner.engine().submit({.prompt = {1, 2, 3}, .max_tokens = 0, .pooled = true});
+    while (runner.engine().step()) {
+    }
+    const std::vector<float>& outputs = stream.outcome().pooled;
+    ASSERT_EQ(outputs.size(), 2u) << family;
+    EXPECT_NEAR(outputs[0], at(rows, last + kYes), 1e-5) << family;
+    EXPECT_NEAR(outputs[1], at(rows, last + kNo), 1e-5) << family;
+  }
 }
 
 TEST_F(LoadTest, HuggingFaceBaseModelsMayLackThePrefix) {

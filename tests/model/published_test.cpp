@@ -13,6 +13,8 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/text.h"
+#include "convert/quantise.h"
+#include "convert/read_back.h"
 #include "load/hf/hf_config.h"
 #include "model/bind.h"
 #include "quant/formats.h"
@@ -131,6 +133,7 @@ class ListedCheckpoint : public Checkpoint {
 struct Published {
   std::string name;
   std::string refused;  ///< a part of the message with which the configuration is refused
+  std::string no_gguf;  ///< a part of the message with which a conversion to GGUF is refused
   Config config;        ///< unread if it is refused
   std::vector<std::vector<TensorInfo>> lines;
 
@@ -159,6 +162,7 @@ Published read_published(const fs::path& path) {
     published.config = read_hf_config(*root.find("config"), file, notes);
     validate_config(published.config, file);
   };
+  if (const std::string* reason = root.find_string("no_gguf")) published.no_gguf = *reason;
   const std::string* refused = root.find_string("refused");
   if (refused == nullptr) {
     read();
@@ -201,6 +205,23 @@ class PublishedTest : public testing::TestWithParam<fs::path> {
     return "accepted";
   }
 
+  /// The tensors of each line that roles use. A stored copy of a tied head is not used.
+  std::vector<std::vector<TensorInfo>> used_lines(const BoundModel& bound) const {
+    std::set<std::string> used;
+    for (const BoundTensor& tensor : bound.tensors) {
+      const bool is_copy = bound.spec.tied && tensor.role == TensorRole::kHead;
+      if (!is_copy) used.insert(tensor.tensor->name);
+    }
+    std::vector<std::vector<TensorInfo>> lines;
+    for (const std::vector<TensorInfo>& line : published_.lines) {
+      std::vector<TensorInfo> found;
+      std::copy_if(line.begin(), line.end(), std::back_inserter(found),
+                   [&](const TensorInfo& tensor) { return used.contains(tensor.name); });
+      if (!found.empty()) lines.push_back(std::move(found));
+    }
+    return lines;
+  }
+
   Published published_;
   Zeros zeros_{std::uint64_t{8} << 30};
 };
@@ -210,22 +231,30 @@ TEST_P(PublishedTest, Binds) { EXPECT_EQ(refusal(published_.tensors()), "accepte
 TEST_P(PublishedTest, EachTensorThatIsUsedIsNeeded) {
   const ListedCheckpoint whole = checkpoint(published_.tensors());
   const BoundModel bound = bind_model(whole);
-  std::set<std::string> used;
-  for (const BoundTensor& tensor : bound.tensors) {
-    const bool is_copy = bound.spec.tied && tensor.role == TensorRole::kHead;
-    if (!is_copy) used.insert(tensor.tensor->name);
-  }
-  for (const std::vector<TensorInfo>& line : published_.lines) {
-    const auto last = std::find_if(line.rbegin(), line.rend(), [&](const TensorInfo& tensor) {
-      return used.contains(tensor.name);
-    });
-    if (last == line.rend()) continue;
-    const std::string& name = last->name;
+  for (const std::vector<TensorInfo>& line : used_lines(bound)) {
+    const std::string& name = line.back().name;
     const ListedCheckpoint part = checkpoint(published_.tensors({name}));
     try {
       EXPECT_NE(ends_of(bind_model(part)), ends_of(bound)) << "not missed: " << name;
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::kModel) << e.message();
+    }
+  }
+}
+
+/// One more of each dimension: rows of stacked matrices, blocks of MXFP4, heads, experts.
+TEST_P(PublishedTest, AnotherShapeIsRefusedByName) {
+  const ListedCheckpoint whole = checkpoint(published_.tensors());
+  for (const std::vector<TensorInfo>& line : used_lines(bind_model(whole))) {
+    const TensorInfo& tensor = line.front();
+    for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+      TensorInfo larger = tensor;
+      ++larger.shape[i];
+      const std::string message = refusal(published_.tensors({tensor.name}, {larger}));
+      const bool is_named = message.find(cat("tensor ", tensor.name, " @")) != std::string::npos;
+      // Either of two tied tensors may be wrong.
+      const bool is_tied = message.find("tied to the embedding") != std::string::npos;
+      EXPECT_TRUE(is_named || is_tied) << tensor.name << ": " << message;
     }
   }
 }
@@ -240,6 +269,53 @@ TEST_P(PublishedTest, AnUnknownTensorIsRefusedByName) {
     return;
   }
   ADD_FAILURE() << "every unknown tensor is accepted";
+}
+
+/// The tensors of a planned file. Computed ones have their values, all others zeros.
+std::vector<TensorInfo> planned_tensors(const QuantisePlan& plan) {
+  std::vector<TensorInfo> tensors;
+  for (const PlannedTensor& planned : plan.tensors) {
+    TensorInfo tensor;
+    tensor.name = planned.source.name;
+    tensor.shape = planned.source.shape;
+    tensor.type_name = "F32";
+    tensor.format = F32::kFormat;
+    tensor.bytes = static_cast<std::uint64_t>(tensor.elements()) * sizeof(float);
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+/// A GGUF file as it is planned.
+class PlannedFile : public ListedCheckpoint {
+ public:
+  PlannedFile(const QuantisePlan& plan, Config config, const std::byte* zeros)
+      : ListedCheckpoint("planned", std::move(config), planned_tensors(plan), zeros) {
+    for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+      const std::vector<float>& values = plan.tensors[i].source.values;
+      if (!values.empty()) tensors_[i].data = reinterpret_cast<const std::byte*>(values.data());
+    }
+  }
+};
+
+TEST_P(PublishedTest, BindsAgainAsTheGgufFileThatItBecomes) {
+  const ListedCheckpoint source = checkpoint(published_.tensors());
+  QuantisePlan plan;
+  try {
+    plan = plan_quantised(source, {.recipe = find_recipe("Q4_K_M"), .tokenizer = false});
+    EXPECT_EQ(published_.no_gguf, "") << "is converted";
+  } catch (const Error& e) {
+    EXPECT_FALSE(published_.no_gguf.empty()) << e.message();
+    EXPECT_NE(e.message().find(published_.no_gguf), std::string::npos) << e.message();
+    return;
+  }
+  const auto has_tensor = [&](std::string_view name) {
+    return std::any_of(plan.tensors.begin(), plan.tensors.end(),
+                       [&](const PlannedTensor& t) { return t.source.name == name; });
+  };
+  const PlannedFile file(plan, read_config(plan.values, "planned", has_tensor), zeros_.data());
+  const BoundModel again = bind_model(file);
+  EXPECT_EQ(ends_of(again), ends_of(bind_model(source)));
 }
 
 std::vector<fs::path> published_files() {

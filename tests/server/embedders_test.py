@@ -4,8 +4,10 @@ import json
 import math
 import os
 import shutil
+import tempfile
 import unittest
 
+import server
 import serving
 from serving import ingot
 
@@ -87,6 +89,16 @@ class Embedder(unittest.TestCase):
             self.assertEqual(error["code"], "not_supported", path)
             self.assertIn("/v1/embeddings", error["message"])
 
+    def test_what_it_says_it_can_do(self):
+        status, _, content = self.server.request("GET", "/props")
+        can = json.loads(content)["capabilities"]
+        self.assertEqual((status, [name for name, able in can.items() if able]),
+                         (200, ["embeddings"]))
+        _, _, paths = self.server.request("GET", "/")
+        self.assertIn("POST /v1/embeddings\n", paths.decode())
+        for path in ("/v1/completions", "/v1/chat/completions", "/v1/rerank", "/v1/score"):
+            self.assertNotIn(f"POST {path}\n", paths.decode())
+
     def test_many_at_once(self):
         texts = [f"the line {i} is said " * (i % 9 + 1) for i in range(100)]
         together, _ = self.embedded(texts)
@@ -164,6 +176,37 @@ class Reranker(unittest.TestCase):
         error = self.post("/v1/embeddings", {"input": "a"}, 400)["error"]
         self.assertIn("/v1/rerank", error["message"])
 
+    def test_what_it_says_it_can_do(self):
+        _, _, content = self.server.request("GET", "/props")
+        found = json.loads(content)
+        self.assertEqual([name for name, able in found["capabilities"].items() if able],
+                         ["rerank"])
+        self.assertIsNone(found["tool_calls"])
+
+    def test_what_is_not_honoured_is_refused(self):
+        for member, value in (("instruction", "be kind"), ("chat_template_kwargs", {"a": 1}),
+                              ("rank_fields", ["text"]), ("max_chunks_per_doc", 2),
+                              ("max_tokens_per_query", 5), ("return_embeddings", True),
+                              ("max_tokens_per_doc", -1)):
+            body = {"query": "a", "documents": ["b"], member: value}
+            self.assertEqual(self.post("/v1/rerank", body, 400)["error"]["param"], member)
+        self.post("/v1/rerank", {"query": "a", "documents": ["b"], "max_tokens_per_query": 0,
+                                 "max_tokens_per_doc": 0, "return_embeddings": False})
+
+    def test_documents_are_cut_one_by_one(self):
+        text = "the tower is old and tall"
+        counts = [self.post("/v1/rerank", {"query": "a", "documents": [text[:length]]})
+                  ["usage"]["total_tokens"] for length in (len("the tower"), len(text))]
+        self.assertGreater(counts[1], counts[0])
+        empty = self.post("/v1/rerank", {"query": "a", "documents": ["the"]})
+        one = empty["usage"]["total_tokens"]
+        short = self.post("/v1/rerank", {"query": "a", "documents": ["the tower"]})
+        cut = self.post("/v1/rerank", {"query": "a", "documents": [text, text + " no" * 999],
+                                       "max_tokens_per_doc": counts[0] - one + 1})
+        self.assertEqual([w["param"] for w in cut["warnings"]], ["documents[0]", "documents[1]"])
+        for result in cut["results"]:
+            self.assertEqual(result["relevance_score"], short["results"][0]["relevance_score"])
+
     def test_a_long_query_is_bounded_by_its_documents(self):
         body = {"query": "a " * 40000, "documents": ["b"] * 2048, "truncate": True}
         error = self.post("/v1/rerank", body, 400)["error"]
@@ -184,6 +227,75 @@ class Reranker(unittest.TestCase):
                                          "truncate": True})
         self.assertEqual([(w["param"], w["code"]) for w in reply["warnings"]],
                          [("documents[1]", "truncated")])
+
+
+class Decoder(unittest.TestCase):
+    """The built-in model, which was not made for embeddings."""
+
+    def test_as_ingot_embed(self):
+        texts = ["Hello, how are you?", "good bye " * 40]
+        served = serving.Server()
+        self.addCleanup(served.stop)
+        status, reply = served.post("/v1/embeddings", {"input": texts})
+        self.assertEqual(status, 200, reply)
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        process = ingot.start("embed", "--jsonl", stdin=ingot.subprocess.PIPE)
+        out, _ = process.communicate(lines.encode(), timeout=ingot.TIMEOUT_S)
+        self.assertEqual([entry["embedding"] for entry in reply["data"]],
+                         [json.loads(line)["embedding"] for line in out.splitlines()])
+
+
+class Interruptions(unittest.TestCase):
+    """Reading many inputs ends early. The last input is wrong, which would be found otherwise."""
+
+    def serve(self, *args):
+        served = server.Server(*args)
+        self.addCleanup(served.kill)
+        return served
+
+    def wire(self, served):
+        wire = server.Wire(served)
+        self.addCleanup(wire.socket.close)
+        return wire
+
+    def left(self, served, path, body):
+        """The error for a client that closes its side of the connection behind the request."""
+        reply = self.wire(served).send(server.post(path, body)).end_writing().reply()
+        self.assertEqual(reply.status, 499, reply)
+        server.eventually("it is counted", lambda: served.metric(
+            "ingot:http_responses_total", status="499") == 1)
+        return reply.error()["code"]
+
+    def test_a_client_that_leaves_ends_reading(self):
+        served = self.serve()
+        body = {"input": ["it is said that the line is long " * 20] * 2000 + [5]}
+        self.assertEqual(self.left(served, "/v1/embeddings", body), "client_left")
+        self.assertEqual(served.metric("vllm:num_requests_running"), 0)
+
+    @unittest.skipUnless(os.path.isdir(RERANKER), "there are no reference rerankers")
+    def test_a_client_that_leaves_ends_reading_of_documents(self):
+        served = self.serve(RERANKER)
+        documents = ["the tower is tall " * 20] * 2000 + ["a " * 9999]
+        self.assertEqual(self.left(served, "/v1/rerank", {"query": "a", "documents": documents}),
+                         "client_left")
+
+    def test_a_drain_ends_reading(self):
+        with tempfile.TemporaryDirectory(prefix="ingot-admin-") as folder:
+            admin = os.path.join(folder, "admin")
+            served = self.serve("--admin-socket", admin, "--ctx", "8192")
+            running = self.wire(served).send(server.post(server.TEXT, {
+                "prompt": "x", "max_tokens": 8000, "ignore_eos": True, "stream": True}))
+            running.until(b'"text"')
+            body = json.dumps({"input": ["a", "b", 5]}).encode()
+            wire = self.wire(served).send(server.head("POST", "/v1/embeddings", [
+                ("Content-Type", "application/json"), ("Content-Length", len(body)),
+                ("Expect", "100-continue")]))
+            self.assertEqual(wire.reply().status, 100)
+            with server.AdminWire(admin) as other:
+                drain = server.head("POST", "/admin/drain", [("Content-Length", "0")])
+                self.assertEqual(other.send(drain).reply().status, 200)
+            reply = wire.send(body).reply()
+            self.assertEqual((reply.status, reply.error()["code"]), (503, "draining"))
 
 
 @unittest.skipUnless(os.path.isdir(EMBEDDER), "there are no reference embedders")

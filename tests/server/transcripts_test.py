@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs the transcripts tests/http/*.http: requests, and the responses that they must get.
 
-A file is a series of exchanges on one connection. Lines that begin with "#" are comments; the first
-line that begins with "# args:" has options for the server. An empty line ends an exchange.
+A file is a series of exchanges on one connection. Lines that begin with "#" are comments. The first
+line that begins with "# args:" has options for the server; "${HTTP}" stands for this folder there,
+and "${SHARED}" for the folder of shared models. An empty line ends an exchange.
 
     > POST /v1/completions            the request: method and path,
     > X-Name: value                   header fields,
@@ -42,7 +43,7 @@ import re
 import unittest
 
 import server
-from server import Server, Wire
+from server import Server, Wire, ingot
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http")
 KINDS = {"<text>": (str,), "<integer>": (int,), "<number>": (int, float), "<boolean>": (bool,),
@@ -86,7 +87,8 @@ class Transcript:
         self.args, self.exchanges, group = (), [], []
         for line in [*lines, ""]:
             if line.startswith("# args: "):
-                self.args = tuple(line[len("# args: "):].replace("${HTTP}", FOLDER).split())
+                args = line[len("# args: "):].replace("${HTTP}", FOLDER)
+                self.args = tuple(args.replace("${SHARED}", ingot.SHARED).split())
             if line.startswith((">", "<")):
                 group.append(line)
             elif not line and group:
@@ -237,6 +239,9 @@ class Transcripts(unittest.TestCase):
     def play(self, path):
         transcript = Transcript(path)
         self.assertTrue(transcript.exchanges, "a transcript of nothing")
+        model = next(iter(transcript.args), "")
+        if ingot.SHARED and model.startswith(ingot.SHARED) and not os.path.exists(model):
+            self.skipTest(f"there is no {model}")
         with Wire(self.server(transcript.args)) as wire:
             Talk(self, transcript, wire).run()
 

@@ -9,7 +9,8 @@ Arrivals::Arrivals(const Settings& settings, Random& random)
     : settings_(settings),
       random_(random),
       sampling_(Random(random).next() ^ 4),
-      rules_(Random(random).next() ^ 5) {
+      rules_(Random(random).next() ^ 5),
+      kinds_(Random(random).next() ^ 7) {
   for (std::size_t i = 0; i < 3; ++i) {
     auto& stem = stems_.emplace_back();
     for (std::int64_t left = pool_tokens(); left > 0; --left) {
@@ -194,13 +195,30 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   r.sampling.seed = sampling_.next();
   if (sampling_.chance(settings_.host)) draw_host(r);
   draw_rules(r);
+  if (kinds_.chance(settings_.pooled)) draw_pooled(r);
   return r;
+}
+
+/// Asks for a pooled result in place of tokens. If one step must compute it, most prompts fit one.
+void Arrivals::draw_pooled(Request& r) {
+  r.pooled = true;
+  r.max_tokens = 0;
+  r.hidden = HiddenRows::kNone;
+  r.prompt_logprobs = -1;
+  r.prompt_logprobs_from = 0;
+  if (!settings_.pools_whole) return;
+  r.embeddings.clear();
+  std::erase(r.prompt, kGivenRow);
+  if (r.prompt.empty()) r.prompt.push_back(1);
+  const auto most = static_cast<std::size_t>(settings_.limits.rows);
+  if (r.prompt.size() > most && kinds_.below(8) != 0) r.prompt.resize(most);
 }
 
 bool Arrivals::is_possible(const Request& r) const {
   const std::int64_t rows = std::ssize(r.prompt);
   const std::int64_t context = settings_.limits.context;
   if (rows == 0 || rows > context || (rows == context && r.max_tokens > 0)) return false;
+  if (r.pooled && settings_.pools_whole && rows > settings_.limits.rows) return false;
   const std::int64_t most = rows + std::min(r.max_tokens, context - rows);
   const std::int64_t blocks = (most + kBlockTokens - 1) / kBlockTokens;
   return blocks <= settings_.blocks;

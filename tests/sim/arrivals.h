@@ -29,12 +29,14 @@ class Arrivals {
   void draw_extras(Request& r);
   void draw_host(Request& r);
   void draw_rules(Request& r);
+  void draw_pooled(Request& r);
   std::int64_t pool_tokens() const { return std::int64_t{settings_.blocks} * kBlockTokens; }
 
   const Settings& settings_;
   Random& random_;
   Random sampling_;  ///< a separate stream, so that other fields of requests do not change
   Random rules_;     ///< another separate stream
+  Random kinds_;     ///< another separate stream
   std::vector<std::vector<std::int32_t>> stems_;  ///< beginnings of prompts
   std::array<std::uint64_t, 3> adapters_{};       ///< the loaded generation of each adapter
   std::uint64_t loads_ = 0;

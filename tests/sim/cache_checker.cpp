@@ -33,6 +33,7 @@ void CacheChecker::add(const Sequence& s) {
       if (block >= 0) ++held_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block)];
     }
   }
+  SIM_EXPECT("I23", !s.whole || s.place.node < 0, "request ", s.id, " has cached rows");
   SIM_EXPECT("I7", s.place.node < 0 || s.place.blocks * kBlockTokens <= s.blocks.filled(),
              "request ", s.id, " registered ", s.place.blocks, " blocks of ", s.blocks.filled(),
              " keys");

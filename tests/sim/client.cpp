@@ -31,6 +31,40 @@ bool needs_host(const Request& r) {
   return has_history || has_filters || r.digest;
 }
 
+/// Appends a prompt's rows: bits of embeddings, and ids.
+void append_prompt(Job& job, const Request& r) {
+  auto next = r.embeddings.begin();
+  for (std::int64_t row = 0; row < std::ssize(r.prompt);) {
+    if (next == r.embeddings.end() || row < next->first) {
+      job.append(r.prompt[static_cast<std::size_t>(row++)]);
+      continue;
+    }
+    if (job.embedding_rows == 0) job.token_rows = row;
+    job.embedding_rows += next->rows;
+    for (std::int64_t i = 0; i < next->rows; ++i) {
+      job.append(std::bit_cast<std::int32_t>(next->values.get()[i]));
+    }
+    row = (next++)->end();
+  }
+  job.prompt_rows = job.length();
+}
+
+/// The prompt's rows whose hidden states a request wants.
+RowRange hidden_rows(const Request& r) {
+  const std::int64_t rows = std::ssize(r.prompt);
+  switch (r.hidden) {
+    case HiddenRows::kNone:
+      return {};
+    case HiddenRows::kLast:
+      return {.first = rows - 1, .end = rows};
+    case HiddenRows::kAll:
+      return {.first = 0, .end = rows};
+    case HiddenRows::kRange:
+      return r.hidden_range;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context) {
@@ -45,19 +79,12 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
   if (!r.ignore_eos) job.ends.push_back(kEndOfText);
   job.rule = rule_of(r);
   job.reasoning = r.reasoning;
-  for (const EmbeddingRows& e : r.embeddings) {
-    job.embedding_rows += e.rows;
-    for (std::int64_t i = 0; i < e.rows; ++i) {
-      job.append(std::bit_cast<std::int32_t>(e.values.get()[i]));
-    }
-  }
-  for (const std::int32_t id : r.prompt) {
-    if (id != kGivenRow) job.append(id);
-  }
-  job.prompt_rows = job.length();
+  append_prompt(job, r);
   c->limit = std::min(r.max_tokens, context - job.prompt_rows);
   if (r.prompt_logprobs >= 0) c->scores_from = std::max<std::int64_t>(1, r.prompt_logprobs_from);
-  c->hidden = r.hidden;
+  c->hidden = hidden_rows(r);
+  c->is_pooled = r.pooled;
+  c->is_live = r.live != nullptr;
   c->tenant = r.tenant;
   c->priority = r.priority;
   c->is_fork = choice > r.sampling.choice;
@@ -177,8 +204,8 @@ void Client::check_cached(const Outcome& outcome, const Circumstances& around,
   if (rows == 0) return;
   SIM_EXPECT("I17", rows > 0 && rows < job.prompt_rows, "request ", job.id, " had ", rows,
              " rows of ", job.prompt_rows);
-  const bool may_hit = around.prefix_cache && reads_cache && job.embedding_rows == 0;
-  SIM_EXPECT("I17", is_fork || may_hit, "request ", job.id, " had ", rows,
+  const bool may_hit = around.prefix_cache && reads_cache && rows <= job.token_rows;
+  SIM_EXPECT("I17", is_fork || is_live || may_hit, "request ", job.id, " had ", rows,
              " cached rows without an owner");
   const bool found = std::any_of(all.begin(), all.end(), [&](const auto& other) {
     return other.get() != this && other->job.length() >= rows &&
@@ -200,16 +227,18 @@ void Client::check_rows(const Outcome& outcome) const {
     SIM_EXPECT("I13", score.id == job.row(row) && score.logprob == score_of(job.key(row - 1)),
                "request ", job.id, " has another score of token ", row);
   }
-  const std::int64_t states = hidden == HiddenRows::kNone   ? 0
-                              : hidden == HiddenRows::kLast ? 1
-                                                            : job.prompt_rows;
+  const std::int64_t states = hidden.end - hidden.first;
   SIM_EXPECT("I17", std::ssize(outcome.hidden) == states, "request ", job.id, " has ",
              outcome.hidden.size(), " hidden states of ", states);
   for (std::int64_t i = 0; i < states; ++i) {
-    const std::int64_t row = job.prompt_rows - states + i;
+    const std::int64_t row = hidden.first + i;
     SIM_EXPECT("I13", outcome.hidden[static_cast<std::size_t>(i)] == hidden_of(job.key(row)),
                "request ", job.id, " has another hidden state of row ", row);
   }
+  const bool has_result =
+      outcome.pooled.size() == 1 && outcome.pooled[0] == hidden_of(job.key(job.prompt_rows - 1));
+  SIM_EXPECT("I23", is_pooled ? has_result : outcome.pooled.empty(), "request ", job.id,
+             " has another pooled result");
 }
 
 Event Client::end_event(const Circumstances& around) const {

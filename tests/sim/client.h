@@ -37,7 +37,9 @@ struct Client {
   // The request.
   std::int64_t limit = 0;  ///< tokens at most
   std::int64_t scores_from = -1;
-  HiddenRows hidden = HiddenRows::kNone;
+  RowRange hidden;  ///< rows of the prompt with a hidden state
+  bool is_pooled = false;
+  bool is_live = false;
   std::uint64_t tenant = 0;
   std::int32_t priority = 0;
   bool is_fork = false;

@@ -11,6 +11,8 @@ namespace ingot::sim {
 
 namespace {
 
+/// The most live sequences at a time.
+constexpr std::int64_t kLivesMax = 4;
 /// The longest tick in seconds, without a jump of the clock.
 constexpr double kTickSeconds = 0.02;
 
@@ -43,23 +45,27 @@ ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& ran
       around_{.stall_seconds = settings.engine.stall_seconds,
               .prefix_cache = settings.engine.prefix_cache,
               .deltas_max = settings.engine.deltas_max,
-              .preemptions_max = settings.engine.preemptions_max} {
+              .preemptions_max = settings.engine.preemptions_max},
+      kinds_(Random(random).next() ^ 7) {
   auto model =
       std::make_unique<FakeModel>(cache_, settings.limits, settings.model, random, trace, now_);
   model_ = model.get();
   EngineOptions options = settings.engine;
   options.now = [this] { return now_; };
   options.failed = [this](const Error&) { ++failures_; };
-  ingot::EngineSetup parts{.steps = std::move(model),
-                           .limits = {.vocab = kVocab,
-                                      .ids = kVocab,
-                                      .hidden = 1,
-                                      .context = settings.limits.context,
-                                      .prompt_logprobs = 0,
-                                      .text = true,
-                                      .hidden_all = true},
-                           .tokenizer = &characters(),
-                           .end_ids = {kEndOfText}};
+  ingot::EngineSetup parts{
+      .steps = std::move(model),
+      .limits = {.vocab = kVocab,
+                 .ids = kVocab,
+                 .hidden = 1,
+                 .context = settings.limits.context,
+                 .prompt_logprobs = 0,
+                 .text = true,
+                 .hidden_all = true,
+                 .pooled = 1,
+                 .whole_rows = settings.pools_whole ? settings.limits.rows : 0},
+      .tokenizer = &characters(),
+      .end_ids = {kEndOfText}};
   engine_ = std::make_unique<Engine>(std::move(parts), options);
   evictions_.emplace(cache_, engine_->scheduler().prefixes());
   cache_.refuse_when([this] {
@@ -96,6 +102,10 @@ void ClientWorld::happen() {
   // By index: a reader that goes away may be forgotten at once.
   for (std::size_t i = 0; i < alive_.size(); ++i) disturb(*alive_[i]);
   if (is_calm_) return;
+  if (!lives_.empty() && kinds_.chance(0.01)) {
+    trace_.add("a live sequence ends");
+    lives_.erase(lives_.begin() + kinds_.below(std::ssize(lives_)));
+  }
   if (random_.chance(settings_.jump)) {
     now_ += random_.unit() * 5;
     trace_.add("the clock jumps");
@@ -135,9 +145,45 @@ void ClientWorld::arrive() {
   for (std::int32_t i = 0; i < count && std::ssize(alive_) < settings_.alive_max; ++i) submit();
 }
 
-void ClientWorld::submit() {
-  Request request = arrivals_.draw(clients_);
-  const std::int32_t choices = random_.chance(settings_.choices) ? random_.between(2, 4) : 1;
+/// The live sequence to which a request is to belong; null: none.
+ClientWorld::Live* ClientWorld::draw_live(const Request& request) {
+  if (!kinds_.chance(settings_.live) || (request.pooled && settings_.pools_whole)) return nullptr;
+  if (std::ssize(lives_) < kLivesMax && kinds_.below(2) == 0) {
+    lives_.push_back({.rows = LiveRows(engine_->open_live())});
+    return &lives_.back();
+  }
+  if (lives_.empty()) return nullptr;
+  Live& live = lives_[static_cast<std::size_t>(kinds_.below(std::ssize(lives_)))];
+  const bool is_busy =
+      live.last != nullptr && (live.last->state != State::kEnded || live.last->stream);
+  return is_busy ? nullptr : &live;
+}
+
+/// Makes a request the next one of a live sequence. Sometimes drops rows first. Returns the number
+/// of rows before the request's own.
+std::int64_t ClientWorld::extend(Live& live, Request& r) {
+  if (live.last != nullptr) {
+    const Job& job = live.last->job;
+    live.rows.add_tokens(std::span(job.rows).subspan(
+        static_cast<std::size_t>(job.prompt_rows), static_cast<std::size_t>(live.last->delivered)));
+    live.last = nullptr;
+  }
+  if (kinds_.below(4) == 0) live.rows.truncate(kinds_.below(live.rows.rows() + 1));
+  if (live.rows.rows() > 0 && kinds_.below(8) != 0) {
+    r.domain = live.prefix.domain;
+    r.adapter = live.prefix.adapter;
+    r.tenant = live.prefix.tenant;
+  }
+  live.prefix = {.domain = r.domain, .adapter = r.adapter, .tenant = r.tenant};
+  const std::int64_t before = live.rows.rows();
+  live.rows.extend(r);
+  const std::int64_t room = std::int64_t{settings_.blocks} * kBlockTokens - std::ssize(r.prompt);
+  if (r.max_tokens > 0) r.max_tokens = std::clamp<std::int64_t>(room, 1, r.max_tokens);
+  return before;
+}
+
+/// Submits a request; no streams if it is refused, which must be for a reason.
+std::vector<Stream> ClientWorld::try_submit(const Request& request, std::int32_t choices) {
   const bool is_possible = arrivals_.is_possible(request);
   const std::size_t room =
       settings_.engine.waiting_max + static_cast<std::size_t>(settings_.limits.sequences);
@@ -150,13 +196,24 @@ void ClientWorld::submit() {
   } catch (const Error& error) {
     SIM_EXPECT("I10", !is_possible && error.code() == ErrorCode::kInvalid, error.message());
     trace_.add("a request is refused");
-    return;
+    return {};
   }
   SIM_EXPECT("I10", is_possible, "a request of ", request.prompt.size(), " tokens and ",
              request.max_tokens, " more does not fit and is taken");
   SIM_EXPECT("I16", streams.empty() == !has_room, streams.size(), " streams with ",
              engine_->under_way(), " under way of ", room);
   meet(Event::kArrival);
+  return streams;
+}
+
+void ClientWorld::submit() {
+  Request request = arrivals_.draw(clients_);
+  std::int32_t choices = random_.chance(settings_.choices) ? random_.between(2, 4) : 1;
+  Live* const live = draw_live(request);
+  const std::int64_t before = live == nullptr ? 0 : extend(*live, request);
+  if (live != nullptr || request.pooled) choices = 1;
+  std::vector<Stream> streams = try_submit(request, choices);
+  if (live != nullptr && streams.empty()) live->rows.truncate(before);
   for (std::size_t i = 0; i < streams.size(); ++i) {
     auto client = Client::make(request, static_cast<std::uint32_t>(i), settings_.limits.context);
     client->job.id = streams[i].id();
@@ -169,6 +226,10 @@ void ClientWorld::submit() {
     by_id_.resize(client->job.id + 1);
     by_id_.back() = client.get();
     alive_.push_back(client.get());
+    if (live != nullptr) {
+      client->job.before = std::exchange(live->before, &client->job);
+      live->last = client.get();
+    }
     clients_.push_back(std::move(client));
     ++tally_.totals.requests;
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/engine.h"
+#include "runtime/live/live_rows.h"
 #include "sim/arrivals.h"
 #include "sim/cache_checker.h"
 #include "sim/client.h"
@@ -28,11 +29,22 @@ class ClientWorld {
   void run(std::int64_t ticks);
 
  private:
+  /// A live sequence, and its last client, if it has one whose tokens were not added.
+  struct Live {
+    LiveRows rows;
+    Client* last = nullptr;
+    Job* before = nullptr;  ///< the last job, whose blocks the next may take over
+    PrefixKey prefix{};
+  };
+
   // Events of a tick.
   void tick();
   void happen();
   void arrive();
   void submit();
+  std::vector<Stream> try_submit(const Request& request, std::int32_t choices);
+  Live* draw_live(const Request& request);
+  std::int64_t extend(Live& live, Request& request);
   void disturb(Client& c);
   void drop(Client& c);
   void begin_drain(double seconds);
@@ -74,6 +86,8 @@ class ClientWorld {
   std::vector<Client*> alive_;                    ///< clients that have not seen their end
   std::vector<Client*> by_id_;
   std::vector<Client*> admitted_;  ///< clients admitted for the first time in this tick
+  Random kinds_;                   ///< a separate stream for live sequences
+  std::vector<Live> lives_;        ///< live sequences
   double drain_by_ = kNever;
   double looked_ = 0;  ///< time of the engine's last tick
   bool draining_ = false;

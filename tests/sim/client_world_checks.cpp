@@ -22,6 +22,7 @@ void ClientWorld::look() {
   admitted_.clear();
   checker_.begin();
   engine_->visit([this](const RunningRequest& c) { check_request(c); });
+  for (const Sequence* s : engine_->scheduler().resting_sequences()) checker_.add(*s);
   checker_.end(engine_->scheduler().prefixes());
   look_for_ended();
   check_order();
@@ -92,7 +93,8 @@ void ClientWorld::look_for_ended() {
 /// Checks that equal requests are admitted in the order of arrival.
 void ClientWorld::check_order() const {
   for (const Client* late : admitted_) {
-    if (late->is_fork) continue;
+    // The next request of a live sequence continues with the blocks of the one before.
+    if (late->is_fork || late->is_live) continue;
     for (const Client* c : alive_) {
       const bool waits = c->state == State::kWaiting && !c->is_fork && c->seen_at == tick_;
       SIM_EXPECT("I11",
@@ -157,12 +159,14 @@ void ClientWorld::wind_down() {
 
 /// At the end: no steps are under way, no blocks are held, and all cached blocks can be evicted.
 void ClientWorld::settle() {
+  lives_.clear();
   for (int i = 0; i < 4; ++i) engine_->advance();
   SIM_EXPECT("I14", engine_->under_way() == 0 && engine_->scheduler().under_way() == 0,
              engine_->under_way(), " requests and ", engine_->scheduler().under_way(),
              " steps are left");
   SIM_EXPECT("I14", engine_->scheduler().waiting() == 0 && engine_->scheduler().running() == 0,
              "a sequence is left");
+  SIM_EXPECT("I14", engine_->scheduler().resting_sequences().empty(), "a sequence rests");
   checker_.begin();
   checker_.end(engine_->scheduler().prefixes());
   engine_->flush_prefixes();

@@ -103,7 +103,8 @@ void FakeModel::check_unchanged(const Step& step) const {
     SIM_EXPECT("I21",
                is_own && part.first == begun.first && part.rows == begun.rows &&
                    part.outputs == begun.outputs && part.previous == begun.previous &&
-                   part.scores == begun.scores && part.hidden == begun.hidden,
+                   part.scores == begun.scores && part.hidden == begun.hidden &&
+                   part.pooled == begun.pooled,
                "part ", i, " of step ", step.number, " changed while the step was under way");
   }
 }
@@ -167,12 +168,32 @@ void FakeModel::compute(Batch& b) {
   b.logits.clear();
   b.scores.clear();
   b.hidden.clear();
+  b.pooled.clear();
   cache_.copy(b.copies);
   for (const Part& part : b.parts) compute_part(b, part);
   leave_hidden(b);
 }
 
+/// Gives a part results that nothing may depend on.
+void FakeModel::compute_void(Batch& b, const Part& part) {
+  const auto groups = static_cast<std::size_t>(cache_.groups());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(part.plan.rows); ++i) {
+    for (std::size_t g = 0; g < groups; ++g) {
+      const std::int32_t to = b.slots[part.slots + i * groups + g];
+      if (to >= 0) *slot(static_cast<std::int32_t>(g), to) = kPoison;
+    }
+  }
+  for (std::int32_t i = 0; i < part.plan.scores; ++i) b.scores.push_back({});
+  if (part.plan.pooled) b.pooled.push_back(0);
+  if (part.plan.outputs == 0) return;
+  b.drawn.push_back(0);
+  b.drawn_for.push_back(part.job);
+  b.drawn_at.push_back(part.plan.first + part.plan.rows - 1);
+  b.logits.push_back(0);
+}
+
 void FakeModel::compute_part(Batch& b, const Part& part) {
+  if (part.is_void) return compute_void(b, part);
   for (std::int32_t g = 0; g < cache_.groups(); ++g) check_visible(b, part, g);
   const std::int64_t first = part.plan.first, last = first + part.plan.rows;
   std::uint64_t key = 0;
@@ -182,6 +203,7 @@ void FakeModel::compute_part(Batch& b, const Part& part) {
     if (score < 0 || score >= part.plan.scores) continue;
     b.scores.push_back({.id = part.job->row(row + 1), .logprob = score_of(key), .top = {}});
   }
+  if (part.plan.pooled) b.pooled.push_back(hidden_of(key));
   if (part.plan.outputs > 0) leave(b, part, last - 1, key);
 }
 

@@ -67,6 +67,7 @@ class FakeModel final : public StepRunner {
   std::optional<std::int32_t> drawn(std::int64_t i) const override;
   RowScore score(std::int64_t i) const override;
   std::span<const float> hidden(std::int64_t i) const override;
+  std::span<const float> pooled(std::int64_t i) const override;
   void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
               FunctionRef<void(std::int64_t row)> before) override;
 
@@ -80,6 +81,7 @@ class FakeModel final : public StepRunner {
     Job* job = nullptr;
     StepPart plan;
     bool final_norm = true;
+    bool is_void = false;    ///< another job has taken its blocks over, so its results are dropped
     std::size_t rows = 0;    ///< index of its first symbol
     std::size_t slots = 0;   ///< index of its first slot; slots follow each other by group
     std::size_t tables = 0;  ///< index of its first table
@@ -107,6 +109,7 @@ class FakeModel final : public StepRunner {
     std::vector<float> logits;
     std::vector<RowScore> scores;
     std::vector<float> hidden;
+    std::vector<float> pooled;
   };
   Batch& batch(std::int64_t number) { return batches_[static_cast<std::size_t>(number % kKept)]; }
   const Batch& results() const;
@@ -119,6 +122,7 @@ class FakeModel final : public StepRunner {
   void check_unchanged(const Step& step) const;
   void check_step(const Step& step);
   void check_part(const StepPart& part);
+  void check_pooled(const StepPart& part) const;
   void check_draws(const Step& step, std::span<const SampleRow> draws) const;
   void check_rule(const Job& job, const SampleRow& row, std::int64_t tokens) const;
   std::int64_t pending(const Job& job) const;
@@ -129,6 +133,8 @@ class FakeModel final : public StepRunner {
   void compute_until(std::int64_t number);
   void compute(Batch& b);
   void compute_part(Batch& b, const Part& part);
+  void compute_void(Batch& b, const Part& part);
+  void make_void(const Job& job);
   void check_visible(const Batch& b, const Part& part, std::int32_t g) const;
   std::int32_t symbol_at(const Batch& b, const Part& part, std::int64_t row) const;
   std::uint64_t compute_row(Batch& b, const Part& part, std::int64_t row);

@@ -74,6 +74,7 @@ void FakeModel::check_part(const StepPart& part) {
              s.id, " draws ahead, although its next tokens depend on the last one");
   SIM_EXPECT("I13", part.previous < 0 || s.draws_ahead, "request ", s.id,
              " goes on with a token that the host draws");
+  check_pooled(part);
   if (job->admission != part.admission) {
     job->admission = part.admission;
     job->hit = part.first > 0;
@@ -83,6 +84,17 @@ void FakeModel::check_part(const StepPart& part) {
   }
   trace_.add("  request #: rows from #, #; goes on with #", static_cast<std::int64_t>(s.id),
              part.first, part.rows, part.previous);
+}
+
+/// Checks that the last row gives a pooled result if one is still wanted, and that a step has all
+/// rows of a whole sequence or none.
+void FakeModel::check_pooled(const StepPart& part) const {
+  const Sequence& s = *part.sequence;
+  const bool is_last = part.first + part.rows == s.length();
+  SIM_EXPECT("I23", part.pooled == (s.pools && is_last), "request ", s.id,
+             " gives a pooled result with row ", part.first + part.rows - 1);
+  SIM_EXPECT("I23", !s.whole || (part.first == 0 && is_last), "request ", s.id, " computes ",
+             part.rows, " of ", s.length(), " rows in a step, from row ", part.first);
 }
 
 /// Checks that each row of logits is drawn as its request says, with the index of its token, or is
@@ -166,8 +178,17 @@ void FakeModel::take(Batch& b, const Step& step, std::span<const SampleRow> draw
   for (const StepPart& part : step.parts) take_part(b, part);
 }
 
+/// Marks the parts of a job in steps under way: the next step may write into its blocks, which the
+/// device then finds changed if it must begin the steps again.
+void FakeModel::make_void(const Job& job) {
+  for (Batch& b : batches_) {
+    for (Part& part : b.parts) part.is_void = part.is_void || (b.under_way && part.job == &job);
+  }
+}
+
 void FakeModel::take_part(Batch& b, const StepPart& plan) {
   const Sequence& s = *plan.sequence;
+  if (const Job* const before = find(s.id)->before; before != nullptr) make_void(*before);
   b.parts.push_back({.job = find(s.id),
                      .plan = plan,
                      .final_norm = s.final_norm,
@@ -228,6 +249,11 @@ RowScore FakeModel::score(std::int64_t i) const {
 std::span<const float> FakeModel::hidden(std::int64_t i) const {
   SIM_EXPECT("I13", i < std::ssize(results().hidden), "hidden row ", i);
   return std::span(results().hidden).subspan(static_cast<std::size_t>(i), 1);
+}
+
+std::span<const float> FakeModel::pooled(std::int64_t i) const {
+  SIM_EXPECT("I13", i < std::ssize(results().pooled), "pooled result ", i);
+  return std::span(results().pooled).subspan(static_cast<std::size_t>(i), 1);
 }
 
 void FakeModel::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,

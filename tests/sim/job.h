@@ -32,11 +32,14 @@ struct Job {
   const TextRule* rule = nullptr;   ///< what the text must be; null: anything
   ReasoningBudget reasoning;        ///< its tags have one character
   std::int64_t embedding_rows = 0;  ///< rows of the prompt that are embeddings
+  /// Rows before the first embedding.
+  std::int64_t token_rows = std::numeric_limits<std::int64_t>::max();
   std::int64_t prompt_rows = 0;
   std::vector<std::int32_t> rows;   ///< bits of embeddings, then ids
   std::vector<std::uint64_t> keys;  ///< by row
   std::int64_t drawn = 0;           ///< tokens drawn so far
   bool is_nan = false;              ///< one of them was NaN
+  Job* before = nullptr;            ///< the ended job whose blocks it may take over; null: none
   std::uint32_t admission = 0;      ///< the admission of its last rows
   bool hit = false;                 ///< whether that admission began with cached rows
   std::int64_t rows_valid = std::numeric_limits<std::int64_t>::max();  ///< rows before a NaN

@@ -37,6 +37,7 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
                                Trace& trace, Tally& tally)
     : settings_(settings),
       random_(random),
+      kinds_(Random(random).next() ^ 7),
       trace_(trace),
       tally_(tally),
       cache_(backend, fake_groups(settings), KvType::kF32,
@@ -70,7 +71,6 @@ void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant, std::int64_t ro
   const std::int64_t pool =
       fairness_ ? settings_.rows_max + 1 : std::int64_t{settings_.blocks} * kBlockTokens;
   auto r = std::make_unique<Runner>(cache_);
-  r->job.id = ++last_id_;
   r->job.choice = static_cast<std::uint32_t>(random_.below(3));
   if (random_.chance(settings_.domains)) r->job.prefix.domain = {1, 1};
   if (random_.chance(settings_.adapters)) r->job.prefix.adapter = 1;
@@ -81,23 +81,94 @@ void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant, std::int64_t ro
   for (std::int64_t i = 0; i < length; ++i) {
     r->job.append(i < shared ? stem_[static_cast<std::size_t>(i)] : random_.below(kVocab));
   }
-  r->job.prompt_rows = length;
   r->end = std::min<std::int64_t>(pool, length + random_.between(1, settings_.tokens_max));
+  r->job.prefix.tenant = tenant.value_or(static_cast<std::uint64_t>(random_.below(2)));
+  if (kinds_.chance(settings_.pooled)) draw_pooled(*r);
+  add(std::move(r), nullptr);
+}
+
+/// Lets a sequence end with a pooled result, in place of drawing tokens.
+void SchedulerWorld::draw_pooled(Runner& r) {
+  Sequence& s = r.sequence;
+  if (settings_.pools_whole) {
+    r.job.truncate(std::min<std::int64_t>(r.job.length(), settings_.limits.rows));
+    s.whole = true;
+    s.reads_cache = false;
+  }
+  r.is_pooled = s.pools = true;
+  s.draws = false;
+  r.end = r.job.length() + 1;
+}
+
+/// Gives a sequence to the scheduler. `before`: the one that rests, in whose place it comes; may be
+/// null.
+void SchedulerWorld::add(std::unique_ptr<Runner> r, Runner* before) {
+  r->job.id = ++last_id_;
+  r->job.prompt_rows = r->job.length();
   Sequence& s = r->sequence;
   s.id = last_id_;
   s.tokens = r->job.rows;
   s.rows_max = r->end - 1;
   s.prefix = r->job.prefix;
-  s.terms = {.tenant = tenant.value_or(static_cast<std::uint64_t>(random_.below(2))),
-             .arrival = now_};
-  s.prefix.tenant = s.terms.tenant;
+  s.terms = {.tenant = s.prefix.tenant, .arrival = now_};
   r->job.needs_host = Random(Random(random_).next() ^ 4).chance(settings_.host);
   s.draws_ahead = model_.draws() && !r->job.needs_host;
   model_.know(r->job);
-  trace_.add("sequence #: # rows of #", static_cast<std::int64_t>(s.id), length, r->end);
-  scheduler_.add(s);
+  trace_.add("sequence #: # rows of #", static_cast<std::int64_t>(s.id), s.length(), r->end);
+  if (before == nullptr) {
+    scheduler_.add(s);
+  } else {
+    scheduler_.add_after(s, before->sequence);
+  }
   alive_.push_back(std::move(r));
   ++tally_.totals.requests;
+}
+
+/// Lets a sequence that has ended rest.
+void SchedulerWorld::rest(std::unique_ptr<Runner> r) {
+  trace_.add("sequence #: rests", static_cast<std::int64_t>(r->job.id));
+  scheduler_.rest(r->sequence);
+  resting_.push_back(std::move(r));
+}
+
+/// Continues some of the sequences that rest, and drops others.
+void SchedulerWorld::visit_resting() {
+  for (auto& r : resting_) {
+    if (!kinds_.chance(0.1)) continue;
+    if (kinds_.below(4) == 0 || std::ssize(alive_) >= settings_.alive_max) {
+      trace_.add("sequence #: is dropped", static_cast<std::int64_t>(r->job.id));
+      scheduler_.remove(r->sequence);
+    } else {
+      continue_rows(*r);
+    }
+    gone_.push_back(std::move(r));
+  }
+  std::erase(resting_, nullptr);
+}
+
+/// Adds a sequence that begins with rows of one that rests, mostly with all of them.
+void SchedulerWorld::continue_rows(Runner& before) {
+  const std::int64_t pool = std::int64_t{settings_.blocks} * kBlockTokens;
+  auto r = std::make_unique<Runner>(cache_);
+  r->job.choice = static_cast<std::uint32_t>(kinds_.below(3));
+  r->job.prefix = before.job.prefix;
+  r->job.before = &before.job;
+  const std::int64_t kept =
+      kinds_.below(4) == 0 ? kinds_.below(before.job.length()) : before.job.length();
+  const std::int64_t length = std::min(pool - 1, kept + kinds_.between(kept == 0 ? 1 : 0, 20));
+  for (std::int64_t i = 0; i < length; ++i) {
+    r->job.append(i < kept ? before.job.row(i) : kinds_.below(kVocab));
+  }
+  r->end = std::min<std::int64_t>(pool, length + kinds_.between(1, settings_.tokens_max));
+  add(std::move(r), &before);
+}
+
+void SchedulerWorld::drop_resting() {
+  for (auto& r : resting_) {
+    scheduler_.remove(r->sequence);
+    gone_.push_back(std::move(r));
+  }
+  resting_.clear();
 }
 
 void SchedulerWorld::disturb(Runner& r) {
@@ -111,6 +182,7 @@ void SchedulerWorld::disturb(Runner& r) {
   // A tenant without waiting sequences would return with the others' count of rows.
   const bool may_go = !fairness_ || s.admitted;
   if (may_go && random_.chance(settings_.cancel * 0.2)) r.end = 0;
+  if (r.is_pooled) return;
   if (s.in_flight > 0 || s.pending > 0 || r.truncations == kTruncationsMax) return;
   if (random_.chance(settings_.truncate)) truncate(r);
   if (s.admitted && random_.chance(settings_.truncate)) guess(r);
@@ -151,6 +223,7 @@ void SchedulerWorld::tick() {
       for (std::int64_t n = 250; std::ssize(alive_) < settings_.alive_max; --n) arrive({}, n);
     }
     for (auto& r : alive_) disturb(*r);
+    visit_resting();
     if (random_.chance(settings_.flush)) scheduler_.flush_prefixes();
   }
   remove_ended();
@@ -216,9 +289,13 @@ void SchedulerWorld::commit(const Step& step) {
 
 void SchedulerWorld::remove_ended() {
   for (auto& r : alive_) {
-    if (r->sequence.length() < r->end) continue;
+    if (!r->is_over()) continue;
     trace_.add("sequence #: ends with # rows", static_cast<std::int64_t>(r->job.id),
                r->sequence.length());
+    if (!is_calm_ && !r->is_pooled && kinds_.chance(settings_.live)) {
+      rest(std::move(r));
+      continue;
+    }
     scheduler_.remove(r->sequence);
     gone_.push_back(std::move(r));
   }
@@ -232,6 +309,7 @@ void SchedulerWorld::look() {
     SIM_EXPECT("I13", r->sequence.tokens == r->job.rows, "sequence ", r->job.id,
                " has other tokens");
   }
+  for (const auto& r : resting_) checker_.add(r->sequence);
   checker_.end(scheduler_.prefixes());
   if (fairness_ && !is_calm_) fairness_->check();
 }
@@ -239,6 +317,7 @@ void SchedulerWorld::look() {
 void SchedulerWorld::run(std::int64_t ticks) {
   while (tick_ < ticks) tick();
   is_calm_ = true;
+  drop_resting();
   for (auto& r : alive_) r->sequence.paused = false;
   while (!alive_.empty() || scheduler_.under_way() > 0) {
     SIM_EXPECT("I10", tick_ < ticks + kEndTicksMax, alive_.size(), " sequences do not end");

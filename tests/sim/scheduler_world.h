@@ -35,9 +35,17 @@ class SchedulerWorld {
     std::int64_t end = 0;  ///< the length at which it ends
     std::int32_t truncations = 0;
     bool refused = false;
+    bool is_pooled = false;  ///< it ends with its pooled result
+    bool is_over() const { return sequence.length() >= end || (is_pooled && !sequence.pools); }
   };
   void tick();
   void arrive(std::optional<std::uint64_t> tenant = std::nullopt, std::int64_t rows = 0);
+  void add(std::unique_ptr<Runner> runner, Runner* before);
+  void draw_pooled(Runner& r);
+  void rest(std::unique_ptr<Runner> runner);
+  void visit_resting();
+  void continue_rows(Runner& before);
+  void drop_resting();
   void top_up();
   void disturb(Runner& r);
   void truncate(Runner& r);
@@ -50,6 +58,7 @@ class SchedulerWorld {
 
   const Settings& settings_;
   Random& random_;
+  Random kinds_;  ///< a separate stream for pooled results and sequences that rest
   Trace& trace_;
   Tally& tally_;
   double now_ = 1000;
@@ -63,8 +72,9 @@ class SchedulerWorld {
   ShareChecker shares_;
   std::optional<Fairness> fairness_;  ///< where tenants always wait
   std::vector<std::unique_ptr<Runner>> alive_;
-  std::vector<std::unique_ptr<Runner>> gone_;  ///< steps under way may still have their jobs
-  std::vector<std::int32_t> stem_;             ///< the beginning of prompts
+  std::vector<std::unique_ptr<Runner>> resting_;  ///< ended, perhaps with their blocks
+  std::vector<std::unique_ptr<Runner>> gone_;     ///< steps under way may still have their jobs
+  std::vector<std::int32_t> stem_;                ///< the beginning of prompts
   std::vector<std::int32_t> drawn_;
   const SamplingParams params_{};  ///< parameters of all draws
   std::vector<SampleRow> draws_;

@@ -121,6 +121,15 @@ void draw_rules(Settings& s, Random random) {
   s.budgets = maybe(random, 0.3);
 }
 
+/// Draws live sequences and pooled results from a separate stream, so that other settings do not
+/// change.
+void draw_kinds(Settings& s, Random random) {
+  random = Random(random.next() ^ 7);
+  s.live = maybe(random, 0.6);
+  s.pooled = maybe(random, 0.5);
+  s.pools_whole = random.below(3) != 0;
+}
+
 /// Draws a large machine from a separate stream, so that other seeds do not change. Long prompts
 /// and many short ones share its steps. Only a few seeds have it, because its ticks take long.
 void draw_crowd(Settings& s, Random random) {
@@ -140,7 +149,7 @@ void draw_backlog(Settings& s, Random& random) {
   s.rows_max = one_of(random, {8, 20, 40});
   s.blocks = s.limits.sequences * (s.rows_max / kBlockTokens + 2);
   s.window = s.window_blocks = 0;
-  s.truncate = s.stall = 0;
+  s.truncate = s.stall = s.live = s.pooled = 0;
   s.engine.waiting.weights.clear();
   for (std::int32_t n = random.between(2, 4); n > 0; --n) {
     const double weight = 0.25 * one_of(random, {1, 2, 4, 8, 16});
@@ -159,6 +168,7 @@ Settings draw_settings(Random& random, std::int64_t ticks) {
   draw_engine(s, random);
   draw_faults(s, random, ticks);
   draw_requests(s, random);
+  draw_kinds(s, random);
   if (world == 1) draw_backlog(s, random);
   draw_stops(s, random);
   draw_draws(s, random);

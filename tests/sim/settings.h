@@ -50,6 +50,9 @@ struct Settings {
   double large = 0, exact = 0, one_token = 0, end_first = 0, min_tokens = 0;
   double scores = 0, hidden = 0, embeddings = 0, deadline = 0, uncached = 0, stops = 0, host = 0;
   double constrained = 0, budgets = 0;
+  double live = 0;           ///< a request continues the rows of one that has ended
+  double pooled = 0;         ///< a request wants a pooled result
+  bool pools_whole = false;  ///< one step computes all rows of such a request
   std::int32_t tokens_max = 0;
   std::int32_t letters = 0;  ///< different ids in random prompts
 };

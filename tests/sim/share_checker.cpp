@@ -25,7 +25,7 @@ void ShareChecker::find_prompts(const Step& step) {
     const std::int64_t length = s->length() + (s->draws_ahead ? pending : 0);
     const std::int64_t missing = std::min(length, s->rows_max) - (s->next_row() - rows);
     const bool is_new = std::find(before_.begin(), before_.end(), s) == before_.end();
-    if (!s->paused && (missing > 1 || is_new)) prompts_.push_back({s, missing, rows});
+    if (!s->whole && !s->paused && (missing > 1 || is_new)) prompts_.push_back({s, missing, rows});
   }
 }
 
@@ -41,7 +41,11 @@ void ShareChecker::end_plan(const Step& step) {
   const auto first =
       std::min_element(prompts_.begin(), prompts_.end(),
                        [&](const Prompt& a, const Prompt& b) { return rank(a) < rank(b); });
-  const std::int64_t all = step.rows_max - step.decode_rows, quarter = (all + 3) / 4;
+  std::int64_t all = step.rows_max - step.decode_rows;
+  for (const StepPart& part : step.parts) {
+    if (part.sequence->whole && !part.decode) all -= part.rows;
+  }
+  const std::int64_t quarter = (all + 3) / 4;
   const std::int64_t others = std::max<std::int64_t>(1, std::ssize(prompts_) - 1);
   const std::int64_t other_share = std::min(all / 64, (all - quarter) / others);
   for (auto p = prompts_.begin(); p != prompts_.end(); ++p) {

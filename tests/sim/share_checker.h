@@ -13,8 +13,9 @@ namespace ingot::sim {
 /// them. If there are more than 49 prompts, the others get equal parts of three quarters instead.
 ///
 /// A prompt is a running sequence that is not paused, and that misses two rows or more or was just
-/// admitted. Leaves out prompts without a block for another row, plans that preempt a sequence, and
-/// plans beside a guaranteed sequence.
+/// admitted. Rows of sequences that one step must compute are no prompt rows. Leaves out prompts
+/// without a block for another row, plans that preempt a sequence, and plans beside a guaranteed
+/// sequence.
 class ShareChecker {
  public:
   /// All sequences must have equal priorities, and no embeddings.

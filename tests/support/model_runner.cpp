@@ -94,7 +94,8 @@ ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
                                                         .context = options.context,
                                                         .logits_rows = options.rows,
                                                         .score_top = options.score_top,
-                                                        .finds_best = true});
+                                                        .finds_best = true,
+                                                        .pools = spec().pooling != Pooling::kNone});
 }
 
 std::int64_t ModelRunner::columns(Output output) const {

@@ -131,6 +131,8 @@ class Shapes {
         return {c_.context + c_.position_offset, h};
       case R::kTypes:
         return {2, h};
+      case R::kRelativeBias:
+        return {c_.relative_buckets, c_.heads};
       case R::kLayerEmbedding:
         return {c_.vocab, inputs};
       case R::kLayerProjection:
@@ -325,6 +327,7 @@ bool is_exact(TensorRole role) {
     case TensorRole::kSharedRouter:
     case TensorRole::kPositions:
     case TensorRole::kTypes:
+    case TensorRole::kRelativeBias:
     case TensorRole::kQNormEach:
     case TensorRole::kKNormEach:
     case TensorRole::kExpertGateBias:

@@ -39,6 +39,8 @@ class EditableCheckpoint : public Checkpoint {
   void retype(const std::string& tensor, std::optional<Format> format, std::string type_name);
   /// Adds a tensor with the shape and bytes of an existing one.
   void duplicate(const std::string& tensor, const std::string& name);
+  /// The bytes of a tensor. Their number must not change.
+  std::vector<std::byte>& bytes(const std::string& tensor) { return storage_.at(tensor); }
   /// Flips one bit of a tensor's data.
   void flip_bit(const std::string& tensor);
   void fill(const std::string& tensor, std::byte value);

@@ -71,8 +71,9 @@ NUMBERS_GPT2 = [r"\p{N}", GPT2]
 NAMES = {
     "chatglm-bpe": [LLAMA3], "codeshell": NUMBERS_GPT2, "command-r": NUMBERS_GPT2, "dbrx": [LLAMA3],
     "deepseek-coder": DEEPSEEK_CODER, "deepseek-llm": DEEPSEEK_LLM, "deepseek-r1-qwen": [QWEN2],
-    "deepseek-v3": DEEPSEEK_V3, "default": DEFAULT, "exaone": NUMBERS_GPT2, "falcon3": [LLAMA3],
-    "glm4": [LLAMA3], "gpt-2": [GPT2], "gpt-4o": [O200K], "gpt-neox": [GPT2], "hunyuan": [QWEN2],
+    "deepseek-v3": DEEPSEEK_V3, "default": DEFAULT, "exaone": NUMBERS_GPT2, "exaone4": [GPT2],
+    "falcon3": [LLAMA3], "glm4": [LLAMA3], "gpt-2": [GPT2], "gpt-4o": [O200K], "gpt-neox": [GPT2],
+    "hunyuan": [QWEN2],
     "hunyuan-dense": DEEPSEEK_V3, "llama-bpe": [LLAMA3], "modern-bert": [GPT2],
     "llama-v3": [LLAMA3], "llama3": [LLAMA3], "llama4": [O200K], "minerva-7b": NUMBERS_GPT2,
     "mpt": [GPT2], "olmo": [GPT2], "phi-2": [GPT2], "qwen2": [QWEN2], "qwen35": [QWEN35],

@@ -2,6 +2,7 @@
 // items, so that threads seldom wait for each other.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "backend/cpu/cpu_backend.h"
 #include "base/index.h"
@@ -19,7 +20,7 @@ void choose(std::span<const float> scores, std::span<std::int32_t> chosen, Allow
   for (std::int32_t i = 0; i < std::ssize(scores); ++i) {
     if (!allowed(i)) continue;
     const float score = at(scores, i);
-    // A row of NaN gets the first experts: its result is NaN, and other rows are unaffected.
+    // A row of NaN gets the first experts, with weights that are NaN; other rows are unaffected.
     if (filled == wanted && !(score > at(scores, chosen.back()))) continue;
     std::int64_t slot = filled < wanted ? filled++ : wanted - 1;
     for (; slot > 0 && score > at(scores, at(chosen, slot - 1)); --slot) {
@@ -74,6 +75,8 @@ void CpuBackend::route_row(std::int64_t t, const MoeWeights& w, const Moe& m) {
   const bool sigmoid = m.score == Moe::Score::kSigmoid;
   float* p = scratch_.router.row<float>(t);
   (sigmoid ? table_.sigmoid : table_.softmax)(p, m.experts);
+  // A sigmoid of NaN concerns one expert, which no comparison chooses.
+  const bool has_nan = std::any_of(p, p + m.experts, [](float v) { return std::isnan(v); });
   std::span<const float> choice(p, to_size(m.experts));
   if (w.selection_bias) {
     float* c = scratch_.choice.row<float>(t);
@@ -106,6 +109,7 @@ void CpuBackend::route_row(std::int64_t t, const MoeWeights& w, const Moe& m) {
   for (std::int32_t k = 0; k < m.used; ++k) {
     weight[k] = (m.renormalise ? weight[k] / sum : weight[k]) * m.scale;
   }
+  if (has_nan) std::fill_n(weight, m.used, std::nanf(""));
 }
 
 std::int64_t CpuBackend::cached_rows(std::int64_t ffn) const {

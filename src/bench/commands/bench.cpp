@@ -1,4 +1,6 @@
 // ingot bench: measures speed as a fraction of the machine's limits.
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -41,6 +43,9 @@ constexpr std::int32_t kBatchMax = 4096;
 /// Least memory for a read peak that caches do not distort: 512 MiB.
 constexpr std::int64_t kReadBytesGood = std::int64_t{512} << 20;
 
+/// Prompt length without --prefill.
+constexpr std::int64_t kPrefill = 512;
+
 /// The values of the list options.
 struct Lists {
   std::vector<std::int64_t> prefill, decode, depth, batch;
@@ -57,33 +62,63 @@ std::vector<std::int64_t> read_list(const std::optional<std::string>& text,
   return values;
 }
 
-Lists read_lists(const BenchValues& v) {
-  return {.prefill = read_list(v.prefill, "512", "--prefill", 0, kContextMax),
-          .decode = read_list(v.decode, "128", "--decode", 0, kContextMax),
+/// `embeds`: whether the model only embeds or scores texts, of at most `longest` tokens.
+Lists read_lists(const BenchValues& v, bool embeds, std::int64_t longest) {
+  const std::string prefill = cat(embeds ? std::min(kPrefill, longest) : kPrefill);
+  return {.prefill = read_list(v.prefill, prefill, "--prefill", 0, kContextMax),
+          .decode = read_list(v.decode, embeds ? "0" : "128", "--decode", 0, kContextMax),
           .depth = read_list(v.depth, "0", "--depth", 0, kContextMax),
           .batch = read_list(v.batch, "1", "--batch", 1, kBatchMax)};
 }
 
-/// Makes the workloads of all combinations. Prefills have depth 0 and batch 1, unless both options
-/// are single values. A length of 0 means no workload.
-std::vector<Workload> make_workloads(const Lists& lists) {
-  std::vector<Workload> workloads;
-  const auto add = [&](Workload::Kind kind, std::int64_t tokens, std::int64_t depth,
-                       std::int64_t batch) {
-    if (tokens == 0) return;
-    workloads.push_back({kind, tokens, depth, static_cast<std::int32_t>(batch)});
-  };
+using Kind = Workload::Kind;
+
+/// Adds the prefills and decodes of all combinations. Prefills have depth 0 and batch 1, unless
+/// both options are single values.
+void add_text_workloads(const Lists& lists, std::vector<Workload>& workloads) {
   const bool single = lists.depth.size() == 1 && lists.batch.size() == 1;
+  const std::int64_t depth_of_prefills = single ? lists.depth[0] : 0;
+  const auto batch_of_prefills = static_cast<std::int32_t>(single ? lists.batch[0] : 1);
   for (const std::int64_t tokens : lists.prefill) {
-    add(Workload::Kind::kPrefill, tokens, single ? lists.depth[0] : 0, single ? lists.batch[0] : 1);
+    workloads.push_back({Kind::kPrefill, tokens, depth_of_prefills, batch_of_prefills});
   }
   for (const std::int64_t tokens : lists.decode) {
     for (const std::int64_t depth : lists.depth) {
       for (const std::int64_t batch : lists.batch) {
-        add(Workload::Kind::kDecode, tokens, depth, batch);
+        workloads.push_back({Kind::kDecode, tokens, depth, static_cast<std::int32_t>(batch)});
       }
     }
   }
+}
+
+/// Adds the embeddings of all combinations of --prefill and --batch.
+void add_embeddings(const Lists& lists, const BenchValues& v, std::vector<Workload>& workloads) {
+  const bool generates = std::any_of(lists.decode.begin(), lists.decode.end(), std::identity{});
+  const bool continues = std::any_of(lists.depth.begin(), lists.depth.end(), std::identity{});
+  if (generates || continues || v.shared_prefix) {
+    throw Error(ErrorCode::kInvalid,
+                cat(generates   ? "--decode"
+                    : continues ? "--depth"
+                                : "--shared-prefix",
+                    ": the model embeds or scores whole texts, and continues none: it has "
+                    "--prefill and --batch alone"));
+  }
+  for (const std::int64_t tokens : lists.prefill) {
+    for (const std::int64_t batch : lists.batch) {
+      workloads.push_back({Kind::kEmbed, tokens, 0, static_cast<std::int32_t>(batch)});
+    }
+  }
+}
+
+/// Makes the workloads of all combinations. A length of 0 means no workload.
+std::vector<Workload> make_workloads(const Lists& lists, const BenchValues& v, bool embeds) {
+  std::vector<Workload> workloads;
+  if (embeds) {
+    add_embeddings(lists, v, workloads);
+  } else {
+    add_text_workloads(lists, workloads);
+  }
+  std::erase_if(workloads, [](const Workload& workload) { return workload.tokens == 0; });
   if (workloads.empty()) {
     throw Error(ErrorCode::kInvalid, "--prefill 0 and --decode 0 leave nothing to measure");
   }
@@ -150,13 +185,14 @@ StartOptions start_options(const BenchValues& v, const Instance& instance,
                            const std::vector<Workload>& workloads) {
   const WorkloadLimits limits = workload_limits(workloads, v.shared_prefix);
   choose_context(instance, v.model, limits.longest, limits.longest);
-  return {.model = {.check_tensors = v.model.check_tensors},
+  const bool embeds = workloads.front().kind == Kind::kEmbed;
+  return {.model = {.head = !embeds, .check_tensors = v.model.check_tensors},
           .context = limits.context,
           .sequences = limits.sequences,
           .rows = limits.rows,
           .out_rows = limits.sequences,
-          .logits_rows = limits.sequences,
-          .finds_best = true};
+          .logits_rows = embeds ? 0 : limits.sequences,
+          .finds_best = !embeds};
 }
 
 /// The median of each rate.
@@ -221,7 +257,7 @@ int report_mismatches(const BenchReport& report) {
   int mismatches = 0;
   for (const BenchRow& row : report.rows) mismatches += row.mismatch ? 1 : 0;
   if (mismatches == 0) return kDone;
-  log_error(cat("mismatch: the logits of ", mismatches, " of ", report.rows.size(),
+  log_error(cat("mismatch: the results of ", mismatches, " of ", report.rows.size(),
                 " rows differ between runs that must be equal"));
   return kCheckFailed;
 }
@@ -241,15 +277,17 @@ int bench_peaks(const BenchValues& v) {
 }
 
 int bench_model(const BenchValues& v) {
-  const Lists lists = read_lists(v);
-  const std::vector<Workload> workloads = make_workloads(lists);
   InstanceOptions options = instance_options(v.model);
   BenchReport report;
   report.profile = shown_profile(v);
   options.profile = report.profile != ShownProfile::kNone;
+  options.pools = true;
   const auto pool = make_pool(v.model);
   Instance instance(*pool, options);
   show_warnings(instance);
+  const bool embeds = !can_do(instance.config(), ModelUse::kText);
+  const Lists lists = read_lists(v, embeds, instance.spec().context);
+  const std::vector<Workload> workloads = make_workloads(lists, v, embeds);
   const StartOptions start = start_options(v, instance, workloads);
   const MemoryPlan plan = instance.plan(start);
   require_fit(plan, instance.name());
@@ -272,7 +310,8 @@ int bench_model(const BenchValues& v) {
 int bench(const BenchValues& v) { return v.peaks ? bench_peaks(v) : bench_model(v); }
 
 void add_workload_options(CLI::App& sub, BenchValues& v) {
-  add_text(sub, v.prefill, "--prefill", "Prompt lengths: 512,4096; 0 for none (default: 512)");
+  add_text(sub, v.prefill, "--prefill",
+           "Prompt lengths, or lengths of texts to embed: 512,4096; 0 for none (default: 512)");
   add_text(sub, v.decode, "--decode", "Tokens to generate: 128; 0 for none (default: 128)");
   add_text(sub, v.depth, "--depth", "Tokens that sequences begin with: 0,4096 (default: 0)");
   add_text(sub, v.batch, "--batch", "Sequences at once: 1,8 (default: 1)");
@@ -287,8 +326,7 @@ void add_workload_options(CLI::App& sub, BenchValues& v) {
 
 Command add_bench_command(CLI::App& app) {
   auto values = std::make_shared<BenchValues>();
-  CLI::App& sub = add_command(
-      app, "bench", "Measure prompt and generation speed as fractions of the machine's limits");
+  CLI::App& sub = add_command(app, "bench", "Measure speed as fractions of the machine's limits");
   add_model_options(sub, values->model);
   add_workload_options(sub, *values);
   add_switch(sub, values->peaks, "--peaks",

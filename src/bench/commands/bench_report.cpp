@@ -13,6 +13,7 @@ namespace ingot {
 namespace {
 
 std::string_view to_string(Workload::Kind kind) {
+  if (kind == Workload::Kind::kEmbed) return "embed";
   return kind == Workload::Kind::kPrefill ? "prefill" : "decode";
 }
 

@@ -186,7 +186,6 @@ std::string kv_type_name(const Instance& instance) {
 OpenModel::OpenModel(const ModelOptionValues& values, const ComputeOptions& compute)
     : pool(make_pool(values)), instance(*pool, [&] {
         InstanceOptions options = instance_options(values);
-        if (!options.kv_type) options.kv_type = compute.kv_type;
         options.profile = compute.profile;
         options.pools = compute.pools;
         options.pooling = compute.pooling;

@@ -67,9 +67,8 @@ std::string kv_type_name(const Instance& instance);
 
 /// How a command computes, besides the options of all commands.
 struct ComputeOptions {
-  bool profile = false;             ///< times each op
-  bool pools = false;               ///< see InstanceOptions
-  std::optional<KvType> kv_type{};  ///< the type of keys and values without --kv-type
+  bool profile = false;  ///< times each op
+  bool pools = false;    ///< see InstanceOptions
   std::optional<Pooling> pooling{};
   std::optional<bool> normalise{};
 };

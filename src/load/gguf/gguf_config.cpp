@@ -73,6 +73,17 @@ void read_vocabulary(const ArchitectureKeys& keys, const TokenizerData* tokenize
   end(tokenizer->fim.file, "tokenizer.ggml.fim_sep_token_id");
 }
 
+/// Encoders state the number of token types beside the tokenizer's keys.
+void read_token_types(GgufKeys& keys, const ArchitectureTraits& traits, Config& config) {
+  constexpr std::string_view kTypes = "tokenizer.ggml.token_type_count";
+  if (traits.causal) return;
+  const std::optional<std::int64_t> types = keys.uint32(kTypes);
+  if (types && (*types < 1 || *types > kVocabMax)) {
+    keys.refuse(kTypes, cat("must be from 1 to ", kVocabMax));
+  }
+  config.token_types = types.value_or(0);
+}
+
 void read_sampling(GgufKeys& keys, Config& config) {
   constexpr std::string_view kPrefix = "general.sampling.";
   for (const GgufEntry* entry : keys.unread(kPrefix)) {
@@ -166,6 +177,7 @@ Config gguf_config(GgufKeys& keys, const TokenizerData* tokenizer, const HasTens
   read_layer_inputs(parts);
   read_pooling(parts);
   read_vocabulary(own, tokenizer, config);
+  read_token_types(keys, traits, config);
   read_sampling(keys, config);
   Rest(keys, own, notes).refuse(traits);
   validate_config(config, keys.file().name);

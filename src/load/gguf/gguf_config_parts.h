@@ -22,8 +22,6 @@ struct GgufConfigParts {
   std::int64_t blocks = 0;           ///< layers, and behind them those for multi-token prediction
   std::int64_t window_head_dim = 0;  ///< head size of layers with a window, by the pattern
 
-  /// Returns whether only some layers have the window.
-  bool has_pattern() const;
   /// Returns whether the file has layer `layer`'s tensor "blk.LAYER.NAME".
   bool has_block_tensor(std::int64_t layer, std::string_view name) const;
 };

@@ -26,7 +26,6 @@ constexpr std::array kFamilies = std::to_array<GgufFamily>({
      .logit_cap = true,
      .wide_score_layers = 46},
     {.architecture = "gemma3",
-     .windows = WindowRule::kOptionalPattern,
      .window_theta = 10000,
      .unscaled_windows = true,
      .root_embeddings = true,
@@ -53,7 +52,7 @@ constexpr std::array kFamilies = std::to_array<GgufFamily>({
      .needs_experts = true,
      .experts_are_ffn = true,
      .shared_experts = true},
-    {.architecture = "olmo2", .windows = WindowRule::kOptionalPattern, .unscaled_windows = true},
+    {.architecture = "olmo2", .unscaled_windows = true},
     {.architecture = "olmoe", .needs_experts = true, .experts_are_ffn = true, .renormalise = false},
     {.architecture = "glm4moe",
      .needs_experts = true,
@@ -88,6 +87,12 @@ const GgufFamily& gguf_family(std::string_view architecture) {
     if (family.architecture == architecture) return family;
   }
   return kDefaults;
+}
+
+bool has_window_pattern(const ArchitectureTraits& traits) {
+  const WindowRule rule = gguf_family(traits.name).windows;
+  const bool if_stated = rule == WindowRule::kIfStated && traits.windows.period > 0;
+  return rule == WindowRule::kPattern || if_stated;
 }
 
 }  // namespace ingot

@@ -4,14 +4,16 @@
 #include <cstdint>
 #include <string_view>
 
+#include "load/architectures.h"
+
 namespace ingot {
 
 /// Which layers have the window of "attention.sliding_window".
 enum class WindowRule {
-  kRefused,          ///< files do not say which, so a window is refused
-  kAllLayers,        ///< all layers
-  kPattern,          ///< those of the stated or the architecture's pattern; a window is required
-  kOptionalPattern,  ///< those of the pattern; a model without windows states none
+  kIfStated,   ///< those of the stated or the architecture's pattern, if the file states a window;
+               ///< a window is refused if the architecture has no pattern
+  kAllLayers,  ///< all layers, if the file states a window
+  kPattern,    ///< those of the pattern; a window is required
 };
 
 /// What "logit_scale" does with logits.
@@ -22,7 +24,7 @@ enum class LogitScale { kRefused, kFactor, kDivisor };
 struct GgufFamily {
   std::string_view architecture{};
 
-  WindowRule windows = WindowRule::kRefused;
+  WindowRule windows = WindowRule::kIfStated;
   std::int64_t default_window = 0;  ///< window if the file states none; 0: no default
   double window_theta = 0;          ///< rotary base of layers with a window; 0: that of the others
   bool unscaled_windows = false;    ///< layers with a window have no rotary scaling
@@ -50,5 +52,8 @@ struct GgufFamily {
 
 /// Returns the row of an architecture, or the defaults.
 const GgufFamily& gguf_family(std::string_view architecture);
+
+/// Returns whether only some layers of an architecture have the window of its files.
+bool has_window_pattern(const ArchitectureTraits& traits);
 
 }  // namespace ingot

@@ -3,87 +3,22 @@
 
 #include <cmath>
 
-#include "load/architectures.h"
-#include "load/gguf/gguf_test_util.h"
-#include "load/gguf/gguf_writer_test_util.h"
+#include "load/gguf/gguf_model_test_util.h"
 
 namespace ingot {
 namespace {
 
 using namespace testing_gguf;
 
-/// Writes keys of one architecture by the part after the point.
-class Model {
- public:
-  /// The tiny model with `layers` layers, and the keys that the architecture needs.
-  explicit Model(std::string_view architecture, std::uint32_t layers = 4)
-      : name_(architecture), writer_(tiny_model()) {
-    for (auto& [key, value] : writer_.entries) {
-      if (key.starts_with("llama.")) key = cat(name_, key.substr(5));
-    }
-    writer_.set("general.architecture", text(name_));
-    set("block_count", u32(layers));
-    const ArchitectureTraits& traits = *find_architecture(name_);
-    const GgufFamily& family = gguf_family(name_);
-    if (traits.norm == Normalisation::kLayer) {
-      remove("attention.layer_norm_rms_epsilon").set("attention.layer_norm_epsilon", f32(1e-5f));
-    }
-    if (family.windows == WindowRule::kPattern) set("attention.sliding_window", u32(8));
-    if (family.needs_experts) {
-      set("expert_count", u32(4)).set("expert_used_count", u32(2));
-      set("expert_feed_forward_length", u32(12));
-    }
-    if (family.mla) {
-      set("attention.kv_lora_rank", u32(16)).set("rope.dimension_count", u32(4));
-      set("attention.key_length", u32(12)).set("attention.value_length", u32(6));
-    }
-  }
-
-  Model& set(std::string_view rest, Value value) {
-    writer_.set(cat(name_, ".", rest), std::move(value));
-    return *this;
-  }
-  Model& remove(std::string_view rest) {
-    writer_.remove(cat(name_, ".", rest));
-    return *this;
-  }
-  Model& tensor(std::string tensor, std::vector<std::uint64_t> sizes) {
-    writer_.tensor(std::move(tensor), std::move(sizes));
-    return *this;
-  }
-  Model& without_tensor(std::string_view tensor) {
-    std::erase_if(writer_.tensors, [&](const Tensor& t) { return t.name == tensor; });
-    return *this;
-  }
-
-  Config config() const { return open_bytes(writer_.build()).config(); }
-  /// Expects that opening fails with a message that begins with the key: "deepseek2.REASON".
-  void expect_refused(std::string_view reason) const {
-    expect_refusal(writer_.build(), cat(name_, ".", reason));
-  }
-  /// Expects that opening fails with a message that contains `reason`.
-  void expect_refusal_of(std::string_view reason) const { expect_refusal(writer_.build(), reason); }
-
- private:
-  std::string name_;
-  GgufWriter writer_;
-};
-
 using Windows = std::vector<std::int64_t>;
 using Ropes = std::vector<std::int32_t>;
 
-Value bools(const std::vector<std::uint8_t>& values) { return numbers(7, values); }
-
 TEST(GgufFamilies, every_architecture_of_the_table_opens) {
-  std::string names = architecture_names();
-  for (std::size_t at = 0; at < names.size();) {
-    const std::size_t end = std::min(names.find(", ", at), names.size());
-    const std::string name = names.substr(at, end - at);
+  for (const std::string& name : all_architectures()) {
     SCOPED_TRACE(name);
     const Config c = Model(name).config();
     EXPECT_EQ(c.architecture, name);
     EXPECT_EQ(c.causal, find_architecture(name)->causal);
-    at = end + 2;
   }
 }
 
@@ -100,8 +35,10 @@ TEST(GgufFamilies, windows_by_pattern) {
 TEST(GgufFamilies, windows_that_a_model_may_lack) {
   EXPECT_TRUE(Model("olmo2").config().window.empty());
   EXPECT_TRUE(Model("gemma3").config().window.empty());
-  EXPECT_EQ(Model("olmo2").set("attention.sliding_window", u32(8)).config().window,
-            (Windows{8, 8, 8, 0}));
+  for (const char* name : {"olmo2", "exaone4"}) {
+    EXPECT_EQ(Model(name).set("attention.sliding_window", u32(8)).config().window,
+              (Windows{8, 8, 8, 0}));
+  }
   for (const char* name : {"phi3", "starcoder2", "llama"}) {
     EXPECT_EQ(Model(name).set("attention.sliding_window", u32(8)).config().window,
               (Windows{8, 8, 8, 8}));
@@ -151,6 +88,9 @@ TEST(GgufFamilies, rotary_embeddings_of_layers_with_a_window) {
 TEST(GgufFamilies, layers_that_do_not_rotate) {
   EXPECT_EQ(Model("cohere2").config().rope_layer, (Ropes{0, 0, 0, -1}));
   EXPECT_EQ(Model("smollm3", 5).config().rope_layer, (Ropes{0, 0, 0, -1, 0}));
+  EXPECT_TRUE(Model("exaone4").config().rope_layer.empty());
+  EXPECT_EQ(Model("exaone4").set("attention.sliding_window", u32(8)).config().rope_layer,
+            (Ropes{0, 0, 0, -1}));
   EXPECT_EQ(Model("bert", 2).config().rope_layer, (Ropes{-1, -1}));
   EXPECT_EQ(Model("granite", 2).set("rope.scaling.finetuned", boolean(0)).config().rope_layer,
             (Ropes{-1, -1}));

@@ -96,6 +96,7 @@ Json gguf_json(const GgufEntry& entry) {
 }
 
 const GgufEntry* GgufKeys::any(std::string_view key) {
+  wanted_.emplace(key);
   const GgufEntry* entry = file_->find(key);
   if (entry != nullptr) at(asked_, entry - file_->entries.data()) = true;
   return entry;
@@ -149,7 +150,8 @@ const GgufEntry* GgufKeys::array(std::string_view key, GgufType element) {
   return entry;
 }
 
-bool GgufKeys::is_unread(std::string_view key) const {
+bool GgufKeys::is_unread(std::string_view key) {
+  wanted_.emplace(key);
   const GgufEntry* entry = file_->find(key);
   return entry != nullptr && !at(asked_, entry - file_->entries.data());
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,9 +45,12 @@ class GgufKeys {
   const GgufEntry* any(std::string_view key);
 
   /// Returns whether the file has the key, and nothing has read it.
-  bool is_unread(std::string_view key) const;
+  bool is_unread(std::string_view key);
   /// Returns the entries whose keys begin with `prefix` and were not read, in file order.
   std::vector<const GgufEntry*> unread(std::string_view prefix) const;
+
+  /// Returns all keys that were looked for, also keys that the file lacks. Tests damage each.
+  const std::set<std::string, std::less<>>& wanted() const { return wanted_; }
 
   /// Returns a short form of a key's value for a message; empty if the key is absent.
   std::string shown(std::string_view key) const;
@@ -62,6 +67,7 @@ class GgufKeys {
 
   const GgufFile* file_;
   std::vector<bool> asked_;
+  std::set<std::string, std::less<>> wanted_;
 };
 
 }  // namespace ingot

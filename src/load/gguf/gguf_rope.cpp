@@ -151,10 +151,12 @@ bool differ(const RopeConfig& a, const RopeConfig& b) {
   return a.theta != b.theta || a.dims != b.dims || a.scaling.kind != b.scaling.kind;
 }
 
-/// Whether the file says that no layer rotates. Only some architectures have the key.
-bool rotates(const GgufConfigParts& parts) {
-  if (!parts.traits.rotates) return false;
-  return !parts.family.multipliers || parts.keys.flag("rope.scaling.finetuned").value_or(true);
+/// The architecture's rule, unless the file says that no layer rotates. Only some architectures
+/// have the key.
+Rotation read_rotation(const GgufConfigParts& parts) {
+  const bool still =
+      parts.family.multipliers && !parts.keys.flag("rope.scaling.finetuned").value_or(true);
+  return still ? Rotation::kNone : parts.traits.rotation;
 }
 
 }  // namespace
@@ -166,13 +168,13 @@ void read_ropes(const GgufConfigParts& parts) {
   full.dims = read_dims(parts, "rope.dimension_count", rotated, rotated);
   full.theta = read_theta(parts, "rope.freq_base", 10000);
   full.scaling = read_scaling(parts);
-  if (parts.has_pattern()) {
+  if (has_window_pattern(parts.traits)) {
     RopeConfig windowed = read_window_rope(parts, full);
     if (!config.window.empty() && differ(full, windowed)) {
       config.ropes.push_back(std::move(windowed));
     }
   }
-  set_rope_layers(parts.traits, rotates(parts), config);
+  set_rope_layers(parts.traits, read_rotation(parts), config);
 }
 
 }  // namespace ingot

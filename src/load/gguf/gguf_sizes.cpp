@@ -149,10 +149,6 @@ bool GgufConfigParts::has_block_tensor(std::int64_t layer, std::string_view name
   return has_tensor(cat("blk.", layer, ".", name));
 }
 
-bool GgufConfigParts::has_pattern() const {
-  return family.windows == WindowRule::kPattern || family.windows == WindowRule::kOptionalPattern;
-}
-
 void read_model_sizes(GgufConfigParts& parts) {
   const ArchitectureKeys& keys = parts.keys;
   Config& config = parts.config;
@@ -172,9 +168,11 @@ void read_windows(const GgufConfigParts& parts) {
   std::int64_t window = stated.value_or(parts.family.default_window);
   if (rule == WindowRule::kPattern && !stated && window == 0) parts.keys.missing(kWindow);
   std::vector<bool> windowed(to_size(parts.blocks), true);
-  if (parts.has_pattern()) windowed = windowed_layers(parts);
+  if (has_window_pattern(parts.traits)) windowed = windowed_layers(parts);
   if (window == 0) return;
-  if (rule == WindowRule::kRefused) parts.keys.refuse(kWindow, "is not supported");
+  if (rule == WindowRule::kIfStated && !has_window_pattern(parts.traits)) {
+    parts.keys.refuse(kWindow, "is not supported");
+  }
   // An encoder's file states the width of both sides together.
   if (!parts.traits.causal) window = window / 2 + 1;
   for (std::size_t i = 0; i < to_size(parts.config.layers); ++i) {
@@ -191,7 +189,7 @@ void read_layer_sizes(GgufConfigParts& parts) {
   if (parts.family.mla) return read_mla(parts);
   config.head_dim = read_head_dim(parts, "", [&] { return hidden_share(parts, config.heads); });
   parts.window_head_dim = config.head_dim;
-  if (parts.has_pattern()) {
+  if (has_window_pattern(parts.traits)) {
     parts.window_head_dim = read_head_dim(parts, "_swa", [&] { return config.head_dim; });
   }
   set_sizes(parts, lists);

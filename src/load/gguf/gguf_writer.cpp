@@ -142,6 +142,15 @@ void GgufValues::set_ints(std::string_view key, std::span<const std::int32_t> nu
   put_numbers(value(key), GgufType::kInt32, numbers);
 }
 
+void GgufValues::set_booleans(std::string_view key, const std::vector<bool>& flags) {
+  const std::vector<std::uint8_t> bytes(flags.begin(), flags.end());
+  put_numbers(value(key), GgufType::kBool, std::span(bytes));
+}
+
+void GgufValues::set_bytes(std::string_view key, std::string_view bytes) {
+  put_numbers(value(key), GgufType::kUint8, std::span(bytes));
+}
+
 void GgufValues::add(const GgufEntry& entry) {
   std::string& out = entries_.emplace_back(entry.key, "").second;
   if (entry.is_array()) {

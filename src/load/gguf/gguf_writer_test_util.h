@@ -56,6 +56,7 @@ Value numbers(std::uint32_t element, const std::vector<T>& values) {
   return raw_array(element, values.size(), bytes);
 }
 inline Value floats(const std::vector<float>& v) { return numbers(6, v); }
+inline Value bools(const std::vector<std::uint8_t>& v) { return numbers(7, v); }
 inline Value ints(const std::vector<std::int32_t>& v) { return numbers(5, v); }
 inline Value uints(const std::vector<std::uint32_t>& v) { return numbers(4, v); }
 

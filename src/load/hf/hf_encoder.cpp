@@ -1,4 +1,4 @@
-// Reads positions and the classification head of encoders from config.json.
+// Reads token types, positions and the classification head of encoders from config.json.
 #include <array>
 #include <string_view>
 
@@ -89,6 +89,7 @@ void read_hf_encoder(const HfKeys& keys, Config& config) {
     keys.members().fail(
         cat("architectures names ", printable(name, 64), ", which is not supported"));
   }
+  config.token_types = keys.integer("type_vocab_size", 1, kVocabMax).value_or(0);
   if (keys.family().ropes == HfRopes::kNone) read_positions(keys, config);
   if (name.ends_with("ForSequenceClassification")) read_classifier(keys, name, config);
 }

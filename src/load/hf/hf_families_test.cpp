@@ -339,6 +339,34 @@ TEST(HfFamilies, LayersWithoutRotation) {
                         "an entry of no_rope_layers is 2");
 }
 
+TEST(HfFamilies, Exaone4RotatesFullLayersOnlyWithoutWindows) {
+  const ConfigText text = ConfigText("exaone4").set("sliding_window", "8");
+  const Config hybrid = family_config(text);
+  EXPECT_EQ(hybrid.window, (Windows{8, 8, 8, 0}));
+  EXPECT_EQ(hybrid.rope_layer, (Choices{0, 0, 0, -1}));
+  EXPECT_EQ(family_config(ConfigText(text).remove("sliding_window")).rope_layer, hybrid.rope_layer);
+  EXPECT_EQ(family_config(ConfigText(text).set("sliding_window_pattern", "2")).rope_layer,
+            (Choices{0, -1, 0, -1}));
+  // The two published forms state layer_types beside another type of sliding_window_pattern.
+  const Config listed = family_config(
+      ConfigText(text).set("layer_types", kAlternating).set("sliding_window_pattern", "\"LG\""));
+  EXPECT_EQ(listed.window, (Windows{8, 0, 8, 0}));
+  EXPECT_EQ(listed.rope_layer, (Choices{0, -1, 0, -1}));
+  constexpr std::string_view kAllFull =
+      R"(["full_attention", "full_attention", "full_attention", "full_attention"])";
+  const ConfigText full = ConfigText("exaone4")
+                              .set("sliding_window", "null")
+                              .set("sliding_window_pattern", "null")
+                              .set("layer_types", kAllFull);
+  EXPECT_TRUE(family_config(full).window.empty());
+  EXPECT_TRUE(family_config(full).rope_layer.empty());
+  // A window that no layer has still means that full layers do not rotate, as in transformers.
+  EXPECT_EQ(family_config(ConfigText(full).set("sliding_window", "8")).rope_layer,
+            (Choices{-1, -1, -1, -1}));
+  expect_family_refused(ConfigText(text).set("sliding_window_pattern", "\"LLLG\""),
+                        "sliding_window_pattern is 'LLLG'");
+}
+
 TEST(HfFamilies, Olmo3ScalesFullLayersOnly) {
   const Config c = family_config(ConfigText("olmo3")
                                      .set("sliding_window", "8")

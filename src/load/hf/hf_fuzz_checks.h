@@ -141,8 +141,9 @@ inline bool check_config(std::string_view text) {
 }
 
 /// Parses the files of a sentence-transformers folder in this order, with NUL between them:
-/// modules.json, the pooling's and a dense layer's config.json, prompts, text settings. Returns
-/// whether all are accepted.
+/// modules.json, the pooling's and a dense layer's config.json, prompts, text settings. Then parses
+/// the second and third as a LogitScore's config.json and a cross-encoder's. Returns whether the
+/// embedder's files are accepted.
 inline bool check_embedder(std::string_view text) {
   std::array<std::string_view, 5> files{};
   for (std::string_view& file : files) {
@@ -164,6 +165,14 @@ inline bool check_embedder(std::string_view text) {
     read_hf_prompts(parse(files[3]), "prompts.json", settings);
     read_hf_text_settings(parse(files[4]), "settings.json", settings);
   };
+  accepts([&] {
+    Config scored;
+    scored.vocab = 64;
+    read_hf_logit_score(parse(files[1]), "score.json", scored);
+    INGOT_CHECK(std::ssize(scored.label_tokens) == scored.labels, scored.labels);
+    for (const std::int32_t id : scored.label_tokens) INGOT_CHECK(id >= 0 && id < 64, id);
+  });
+  accepts([&] { read_hf_scores(parse(files[2]), "config.json", settings); });
   if (!accepts(read)) return false;
   modules.dense.push_back(modules.pooling);
   for (const std::string& path : modules.dense) {

@@ -27,9 +27,14 @@ bool HfKeys::states(std::string_view name) const {
   return reads(name) && members_.get(spelled(name)) != nullptr;
 }
 
-std::optional<double> HfKeys::fallback(std::string_view name) const {
+bool HfKeys::defaults(std::string_view name) const {
   const HfKey* key = family_.find(name);
-  if (key == nullptr || !key->fallback || members_.mentions(spelled(name))) return std::nullopt;
+  return key != nullptr && key->fallback && !members_.mentions(spelled(name));
+}
+
+std::optional<double> HfKeys::fallback(std::string_view name) const {
+  if (!defaults(name)) return std::nullopt;
+  const HfKey* key = family_.find(name);
   const std::string line =
       cat(members_.prefix(), key->key(), " is missing: taken as ", *key->fallback);
   if (is_doubtful(name)) {
@@ -70,9 +75,7 @@ std::optional<double> HfKeys::number(std::string_view name) const {
 std::optional<bool> HfKeys::boolean(std::string_view name) const {
   if (states(name)) return members_.boolean(spelled(name));
   // Defaults of booleans are not noted: almost all files leave them to the default.
-  const HfKey* key = family_.find(name);
-  if (key == nullptr || !key->fallback || members_.mentions(spelled(name))) return std::nullopt;
-  return *key->fallback != 0;
+  return defaults(name) ? std::optional(*family_.find(name)->fallback != 0) : std::nullopt;
 }
 
 const std::string* HfKeys::text(std::string_view name) const {

@@ -30,6 +30,9 @@ class HfKeys {
   bool reads(std::string_view name) const { return family_.find(name) != nullptr; }
   /// Returns whether the file has the key and its value is not null.
   bool states(std::string_view name) const;
+  /// Returns whether the key has a value: the file's, or the family's default if the file lacks the
+  /// key.
+  bool has_value(std::string_view name) const { return states(name) || defaults(name); }
   /// Returns the key as the file spells it, or its first spelling if the file lacks it.
   std::string_view spelled(std::string_view name) const;
 
@@ -48,6 +51,8 @@ class HfKeys {
   }
 
  private:
+  /// Returns whether the file lacks the key and the family has a default for it.
+  bool defaults(std::string_view name) const;
   /// Returns the key's default if the file lacks the key, and then adds a note.
   std::optional<double> fallback(std::string_view name) const;
 

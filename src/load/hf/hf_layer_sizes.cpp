@@ -100,9 +100,9 @@ void read_hf_layer_sizes(const HfKeys& keys, const HfSlides& slides, Config& con
   const std::int64_t shared = keys.integer("num_kv_shared_layers", 0, config.layers).value_or(0);
   const std::int64_t first = config.layers - shared;
   if (shared > 0) share_keys(keys, slides, first, config);
-  for (std::int64_t layer = first; layer < config.layers && keys.flag("use_double_wide_mlp");
-       ++layer) {
-    at(config.sizes, layer).ffn = 2 * config.ffn;
+  const std::int64_t ffn = keys.flag("use_double_wide_mlp") ? 2 * config.ffn : config.ffn;
+  for (std::int64_t layer = first; layer < config.layers; ++layer) {
+    at(config.sizes, layer).ffn = ffn;
   }
   for (std::int64_t layer = 0; layer < config.layers && values_are_keys; ++layer) {
     config.values_from_keys.push_back(!at(slides, layer) && layer < first);

@@ -46,7 +46,7 @@ void read_hf_rope(const HfKeys& keys, const HfSlides& slides, Config& config);
 /// Reads experts, router, shared experts, and which layers are dense.
 void read_hf_experts(const HfKeys& keys, Config& config);
 
-/// Reads positions and the classification head of encoders.
+/// Reads token types, positions and the classification head of encoders.
 void read_hf_encoder(const HfKeys& keys, Config& config);
 
 }  // namespace ingot

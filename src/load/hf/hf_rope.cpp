@@ -172,7 +172,7 @@ void read_single(const HfKeys& keys, const RopeObject& object, Config& config) {
 
 /// Reads which layers rotate: 1 in no_rope_layers stands for a layer that rotates.
 std::vector<bool> rotating_layers(const HfKeys& keys, const Config& config) {
-  std::vector<bool> rotates(to_size(config.layers), true);
+  std::vector<bool> rotating(to_size(config.layers), true);
   if (const Json::Array* list = keys.array("no_rope_layers")) {
     if (std::ssize(*list) != config.layers) {
       keys.members().fail(
@@ -183,22 +183,27 @@ std::vector<bool> rotating_layers(const HfKeys& keys, const Config& config) {
       if (entry == nullptr || (*entry != 0 && *entry != 1)) {
         keys.members().refuse("an entry of no_rope_layers", at(*list, layer), "expected 0 or 1");
       }
-      at(rotates, layer) = *entry == 1;
+      at(rotating, layer) = *entry == 1;
     }
   } else if (const auto interval = keys.integer("no_rope_layer_interval", 1, kLayersMax)) {
     for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-      at(rotates, layer) = (layer + 1) % *interval != 0;
+      at(rotating, layer) = (layer + 1) % *interval != 0;
     }
   }
-  return rotates;
+  return rotating;
 }
 
 /// Marks layers that do not rotate. Without such a layer, `rope_layer` stays empty.
 void read_layers_without(const HfKeys& keys, const HfSlides& slides, Config& config) {
-  std::vector<bool> rotates = rotating_layers(keys, config);
-  if (!find_architecture(keys.family().architecture)->full_layers_rotate) rotates = slides;
-  if (std::find(rotates.begin(), rotates.end(), false) == rotates.end()) return;
-  for (const bool layer_rotates : rotates) config.rope_layer.push_back(layer_rotates ? 0 : -1);
+  std::vector<bool> rotating = rotating_layers(keys, config);
+  const Rotation rule = find_architecture(keys.family().architecture)->rotation;
+  const bool has_windows = keys.has_value("sliding_window");
+  for (std::size_t layer = 0; layer < rotating.size(); ++layer) {
+    const bool slides_here = !slides.empty() && slides[layer];
+    rotating[layer] = rotating[layer] && rotates(rule, slides_here, has_windows);
+  }
+  if (std::find(rotating.begin(), rotating.end(), false) == rotating.end()) return;
+  for (const bool layer_rotates : rotating) config.rope_layer.push_back(layer_rotates ? 0 : -1);
 }
 
 }  // namespace

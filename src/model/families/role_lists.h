@@ -34,9 +34,9 @@ Roles experts();
 Roles shared_experts();
 
 /// Families by relation. families.cpp joins these lists.
-std::vector<Family> llama_families();     ///< Llama, Qwen, and decoders that differ in names only
-std::vector<Family> gemma_families();     ///< Gemma 1 to 4, EmbeddingGemma
-std::vector<Family> sandwich_families();  ///< OLMo 2 and 3, GLM-4: norms of the sublayers' outputs
+std::vector<Family> llama_families();       ///< Llama, Qwen, and decoders that differ in names only
+std::vector<Family> gemma_families();       ///< Gemma 1 to 4, EmbeddingGemma
+std::vector<Family> sandwich_families();    ///< decoders with norms of the sublayers' outputs
 std::vector<Family> layer_norm_families();  ///< Command-R, StableLM, StarCoder2
 std::vector<Family> expert_families();      ///< Granite MoE, GPT-OSS, DeepSeek, GLM-4.5, OLMoE
 std::vector<Family> encoder_families();     ///< BERT and its successors

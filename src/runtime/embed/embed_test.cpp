@@ -34,8 +34,9 @@ std::unique_ptr<Tokenizer> word_tokenizer(bool has_pairs = true) {
 }
 
 InputTokens pair_of(const Tokenizer& tokenizer, std::string_view first, std::string_view second,
-                    std::int64_t tokens_max = kNoCut) {
-  return encode_pair(tokenizer, tokenizer.encode(first), second, tokens_max);
+                    std::int64_t tokens_max = kNoCut, std::int64_t second_max = kNoCut) {
+  return encode_pair(tokenizer, tokenizer.encode(first), second,
+                     {.tokens = tokens_max, .second = second_max});
 }
 
 TEST(EmbedInput, CutsTheTextAndKeepsTheFrame) {
@@ -62,6 +63,11 @@ TEST(EmbedInput, PairsHaveTypesAndLoseTokensOfTheLongerText) {
   EXPECT_EQ(pair_of(*tokenizer, "a b c d", "e", 6).ids, (Ids{2, 4, 5, 3, 8, 3}));
   EXPECT_EQ(pair_of(*tokenizer, "a", "b", 2).ids, (Ids{2, 3, 3}));
   EXPECT_EQ(pair_of(*tokenizer, "a b", "c d e", 6).uncut, 8);
+  const InputTokens short_second = pair_of(*tokenizer, "a b", "c d e", kNoCut, 1);
+  EXPECT_EQ(short_second.ids, (Ids{2, 4, 5, 3, 6, 3}));
+  EXPECT_EQ(short_second.uncut, 8);
+  EXPECT_EQ(pair_of(*tokenizer, "a b c", "c d e", 7, 1).ids, (Ids{2, 4, 5, 6, 3, 6, 3}));
+  EXPECT_FALSE(pair_of(*tokenizer, "a b", "c d e", kNoCut, 3).is_cut());
   EXPECT_EQ(pair_of(*tokenizer, "a b", "").ids, (Ids{2, 4, 5, 3}));
   EXPECT_EQ(pair_of(*tokenizer, "a b", "").types, Ids(4));
   EXPECT_EQ(pair_of(*tokenizer, "a b", "", 3).ids, (Ids{2, 4, 3}));

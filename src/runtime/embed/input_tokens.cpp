@@ -51,21 +51,22 @@ InputTokens encode_input(const Tokenizer& tokenizer, std::string_view text,
 }
 
 InputTokens encode_pair(const Tokenizer& tokenizer, std::span<const std::int32_t> first,
-                        std::string_view second, std::int64_t tokens_max) {
+                        std::string_view second, const PairLimits& limits) {
   const std::span<const PairPart> parts = tokenizer.pair();
   if (parts.empty()) {
     throw Error(ErrorCode::kInvalid, "the model's tokenizer has no form for pairs of texts");
   }
   if (second.empty()) {
-    InputTokens input = cut_framed(tokenizer, framed(tokenizer, first), tokens_max);
+    InputTokens input = cut_framed(tokenizer, framed(tokenizer, first), limits.tokens);
     input.types.resize(input.ids.size());
     return input;
   }
   const std::vector<std::int32_t> second_ids = tokenizer.encode(second);
   const std::int64_t texts = std::ssize(first) + std::ssize(second_ids);
   const std::int64_t special = std::ssize(parts) - 2;
-  const auto [first_size, second_size] = pair_lengths(
-      std::ssize(first), std::ssize(second_ids), std::max<std::int64_t>(0, tokens_max - special));
+  const auto [first_size, second_size] =
+      pair_lengths(std::ssize(first), std::min(std::ssize(second_ids), limits.second),
+                   std::max<std::int64_t>(0, limits.tokens - special));
   InputTokens input{.ids = {}, .types = {}, .uncut = texts + special};
   const auto add = [&](std::span<const std::int32_t> ids, std::int32_t type) {
     input.ids.insert(input.ids.end(), ids.begin(), ids.end());

@@ -31,14 +31,21 @@ struct InputTokens {
 InputTokens encode_input(const Tokenizer& tokenizer, std::string_view text,
                          std::int64_t tokens_max = kNoCut);
 
+/// How many tokens a pair of texts may have.
+struct PairLimits {
+  std::int64_t tokens = kNoCut;  ///< limit on the pair's tokens, with special tokens
+  std::int64_t second = kNoCut;  ///< limit on the second text's tokens
+};
+
 /// Encodes a pair of texts like a text. `first` has the first text's tokens, without special
-/// tokens. Cuts tokens off the longer text first, then off both. If the second text is empty, the
-/// input is the first text alone, as in transformers.
+/// tokens. Cuts the second text to `limits.second` tokens. Then cuts tokens off the longer text
+/// first, then off both. If the second text is empty, the input is the first text alone, as in
+/// transformers.
 ///
 /// Errors: those of Tokenizer::encode; Error{kInvalid} if the tokenizer has no form for pairs.
 /// Source: Hugging Face's tokenizers, the truncation strategy LongestFirst.
 InputTokens encode_pair(const Tokenizer& tokenizer, std::span<const std::int32_t> first,
-                        std::string_view second, std::int64_t tokens_max = kNoCut);
+                        std::string_view second, const PairLimits& limits = {});
 
 /// Takes token ids as they are, and cuts off those from `tokens_max` on.
 InputTokens take_ids(std::vector<std::int32_t> ids, std::int64_t tokens_max = kNoCut);

@@ -2,10 +2,12 @@
 #include "runtime/embed/reranker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "runtime/embed/prompts.h"
 #include "text/chat/marked_text.h"
@@ -109,32 +111,47 @@ std::vector<std::int32_t> Reranker::fill(const std::string& query,
 }
 
 Reranker::Query Reranker::read_query(std::string_view text) const {
-  Query query{.text = input_text(settings_, "", text), .ids = {}};
+  Query query{.text = input_text(settings_, "", text), .ids = {}, .tail = {}};
   query.ids = form_ || chat_ ? fill(query.text, "") : tokenizer_.encode(query.text);
+  if (form_ || chat_) find_ends(query);
   return query;
 }
 
+/// Finds the tokens before and behind a document: the inputs for two unlike documents have them in
+/// common. A token that joins the template's last byte and the document's first one is the
+/// document's.
+void Reranker::find_ends(Query& query) const {
+  const std::vector<std::int32_t> one = fill(query.text, "a");
+  const std::vector<std::int32_t> two = fill(query.text, "b");
+  const auto head = std::mismatch(one.begin(), one.end(), two.begin(), two.end()).first;
+  query.head = head - one.begin();
+  const auto tail = std::mismatch(one.rbegin(), std::make_reverse_iterator(head), two.rbegin(),
+                                  two.rend() - query.head)
+                        .first;
+  query.tail.assign(tail.base(), one.end());
+}
+
 InputTokens Reranker::encode(const Query& query, std::string_view document,
-                             std::int64_t tokens_max) const {
+                             const PairLimits& limits) const {
   const std::string text = input_text(settings_, "", document);
-  if (form_ || chat_) return fill_and_cut(query, text, tokens_max);
-  InputTokens input = encode_pair(tokenizer_, query.ids, text, tokens_max);
+  if (form_ || chat_) return fill_and_cut(query, text, limits);
+  InputTokens input = encode_pair(tokenizer_, query.ids, text, limits);
   if (!has_types_) input.types.clear();
   return input;
 }
 
 InputTokens Reranker::fill_and_cut(const Query& query, const std::string& document,
-                                   std::int64_t tokens_max) const {
-  const std::int64_t least = std::ssize(query.ids);
-  if (least > tokens_max || document.empty()) return take_ids(query.ids);
+                                   const PairLimits& limits) const {
+  const std::int64_t ends = query.head + std::ssize(query.tail);
+  if (std::max(ends, std::ssize(query.ids)) > limits.tokens || document.empty()) {
+    return take_ids(query.ids);
+  }
   InputTokens input = take_ids(fill(query.text, document));
-  const std::int64_t over = input.uncut - tokens_max;
-  if (over <= 0) return input;
-  // The tokens after the document are those with which the empty document's form ends, too.
-  std::vector<std::int32_t>& ids = input.ids;
-  const auto [rest, unused] =
-      std::mismatch(ids.rbegin(), ids.rend() - over, query.ids.rbegin(), query.ids.rend());
-  ids.erase(rest.base() - over, rest.base());
+  const std::int64_t own = input.uncut - ends;  // the document's
+  const std::int64_t kept = std::min(limits.tokens - ends, limits.second);
+  if (own <= kept) return input;
+  input.ids.resize(to_size(query.head + kept));
+  input.ids.insert(input.ids.end(), query.tail.begin(), query.tail.end());
   return input;
 }
 

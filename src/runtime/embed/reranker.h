@@ -34,25 +34,28 @@ class Reranker {
     std::string text;
     /// The query's tokens; with a template, the tokens of the template with an empty document.
     std::vector<std::int32_t> ids;
+    std::int64_t head = 0;           ///< with a template: number of tokens before a document
+    std::vector<std::int32_t> tail;  ///< with a template: the tokens behind a document
   };
 
   /// Encodes a query. Errors: those of Tokenizer::encode and of the template.
   Query read_query(std::string_view text) const;
-  /// Returns the input for a query and a document. If there are more than `tokens_max` tokens, cuts
+  /// Returns the input for a query and a document. If it has more tokens than `limits` allow, cuts
   /// tokens off as encode_pair does; with a template, cuts the document's last tokens off. The
-  /// template and its query stay, even if they alone are more than `tokens_max`.
+  /// template and its query stay, even if they alone are too long.
   ///
   /// Errors: those of encode_pair and of the template.
   InputTokens encode(const Query& query, std::string_view document,
-                     std::int64_t tokens_max = kNoCut) const;
+                     const PairLimits& limits = {}) const;
   /// Returns the score of a pooled result: the output of the model's head, without an activation.
   /// If there are two outputs, for yes and no, this is the first minus the second.
   static float score(std::span<const float> pooled);
 
  private:
   std::vector<std::int32_t> fill(const std::string& query, std::string_view document) const;
+  void find_ends(Query& query) const;
   InputTokens fill_and_cut(const Query& query, const std::string& document,
-                           std::int64_t tokens_max) const;
+                           const PairLimits& limits) const;
 
   const Tokenizer& tokenizer_;
   const EmbedderSettings& settings_;

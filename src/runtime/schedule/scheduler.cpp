@@ -48,6 +48,10 @@ Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
   order_.reserve(sequences);
   prompts_.reserve(sequences);
   dropped_.reserve(sequences);
+  std::int32_t blocks = 0;
+  for (std::int32_t g = 0; g < cache.groups(); ++g)
+    blocks = std::max(blocks, cache.pool(g).total());
+  holders_.resize(to_size(blocks));
   steps_.resize(to_size(limits.pipeline_depth));
   for (Step& step : steps_) step.parts.reserve(sequences);
 }
@@ -267,7 +271,7 @@ void Scheduler::admit_waiting(Step& step) {
   while (rows_left_ > 0) {
     Sequence* const s = first_waiting();
     if (s == nullptr) return;
-    is_full_ = running(PausedRoom::kFree) >= limits_.sequences;
+    is_full_ = running(IdleRoom::kFree) >= limits_.sequences;
     if (is_full_) return;
     const PrefixIndex::Match match = find_prefix(prefixes(), *s);
     if (!may_join(step, *s, match)) return;
@@ -346,25 +350,25 @@ Sequence* Scheduler::first_waiting() const {
   return first;
 }
 
-/// Releases the blocks of resting sequences, and preempts paused ones, until `s` can be admitted.
-/// Preempts none if even preempting all is not
-/// enough, because they would be computed again for nothing.
+/// Releases the blocks of resting sequences, the one that has rested longest first, and then
+/// preempts paused ones, until `s` can be admitted. Takes no blocks if all these sequences together
+/// have too few, because the blocks would be computed again for nothing.
 bool Scheduler::make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match) {
   const auto is_full = [&] {
     return !resting_.empty() && std::ssize(running_) + std::ssize(resting_) >= limits_.sequences;
   };
-  while (is_full() || !may_admit(s, match, PausedRoom::kFree)) {
-    if (is_releasing() || !release_resting(step)) return false;
-  }
-  while (!may_admit(s, match, PausedRoom::kHeld)) {
+  const auto has_room = [&] { return !is_full() && may_admit(s, match, IdleRoom::kHeld); };
+  if (has_room()) return true;
+  if (is_releasing() || !may_admit(s, match, IdleRoom::kFree)) return false;
+  while (!has_room()) {
     if (is_releasing()) return false;
-    preempt(step, *last_paused());
+    if (!release_resting(step)) preempt(step, *last_paused());
   }
   return true;
 }
 
-std::int64_t Scheduler::running(PausedRoom paused) const {
-  if (paused == PausedRoom::kHeld) return std::ssize(running_);
+std::int64_t Scheduler::running(IdleRoom idle) const {
+  if (idle == IdleRoom::kHeld) return std::ssize(running_);
   return std::count_if(running_.begin(), running_.end(),
                        [](const Sequence* s) { return !s->paused; });
 }
@@ -372,9 +376,8 @@ std::int64_t Scheduler::running(PausedRoom paused) const {
 /// Whether there are blocks for all known rows of `s` and of the running sequences, and one more
 /// block for each running sequence. With fewer blocks, `s` would soon be preempted. If the
 /// guarantee of `s` is due, all its future rows need blocks too.
-bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
-                          PausedRoom paused) const {
-  const std::int64_t running = this->running(paused);
+bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match, IdleRoom idle) {
+  const std::int64_t running = this->running(idle);
   if (running == 0) return !is_releasing();
   if (running >= limits_.sequences) return false;
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
@@ -386,14 +389,40 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
     std::int64_t free = cache_.pool(g).available() - at(guarantees_.withheld(), g);
     for (const Sequence* other : running_) {
       if (!other->paused) wanted += blocks_missing(*other, g);
-      if (paused == PausedRoom::kHeld || !other->paused) continue;
-      free += other->blocks.releasable(g);
-      // Blocks that `s` takes over from it do not become free.
-      if (takes_over) free -= prefixes_->held_alone(match, g, other->blocks);
     }
+    // Blocks that `s` takes over do not become free.
+    if (idle == IdleRoom::kFree) free += held_by_idle(g, takes_over ? match : PrefixIndex::Match{});
     if (wanted + running > free) return false;
   }
   return true;
+}
+
+/// Number of blocks of group g that only resting and paused sequences hold, without those of
+/// `match`. A block that several of them share counts once.
+std::int64_t Scheduler::held_by_idle(std::int32_t g, const PrefixIndex::Match& match) {
+  const BlockPool& pool = cache_.pool(g);
+  const auto visit_blocks = [&](const auto& visit) {
+    for (const auto* list : {&resting_, &running_}) {
+      for (const Sequence* s : *list) {
+        if (list == &running_ && !s->paused) continue;
+        for (const std::int32_t block : s->blocks.table(g)) {
+          if (block >= 0) visit(block);
+        }
+      }
+    }
+  };
+  std::int64_t blocks = 0;
+  visit_blocks([&](std::int32_t block) {
+    if (++at(holders_, block) == pool.references(block)) ++blocks;
+  });
+  for (std::int64_t i = 0; i < match.blocks; ++i) {
+    const std::int32_t block = prefixes_->found(i, g);
+    if (block >= 0 && at(holders_, block) > 0 && at(holders_, block) == pool.references(block)) {
+      --blocks;
+    }
+  }
+  visit_blocks([&](std::int32_t block) { at(holders_, block) = 0; });
+  return blocks;
 }
 
 /// Blocks of group g that a running sequence must still take for its known rows. Leaves out blocks
@@ -431,7 +460,7 @@ bool Scheduler::reserve(Step& step, Sequence& s, std::int64_t first, std::int32_
   for (;;) {
     guarantees_.hand_out(s);
     const std::int64_t room = s.blocks.reservable(guarantees_.withheld()) - first;
-    const bool fits = room >= (s.whole ? rows : 1);
+    const bool fits = room >= (s.whole && !INGOT_MUTANT(28) ? rows : 1);
     if (fits) rows = static_cast<std::int32_t>(std::min<std::int64_t>(rows, room));
     const bool reserved = fits && s.blocks.reserve(first + rows, step.copies);
     guarantees_.withhold(s);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kv/mutant.h"
 #include "runtime/schedule/scheduler.h"
 
 namespace ingot {
@@ -30,7 +31,8 @@ void Scheduler::add_after(Sequence& s, Sequence& before) {
 /// such blocks. Rows that must be computed again may see keys that no block holds any more.
 bool Scheduler::take_over(Sequence& s, Sequence& before) {
   if (!before.admitted || s.prefix != before.prefix || guarantees_.is_due(s)) return false;
-  const std::int64_t rows = std::min(common_rows(s, before), before.blocks.filled());
+  const std::int64_t rows =
+      std::min(INGOT_MUTANT(27) ? s.length() : common_rows(s, before), before.blocks.filled());
   const std::int64_t computed = std::min({rows, before.computed, s.skippable_rows()});
   if (computed <= 0 || !before.blocks.can_share(computed, rows)) return false;
   s.blocks = std::move(before.blocks);

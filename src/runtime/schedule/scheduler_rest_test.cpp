@@ -86,6 +86,115 @@ TEST(SchedulerRest, TheOneThatRestedLongestLosesItsBlocksFirst) {
   pool.expect_all_free();
 }
 
+/// Ten blocks: the running sequence has six, and two rest with one each.
+TEST(SchedulerRest, AnAdmissionTakesNoMoreBlocksThanItNeeds) {
+  Pool pool(10);
+  Steps scheduler(pool, {.rows = 256, .sequences = 5, .prefix_cache = false});
+  const auto running = sequence_of(pool, 90);
+  scheduler->add(*running);
+  scheduler.step();
+  const auto old = sequence_of(pool, 9), young = sequence_of(pool, 9);
+  for (Sequence* s : {old.get(), young.get()}) {
+    scheduler->add(*s);
+    scheduler.step();
+    scheduler->rest(*s);
+  }
+  // Four blocks, and one more for the running sequence: even all that rest are not enough.
+  const auto large = sequence_of(pool, 60);
+  scheduler->add(*large);
+  scheduler.step();
+  EXPECT_FALSE(large->admitted);
+  EXPECT_TRUE(old->admitted && young->admitted);
+  scheduler->remove(*large);
+  const auto small = sequence_of(pool, 30);
+  scheduler->add(*small);
+  scheduler.step();
+  EXPECT_TRUE(small->admitted);
+  EXPECT_FALSE(old->admitted);
+  EXPECT_TRUE(young->admitted);
+  EXPECT_EQ(scheduler->preemptions(), 0);
+  for (Sequence* s : {running.get(), small.get(), old.get(), young.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+/// A block that two resting sequences share counts once. A block of the newcomer's prefix does not
+/// become free.
+TEST(SchedulerRest, SharedBlocksOfRestingSequencesCountOnce) {
+  Pool pool(10);
+  Steps scheduler(pool, {.rows = 256, .sequences = 5});
+  const auto running = sequence_of(pool, 90);
+  scheduler->add(*running);
+  scheduler.step();
+  // Two blocks, both shared.
+  const auto old = sequence_of(pool, 33, 7000), young = sequence_of(pool, 33, 7000);
+  for (Sequence* s : {old.get(), young.get()}) {
+    s->tokens.resize(32);
+    scheduler->add(*s);
+    scheduler.step();
+    scheduler->rest(*s);
+  }
+  EXPECT_EQ(old->blocks.table(0)[1], young->blocks.table(0)[1]);
+  // The prefix saves two of five blocks, and the resting sequences have no others.
+  const auto large = sequence_of(pool, 80, 7000);
+  scheduler->add(*large);
+  scheduler.step();
+  EXPECT_FALSE(large->admitted);
+  EXPECT_TRUE(old->admitted && young->admitted);
+  for (Sequence* s : {running.get(), large.get(), old.get(), young.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+/// Ten blocks: the running sequence has four. A resting and a paused sequence share four, and the
+/// paused one has one more.
+TEST(SchedulerRest, BlocksOfARestingAndAPausedSequenceCount) {
+  Pool pool(10);
+  Steps scheduler(pool, {.rows = 256, .sequences = 5});
+  const auto running = sequence_of(pool, 60), resting = sequence_of(pool, 65, 7000);
+  scheduler->add(*running);
+  scheduler.step();
+  resting->tokens.resize(64);
+  scheduler->add(*resting);
+  scheduler.step();
+  scheduler->rest(*resting);
+  const auto paused = sequence_of(pool, 80, 7000);
+  scheduler->add(*paused);
+  scheduler.step();
+  paused->paused = true;
+  ASSERT_EQ(paused->blocks.table(0)[3], resting->blocks.table(0)[3]);
+  const auto next = sequence_of(pool, 30);
+  scheduler->add(*next);
+  scheduler.step();
+  EXPECT_TRUE(next->admitted && running->admitted);
+  EXPECT_FALSE(resting->admitted || paused->admitted);
+  for (Sequence* s : {running.get(), resting.get(), paused.get(), next.get()}) {
+    scheduler->remove(*s);
+  }
+  pool.expect_all_free();
+}
+
+/// Six blocks: a paused sequence has two, and two rest with one each.
+TEST(SchedulerRest, RestingSequencesLoseTheirBlocksBeforeAPausedOne) {
+  Pool pool(6);
+  Steps scheduler(pool, {.rows = 64, .sequences = 4, .prefix_cache = false});
+  const auto paused = sequence_of(pool, 17);
+  scheduler->add(*paused);
+  scheduler.step();
+  paused->paused = true;
+  const auto old = sequence_of(pool, 9), young = sequence_of(pool, 9);
+  for (Sequence* s : {old.get(), young.get()}) {
+    scheduler->add(*s);
+    scheduler.step();
+    scheduler->rest(*s);
+  }
+  const auto next = sequence_of(pool, 30);
+  scheduler->add(*next);
+  scheduler.step();
+  EXPECT_TRUE(next->admitted && paused->admitted && young->admitted);
+  EXPECT_FALSE(old->admitted);
+  for (Sequence* s : {paused.get(), next.get(), old.get(), young.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
 TEST(SchedulerRest, RestingSequencesTakeNoPlaces) {
   Pool pool(8);
   Steps scheduler(pool, {.rows = 64, .sequences = 2});

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "load/json.h"
 #include "load/json_object.h"
+#include "server/http/request_handler.h"
 
 namespace ingot {
 
@@ -110,6 +111,8 @@ ApiError prompt_too_long(std::string param, std::int64_t tokens, std::int64_t co
 ApiError overloaded() {
   return {429, "server_overloaded", "too many requests are waiting: try again later"};
 }
+
+ApiError client_left() { return {kClientLeft, "client_left", "the client closed the connection"}; }
 
 ApiError draining() { return {503, "draining", "the server is being stopped"}; }
 

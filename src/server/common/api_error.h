@@ -54,6 +54,8 @@ ApiError prompt_too_long(std::string param, std::int64_t tokens, std::int64_t co
 ApiError overloaded();
 /// Makes an error 503: the server is being stopped.
 ApiError draining();
+/// Makes an error 499: the client closed the connection before it had its response.
+ApiError client_left();
 /// Converts an error of the engine to the error that the client gets.
 ApiError api_error(const Error& error);
 

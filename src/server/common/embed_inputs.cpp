@@ -2,6 +2,7 @@
 #include "server/common/embed_inputs.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/index.h"
@@ -13,6 +14,14 @@
 namespace ingot {
 
 namespace {
+
+/// The forms of a text, for messages.
+constexpr std::string_view kTextForms = "a string, an object with the member text";
+
+/// Members that make a text's object an image or another medium. Sources: Jina's API,
+/// api.jina.ai/openapi.json (image); vLLM, vllm/entrypoints/pooling/scoring/protocol.py.
+constexpr std::array<std::string_view, 5> kMedia = {"image", "image_url", "video_url",
+                                                    "multi_modal", "content"};
 
 /// Reads `truncate`, which is a boolean or a word of Cohere's and NVIDIA's APIs; nothing if it is
 /// absent.
@@ -39,17 +48,18 @@ ApiError input_too_long(std::string_view param, std::int64_t tokens, std::int64_
 InputTokens read_input(const Json& value, std::string_view place, std::string_view prefix,
                        const InputLimit& limit, const Service& service, Params& params) {
   InputTokens input;
-  if (const std::string* text = value.as_string()) {
-    if (!limit.cuts) service.check_text_room(text->size(), place);
+  if (value.as_string() != nullptr || value.as_object() != nullptr) {
+    const std::string text = read_text(value, place, params);
+    if (!limit.cuts) service.check_text_room(text.size(), place);
     input = as_api([&] {
-      return encode_input(service.tokenizer(), input_text(service.embedder(), prefix, *text),
+      return encode_input(service.tokenizer(), input_text(service.embedder(), prefix, text),
                           limit.cut_at());
     });
   } else if (const Json::Array* list = value.as_array()) {
     input = take_ids(read_ids(*list, place, service), limit.cut_at());
   } else {
-    refuse_at(std::string(place),
-              cat("is ", value.kind(), ", expected a string, token ids, or a list of either"));
+    refuse_at(std::string(place), cat("is ", value.kind(), ", expected ", kTextForms,
+                                      ", token ids, or a list of these"));
   }
   check_input(input, limit, place, params);
   return input;
@@ -98,7 +108,8 @@ void check_input(const InputTokens& input, const InputLimit& limit, std::string_
 }
 
 std::vector<InputTokens> read_inputs(Params& params, std::string_view name, std::string_view prefix,
-                                     const InputLimit& limit, const Service& service) {
+                                     const InputLimit& limit, const Call& call) {
+  const Service& service = call.service;
   const Json* value = params.take(name);
   if (value == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
   std::vector<InputTokens> inputs;
@@ -119,19 +130,32 @@ std::vector<InputTokens> read_inputs(Params& params, std::string_view name, std:
   for (std::size_t i = 0; i < list->size(); ++i) {
     const Json& entry = (*list)[i];
     const std::string place = entry_place(name, i);
-    if (entry.kind() != list->front().kind()) {
+    const bool is_ids = entry.as_array() != nullptr;
+    if (is_ids != has_ids) {
       refuse_at(place, cat("is ", entry.kind(), ", but the first entry is ", list->front().kind()));
     }
+    call.require_wanted();
     inputs.push_back(read_input(entry, place, prefix, limit, service, params));
   }
   return inputs;
 }
 
-const std::string& read_document(const Json& value, std::string_view place) {
-  const Json* text = value.as_object() != nullptr ? value.find("text") : &value;
-  if (text != nullptr && text->as_string() != nullptr) return *text->as_string();
-  refuse_at(std::string(place),
-            cat("is ", value.kind(), ", expected a string or an object with the member text"));
+std::string read_text(const Json& value, std::string_view place, Params& params) {
+  if (const std::string* text = value.as_string()) return *text;
+  if (value.as_object() == nullptr) {
+    refuse_at(std::string(place), cat("is ", value.kind(), ", expected ", kTextForms));
+  }
+  Params object(value, cat(place, "."));
+  for (const std::string_view medium : kMedia) object.refuse(medium, "only text is supported");
+  object.one_of("type", {"text"});
+  const Json* text = object.take("text");
+  if (text == nullptr || text->as_string() == nullptr) {
+    refuse_at(std::string(place),
+              cat("is ", value.kind(), " without a text, expected ", kTextForms));
+  }
+  object.finish();
+  params.add_warnings(object);
+  return *text->as_string();
 }
 
 void add_pooled(Generation& generation, InputTokens&& input) {

@@ -44,16 +44,18 @@ void check_length(const InputTokens& input, const InputLimit& limit, std::string
 void check_input(const InputTokens& input, const InputLimit& limit, std::string_view param,
                  Params& params);
 
-/// Reads the member `name`: a string, a list of strings, a list of ids, or a list of lists of ids.
-/// Puts `prefix` before each string, and warns that token ids get none.
+/// Reads the member `name`: a text (see `read_text`), a list of texts, a list of ids, or a list of
+/// lists of ids. Puts `prefix` before each text, and warns that token ids get none.
 ///
-/// Errors: ApiError naming the member or its entry.
+/// Errors: ApiError naming the member or its entry; those of Call::require_wanted.
 std::vector<InputTokens> read_inputs(Params& params, std::string_view name, std::string_view prefix,
-                                     const InputLimit& limit, const Service& service);
+                                     const InputLimit& limit, const Call& call);
 
-/// Reads the text of a document or query: a string, or an object with the member `text`. `place`
-/// is its path in the body. Errors: ApiError naming `place`.
-const std::string& read_document(const Json& value, std::string_view place);
+/// Reads a text: a string, or an object with the member `text`, whose other members get warnings.
+/// `place` is its path in the body.
+///
+/// Errors: ApiError naming `place`, or the object's member if it holds no text, such as an image.
+std::string read_text(const Json& value, std::string_view place, Params& params);
 
 /// Adds a prompt whose pooled result is wanted.
 void add_pooled(Generation& generation, InputTokens&& input);

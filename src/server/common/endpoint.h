@@ -1,6 +1,7 @@
 // Endpoint: a function from an HTTP request to a response, or to work for the engine.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,6 +51,12 @@ struct Call {
   const std::string& id;  ///< the request's id, from `Admitted::id`
   std::size_t key;        ///< number of the request's API key, from 1; 0: no key is needed
   Service& service;
+  const std::atomic<bool>& has_left;  ///< becomes true when the client closes the connection
+
+  /// Checks that the response is still wanted. Endpoints with many parts call it between the parts.
+  ///
+  /// Errors: ApiError{client_left}; ApiError{draining} if the server stops.
+  void require_wanted() const;
 };
 
 /// Serves an endpoint. Errors: ApiError; Error{kInvalid} if the engine refuses a value.

@@ -190,9 +190,14 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
 }
 
 std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> RequestGate::handle(
-    const HttpRequest& request, const Admitted& admitted, Notify notify) {
+    const HttpRequest& request, const Admitted& admitted, Notify notify,
+    const std::atomic<bool>& has_left) {
   try {
-    const Call call{.http = request, .id = admitted.id, .key = admitted.key, .service = service_};
+    const Call call{.http = request,
+                    .id = admitted.id,
+                    .key = admitted.key,
+                    .service = service_,
+                    .has_left = has_left};
     if (admitted.route->use) service_.require(*admitted.route->use);
     Reply reply = admitted.route->handler(call);
     if (auto* response = std::get_if<HttpResponse>(&reply)) return std::move(*response);

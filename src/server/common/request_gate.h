@@ -44,9 +44,9 @@ class RequestGate final : public RequestHandler {
       : options_(std::move(options)), service_(service), log_(log) {}
 
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
-  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
-                                                                        const Admitted& admitted,
-                                                                        Notify notify) override;
+  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
+      const HttpRequest& request, const Admitted& admitted, Notify notify,
+      const std::atomic<bool>& has_left) override;
   HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest& request) override;
   HttpResponse no_room(NoRoom what, const Admitted& admitted) override;
   HttpResponse failure(const Outcome& outcome, const Admitted& admitted, ResponseWriter& writer,

@@ -85,8 +85,7 @@ EngineCounts Service::counts() const {
 }
 
 void Service::require(ModelUse use) const {
-  const Config& config = instance_.config();
-  if (!can_do(config, use)) throw ApiError(400, "not_supported", refusal(config, use));
+  if (!can(use)) throw ApiError(400, "not_supported", refusal(instance_.config(), use));
 }
 
 const Reranker& Service::reranker() const {

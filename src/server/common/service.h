@@ -115,6 +115,8 @@ class Service {
   std::int64_t input_tokens_max() const {
     return limits_.whole_rows > 0 ? std::min(limits_.whole_rows, limits_.context) : limits_.context;
   }
+  /// Returns whether the model can do this work.
+  bool can(ModelUse use) const { return can_do(instance_.config(), use); }
   /// Errors: ApiError{not_supported} with the reason if the model cannot do this work.
   void require(ModelUse use) const;
   /// Returns whether the model was made for embeddings, and its settings for them.

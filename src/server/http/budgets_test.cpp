@@ -23,7 +23,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Answers a query with as many bytes; /text and /held not before `release`.
+/// Answers a query with as many bytes; /text and /held not before `release`, /left not before its
+/// client has left.
 class Holding : public RequestHandler {
  public:
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool) override {
@@ -33,14 +34,18 @@ class Holding : public RequestHandler {
     if (request.path == "/state") admitted.threads = HandlerThreads::kStates;
     return admitted;
   }
-  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
-                                                                        const Admitted& admitted,
-                                                                        Notify) override {
+  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
+      const HttpRequest& request, const Admitted& admitted, Notify,
+      const std::atomic<bool>& has_left) override {
     if (admitted.threads == HandlerThreads::kTexts || request.path == "/held") {
       std::unique_lock lock(mutex_);
       ++held_;
       changed_.notify_all();
       changed_.wait(lock, [this] { return is_released_; });
+    }
+    if (request.path == "/left") {
+      while (!has_left.load()) std::this_thread::yield();
+      return HttpResponse{.status = kClientLeft, .body = "{}"};
     }
     const std::size_t bytes = request.query.empty() ? 2 : std::stoul(request.query);
     return HttpResponse{.body = std::string(bytes, 'x')};
@@ -51,11 +56,22 @@ class Holding : public RequestHandler {
   HttpResponse no_room(NoRoom what, const Admitted&) override {
     return {.status = what == NoRoom::kText ? 429 : 503};
   }
-  void ended(const HttpRequest&, const Admitted&, const RequestEnd&) override { ++ended_; }
+  void ended(const HttpRequest&, const Admitted&, const RequestEnd& end) override {
+    const std::lock_guard lock(mutex_);
+    last_status_ = end.status;
+    ++ended_;
+    changed_.notify_all();
+  }
 
   void wait_until_held() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return held_ > 0; });
+  }
+  /// Waits for the first end; returns the request's status.
+  int ended_status() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ > 0; });
+    return last_status_;
   }
   void release() {
     const std::lock_guard lock(mutex_);
@@ -71,6 +87,7 @@ class Holding : public RequestHandler {
   std::mutex mutex_;
   std::condition_variable changed_;
   int held_ = 0;
+  int last_status_ = 0;
   bool is_released_ = false;
 };
 
@@ -166,6 +183,11 @@ TEST_F(BudgetsTest, StatesWaitForNoOtherRequest) {
   EXPECT_EQ(status(send("/state")), "200");
   holding_.release();
   for (asio::ip::tcp::socket* socket : held) EXPECT_EQ(status(*socket), "200");
+}
+
+TEST_F(BudgetsTest, AHandlerLearnsThatItsClientLeft) {
+  send("/left").close();
+  EXPECT_EQ(holding_.ended_status(), kClientLeft);
 }
 
 TEST_F(BudgetsTest, AStopSaysWhetherSomethingWasCutOff) {

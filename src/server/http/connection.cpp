@@ -216,7 +216,7 @@ Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& a
   });
   Notify notify = [waker](bool is_urgent) { waker->notify(is_urgent); };
   co_await asio::post(asio::bind_executor(parts_.workers.pool(admitted.threads), use_awaitable));
-  auto result = parts_.handler.handle(request, admitted, std::move(notify));
+  auto result = parts_.handler.handle(request, admitted, std::move(notify), input_.ended());
   co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   // The body is freed here, because a stream can take long and does not need it.
   std::string().swap(request.body);

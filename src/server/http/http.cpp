@@ -40,6 +40,7 @@ std::string_view status_text(int status) {
       {421, "Misdirected Request"},
       {429, "Too Many Requests"},
       {431, "Request Header Fields Too Large"},
+      {499, "Client Closed Request"},
       {500, "Internal Server Error"},
       {501, "Not Implemented"},
       {503, "Service Unavailable"},

@@ -1,6 +1,7 @@
 // Receiver: buffers the bytes that arrive on a socket, and lets a connection wait for more.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -28,6 +29,8 @@ class Receiver {
   /// Stops receiving.
   void end();
   bool has_ended() const { return has_ended_; }
+  /// Returns whether receiving has ended, as a flag that other threads may read.
+  const std::atomic<bool>& ended() const { return has_ended_; }
 
   std::string_view bytes() const { return std::string_view(input_).substr(used_); }
   /// Drops the first `count` bytes of `bytes()`.
@@ -44,7 +47,7 @@ class Receiver {
   boost::asio::steady_timer room_;    ///< timer that `run` waits on while the buffer is full
   std::string input_;
   std::size_t used_ = 0;  ///< number of bytes of `input_` that were dropped
-  bool has_ended_ = false;
+  std::atomic<bool> has_ended_{false};
 };
 
 }  // namespace ingot

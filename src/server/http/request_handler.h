@@ -117,6 +117,7 @@ inline constexpr int kClientLeft = 499;
 /// | end | status | cut | finished_reason |
 /// |---|---|---|---|
 /// | complete | 200 | no | stop, length |
+/// | client left: inputs were being read | 499 | no | none |
 /// | client left: waiting, in prefill, in the stream | 499 | yes | abort |
 /// | client left or stopped reading with the text complete | 499 | no | stop, length |
 /// | reader stopped for --write-stall | 499 | yes | abort |
@@ -158,10 +159,12 @@ class RequestHandler {
   /// request. `has_body`: true if a body follows the head.
   virtual std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) = 0;
   /// Answers a request, or submits it to the engine. Called from a handler thread. The engine's
-  /// thread calls `notify` when a stream has a delta or has ended.
+  /// thread calls `notify` when a stream has a delta or has ended. `has_left` becomes true when the
+  /// client closes the connection: then it needs no response.
   virtual std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
       // NOLINTNEXTLINE(performance-unnecessary-value-param): overrides keep `notify`
-      const HttpRequest& /*request*/, const Admitted& /*admitted*/, Notify /*notify*/) {
+      const HttpRequest& /*request*/, const Admitted& /*admitted*/, Notify /*notify*/,
+      const std::atomic<bool>& /*has_left*/) {
     return HttpResponse{.status = 503};
   }
   /// Returns the response to an unreadable request. `request` has what was read of it: at least the

@@ -43,6 +43,7 @@ struct VectorForm {
   bool base64 = false;
   std::int64_t dimensions = 0;
   bool is_normalised = false;  ///< whether the model scales vectors to length 1
+  bool scales = false;         ///< whether vectors of another model are scaled to length 1
 };
 
 class EmbeddingWriter final : public ResponseWriter {
@@ -53,6 +54,7 @@ class EmbeddingWriter final : public ResponseWriter {
   void end_choice(std::size_t choice, const Outcome& outcome, std::string& /*out*/) override {
     std::vector<float> values = outcome.pooled;
     shorten(values, form_.dimensions, form_.is_normalised);
+    if (form_.scales) normalise(values);
     embeddings_[choice] = form_.base64 ? as_base64(values) : json_list(values);
     prompt_tokens_ += outcome.prompt_tokens;
   }
@@ -84,10 +86,35 @@ class EmbeddingWriter final : public ResponseWriter {
   std::int64_t prompt_tokens_ = 0;
 };
 
+/// Reads OpenAI's `encoding_format`, and `embedding_type`, which Jina's API has for it.
 bool read_is_base64(Params& params) {
-  const std::string format = params.text("encoding_format", 64).value_or("float");
-  if (format == "float" || format == "base64") return format == "base64";
-  throw invalid_request("encoding_format", "encoding_format can only be float or base64");
+  const auto format = params.one_of("encoding_format", {"float", "base64"});
+  const auto type = params.one_of("embedding_type", {"float", "base64"});
+  if (format && type && *format != *type) {
+    throw invalid_request("embedding_type",
+                          "embedding_type and encoding_format contradict each other");
+  }
+  return (format ? format : type) == "base64";
+}
+
+/// Reads whether vectors must be scaled that the model does not scale: `normalized` of Jina's API,
+/// `normalize` of vLLM's.
+bool read_scales(Params& params, bool is_normalised) {
+  const auto normalized = params.flag("normalized"), normalize = params.flag("normalize");
+  if (normalized && normalize && *normalized != *normalize) {
+    throw invalid_request("normalize", "normalize and normalized contradict each other");
+  }
+  const bool wanted = (normalized ? normalized : normalize).value_or(is_normalised);
+  if (wanted || !is_normalised) return wanted && !is_normalised;
+  const std::string member = normalized ? "normalized" : "normalize";
+  throw invalid_request(member, cat(member, ": the model scales its vectors to length 1"));
+}
+
+/// Refuses vectors that depend on a request's other inputs. Source: Jina's API,
+/// api.jina.ai/openapi.json.
+void refuse_late_chunking(Params& params) {
+  if (!params.flag("late_chunking").value_or(false)) return;
+  throw invalid_request("late_chunking", "late_chunking: each input has a vector of its own");
 }
 
 std::int64_t read_dimensions(Params& params, std::int64_t size) {
@@ -143,10 +170,12 @@ Reply embeddings(const Call& call) {
   const std::int64_t size = service.limits().pooled;
   VectorForm form{.base64 = read_is_base64(params), .is_normalised = service.normalises()};
   form.dimensions = read_dimensions(params, size);
+  form.scales = read_scales(params, form.is_normalised);
+  refuse_late_chunking(params);
   params.ignore_text("user", 256, "it changes nothing here");
   const std::string prefix = read_prefix(params, service.embedder());
   const InputLimit limit = read_input_limit(params, service);
-  std::vector<InputTokens> inputs = read_inputs(params, "input", prefix, limit, service);
+  std::vector<InputTokens> inputs = read_inputs(params, "input", prefix, limit, call);
   check_embeddings_size(inputs.size(), size);
   for (InputTokens& input : inputs) add_pooled(generation, std::move(input));
   warn_of_decoder(params, service);

@@ -1,7 +1,10 @@
 // POST /v1/rerank and /v1/score: scores of pairs of texts, in the forms of Jina, Cohere and vLLM.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,22 +18,16 @@
 #include "server/common/params.h"
 #include "server/common/response_json.h"
 #include "server/openai/endpoints.h"
+#include "server/openai/pair_reader.h"
 
 namespace ingot {
 
 namespace {
 
-/// Maximum bytes of a query, times the documents that it is scored with.
-constexpr std::size_t kQueriesBytesMax = std::size_t{1} << 25;
-
-/// Maximum tokens of a request's pairs together. Each pair repeats its query.
-constexpr std::int64_t kPairsTokensMax = std::int64_t{1} << 21;
-
 /// Collects the scores of pairs. Subclasses write them.
 class ScoreWriter : public ResponseWriter {
  public:
-  ScoreWriter(std::string head, Json warnings, bool raw, std::size_t count)
-      : head_(std::move(head)), warnings_(std::move(warnings)), raw_(raw), scores_(count) {}
+  explicit ScoreWriter(ScoreForm form) : form_(std::move(form)), scores_(form_.count) {}
 
   void end_choice(std::size_t choice, const Outcome& outcome, std::string& /*out*/) override {
     scores_[choice] = Reranker::score(outcome.pooled);
@@ -38,8 +35,8 @@ class ScoreWriter : public ResponseWriter {
   }
 
   void finish(std::string& out) override {
-    out = cat(head_, list_json(), ",\"usage\":", usage_json(prompt_tokens_));
-    if (!warnings_.is_null()) out += cat(",\"warnings\":", warnings_.dump());
+    out = cat(form_.head, list_json(), ",\"usage\":", usage_json(prompt_tokens_));
+    if (!form_.warnings.is_null()) out += cat(",\"warnings\":", form_.warnings.dump());
     out += "}";
   }
 
@@ -52,13 +49,11 @@ class ScoreWriter : public ResponseWriter {
   const std::vector<float>& scores() const { return scores_; }
   /// Returns a score as the client wants it: the head's output, or its sigmoid.
   std::string score_json(std::size_t i) const {
-    return Json(static_cast<double>(raw_ ? scores_[i] : math::sigmoid(scores_[i]))).dump();
+    return Json(static_cast<double>(form_.raw ? scores_[i] : math::sigmoid(scores_[i]))).dump();
   }
 
  private:
-  std::string head_;  ///< the response's first members, without the closing brace
-  Json warnings_;
-  bool raw_;
+  ScoreForm form_;
   std::vector<float> scores_;
   std::int64_t prompt_tokens_ = 0;
 };
@@ -66,11 +61,8 @@ class ScoreWriter : public ResponseWriter {
 class RerankWriter final : public ScoreWriter {
  public:
   /// `documents` is empty if the response does not have them.
-  RerankWriter(std::string head, Json warnings, bool raw, std::size_t count, std::size_t top,
-               std::vector<std::string> documents)
-      : ScoreWriter(std::move(head), std::move(warnings), raw, count),
-        top_(top),
-        documents_(std::move(documents)) {}
+  RerankWriter(ScoreForm form, std::size_t top, std::vector<std::string> documents)
+      : ScoreWriter(std::move(form)), top_(top), documents_(std::move(documents)) {}
 
  private:
   std::string list_json() const override {
@@ -110,139 +102,83 @@ class PairWriter final : public ScoreWriter {
   }
 };
 
-/// Reads whether scores are the head's outputs: `raw_scores` or vLLM's `use_activation`. By default
-/// they are between 0 and 1, as clients of these APIs expect, unless the model's files say
-/// otherwise. Errors: ApiError if both members are there and contradict each other.
-bool read_raw(Params& params, const Service& service) {
-  const auto activates = params.flag("use_activation"), raw = params.flag("raw_scores");
-  if (activates && raw && *activates == *raw) {
-    throw invalid_request("raw_scores", "raw_scores and use_activation contradict each other");
-  }
-  return raw.value_or(!activates.value_or(service.embedder().sigmoid_scores));
-}
+/// A limit on numbers of documents in a request's body.
+constexpr std::int64_t kTopMax = std::int64_t{1} << 31;
 
-/// Reads a text, or a list of texts. Errors: ApiError naming the member or its entry.
-std::vector<std::string> read_texts(Params& params, std::string_view name) {
-  const Json* value = params.take(name);
-  if (value == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
-  const Json::Array* list = value->as_array();
-  if (list == nullptr) return {read_document(*value, name)};
-  if (list->empty()) throw invalid_request(std::string(name), cat(name, " has no entries"));
-  if (list->size() > to_size(kInputsMax)) {
-    throw invalid_request(std::string(name),
-                          cat(name, " has ", list->size(), " entries, possible are ", kInputsMax));
-  }
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    texts.push_back(read_document((*list)[i], entry_place(name, i)));
-  }
-  return texts;
-}
+/// Names of the two members of a score request whose texts form pairs.
+struct PairMembers {
+  std::string_view first, second;
+};
 
-/// Encodes a query, once for all of its documents. `param` is its path in the body.
-Reranker::Query read_query(const std::string& text, std::size_t documents, std::string_view param,
-                           const InputLimit& limit, const Service& service) {
-  if (text.size() > kQueriesBytesMax / documents) {
-    refuse_at(std::string(param),
-              cat("has ", text.size(), " bytes, possible are ", kQueriesBytesMax / documents,
-                  " with ", documents, documents == 1 ? " document" : " documents"));
-  }
-  if (!limit.cuts) service.check_text_room(text.size(), param);
-  return as_api([&] {
-    Reranker::Query query = service.reranker().read_query(text);
-    check_length(service.reranker().encode(query, "", limit.cut_at()), limit, param);
-    return query;
-  });
-}
+/// Source: vLLM, vllm/entrypoints/pooling/scoring/protocol.py.
+constexpr std::array<PairMembers, 4> kPairMembers = {
+    {{"text_1", "text_2"}, {"data_1", "data_2"}, {"queries", "documents"}, {"queries", "items"}}};
 
-/// Adds a query's pair with a document. `param` is the document's path in the body. `tokens` is the
-/// number of tokens of all pairs so far.
-void add_pair(Generation& generation, Params& params, const Service& service,
-              const InputLimit& limit, const Reranker::Query& query, const std::string& document,
-              const std::string& param, std::int64_t& tokens) {
-  if (!limit.cuts) service.check_text_room(query.text.size() + document.size(), param);
-  InputTokens input =
-      as_api([&] { return service.reranker().encode(query, document, limit.cut_at()); });
-  check_input(input, limit, param, params);
-  tokens += std::ssize(input.ids);
-  if (tokens > kPairsTokensMax) {
-    refuse_at(param, cat("gives the pairs ", tokens, " tokens together, possible are ",
-                         kPairsTokensMax, ": send fewer documents"));
+/// Returns the members that a score request has. Errors: ApiError naming a member beside them.
+PairMembers find_pair_members(const Params& params) {
+  const auto count = [&](const PairMembers& m) {
+    return int{params.has(m.first)} + int{params.has(m.second)};
+  };
+  const PairMembers found = *std::max_element(
+      kPairMembers.begin(), kPairMembers.end(),
+      [&](const PairMembers& a, const PairMembers& b) { return count(a) < count(b); });
+  for (const PairMembers& members : kPairMembers) {
+    for (const std::string_view name : {members.first, members.second}) {
+      if (!params.has(name) || name == found.first || name == found.second) continue;
+      throw invalid_request(std::string(name),
+                            cat(name, " cannot stand beside ", found.first, " and ", found.second));
+    }
   }
-  add_pooled(generation, std::move(input));
-}
-
-/// The first members of a response.
-std::string head_json(const Call& call, std::string_view prefix, std::string_view object,
-                      const std::string& model) {
-  return cat("{\"id\":", json_string(cat(prefix, call.id)), ",\"object\":", json_string(object),
-             ",\"created\":", Service::now(), ",\"model\":", json_string(model));
+  return found;
 }
 
 }  // namespace
 
 Reply rerank(const Call& call) {
   const Json body = read_body(call);
-  Params params(body);
-  Service& service = call.service;
-  const std::string model = service.read_model(params);
-  Generation generation;
-  read_fields(params, call, generation.request, place::kEmbeddings);
-  const Json* query_value = params.take("query");
-  if (query_value == nullptr) throw invalid_request("query", "query is missing");
-  const std::string query_text = read_document(*query_value, "query");
-  std::vector<std::string> documents = read_texts(params, "documents");
+  PairReader reader(call, body);
+  Params& params = reader.params();
+  const Json* query = params.take("query");
+  if (query == nullptr) throw invalid_request("query", "query is missing");
+  const std::string query_text = read_text(*query, "query", params);
+  std::vector<std::string> documents = reader.read_texts("documents");
   // 0 stands for all, as in vLLM.
-  const auto top = params.whole("top_n", 0, std::int64_t{1} << 31);
+  const std::int64_t top = params.whole("top_n", 0, kTopMax).value_or(0);
   const bool returns = params.flag("return_documents").value_or(true);
-  const bool raw = read_raw(params, service);
-  params.ignore_text("user", 256, "it changes nothing here");
-  const InputLimit limit = read_input_limit(params, service);
-  const std::size_t count = documents.size();
-  const Reranker::Query query = read_query(query_text, count, "query", limit, service);
-  std::int64_t tokens = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    add_pair(generation, params, service, limit, query, documents[i], entry_place("documents", i),
-             tokens);
+  if (params.flag("return_embeddings").value_or(false)) {
+    throw invalid_request("return_embeddings", "return_embeddings: a reranker has no embeddings");
   }
-  params.finish();
-  generation.writer =
-      std::make_unique<RerankWriter>(head_json(call, "rerank-", "list", model), params.warnings(),
-                                     raw, count, top && *top > 0 ? to_size(*top) : count,
-                                     returns ? std::move(documents) : std::vector<std::string>());
-  return generation;
+  reader.begin_query(query_text, documents.size(), "query");
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    reader.add_document(documents[i], entry_place("documents", i));
+  }
+  ScoreForm form = reader.finish("rerank-");
+  if (!returns) documents.clear();
+  const std::size_t count = top > 0 ? to_size(top) : form.count;
+  return reader.take(std::make_unique<RerankWriter>(std::move(form), count, std::move(documents)));
 }
 
 Reply score(const Call& call) {
   const Json body = read_body(call);
-  Params params(body);
-  Service& service = call.service;
-  const std::string model = service.read_model(params);
-  Generation generation;
-  read_fields(params, call, generation.request, place::kEmbeddings);
-  const std::vector<std::string> first = read_texts(params, "text_1");
-  const std::vector<std::string> second = read_texts(params, "text_2");
+  PairReader reader(call, body);
+  const PairMembers members = find_pair_members(reader.params());
+  const std::vector<std::string> first = reader.read_texts(members.first);
+  const std::vector<std::string> second = reader.read_texts(members.second);
   if (first.size() != 1 && first.size() != second.size()) {
-    throw invalid_request("text_1", cat("text_1 has ", first.size(), " entries and text_2 ",
-                                        second.size(), ": expected one, or equally many"));
+    throw invalid_request(std::string(members.first),
+                          cat(members.first, " has ", first.size(), " entries and ", members.second,
+                              " ", second.size(), ": expected one, or equally many"));
   }
-  const bool raw = read_raw(params, service);
-  params.ignore_text("user", 256, "it changes nothing here");
-  const InputLimit limit = read_input_limit(params, service);
-  std::int64_t tokens = 0;
   const std::size_t pairs_each = second.size() / first.size();
   for (std::size_t i = 0; i < first.size(); ++i) {
-    const std::string place = first.size() == 1 ? "text_1" : entry_place("text_1", i);
-    const Reranker::Query query = read_query(first[i], pairs_each, place, limit, service);
+    reader.begin_query(
+        first[i], pairs_each,
+        first.size() == 1 ? std::string(members.first) : entry_place(members.first, i));
     for (std::size_t j = i; j < i + pairs_each; ++j) {
-      add_pair(generation, params, service, limit, query, second[j], entry_place("text_2", j),
-               tokens);
+      reader.add_document(second[j], entry_place(members.second, j));
     }
   }
-  params.finish();
-  generation.writer = std::make_unique<PairWriter>(head_json(call, "score-", "list", model),
-                                                   params.warnings(), raw, second.size());
-  return generation;
+  return reader.take(std::make_unique<PairWriter>(reader.finish("score-")));
 }
 
 }  // namespace ingot

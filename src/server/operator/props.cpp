@@ -10,17 +10,23 @@ namespace ingot {
 
 namespace {
 
+/// Returns the template of chats; null if there is none, or if the model generates no text. A
+/// reranker's template is for a query and a document.
+const ServedChat* chat_of(const Service& service, bool has_tools) {
+  return service.can(ModelUse::kText) ? service.find_chat(has_tools) : nullptr;
+}
+
 /// How the model writes calls of tools and reasoning; null if it has no template for chats with
 /// tools.
 Json tool_calls_json(const Service& service) {
-  const ServedChat* chat = service.find_chat(true);
+  const ServedChat* chat = chat_of(service, true);
   if (chat == nullptr) return {};
   const ToolDialect& dialect = *chat->dialect;
   return json_object({{"dialect", dialect.name()}, {"native", dialect.is_native()}});
 }
 
 Json reasoning_json(const Service& service) {
-  const ServedChat* chat = service.find_chat(false);
+  const ServedChat* chat = chat_of(service, false);
   if (chat == nullptr) return {};
   const std::string_view end = chat->dialect->reasoning_end();
   return json_object({{"end", end.empty() ? Json() : Json(end)},
@@ -30,10 +36,13 @@ Json reasoning_json(const Service& service) {
 
 /// What requests can ask for.
 Json capabilities_json(const Service& service) {
-  const bool has_text = service.has_tokenizer();
-  const ServedChat* chat = service.find_chat(false);
-  const bool has_tools = service.find_chat(true) != nullptr;
-  return json_object({{"completions", true},
+  const bool generates = service.can(ModelUse::kText);
+  const bool has_text = generates && service.has_tokenizer();
+  const ServedChat* chat = chat_of(service, false);
+  const bool has_tools = chat_of(service, true) != nullptr;
+  return json_object({{"completions", generates},
+                      {"embeddings", service.can(ModelUse::kEmbedding)},
+                      {"rerank", service.can(ModelUse::kScore)},
                       {"chat", chat != nullptr},
                       {"tool_calls", has_tools},
                       {"parallel_tool_calls", has_tools},

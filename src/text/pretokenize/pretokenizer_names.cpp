@@ -46,6 +46,7 @@ constexpr Name kNames[] = {
     {"deepseek-v3", kDeepseek3Chain},
     {"default", kDefaultChain},
     {"exaone", kStarcoderChain},
+    {"exaone4", kGpt2Chain},
     {"falcon", kFalconChain},
     {"falcon3", kLlama3Chain},
     {"glm4", kLlama3Chain},
