@@ -249,22 +249,23 @@ def tokens_of(count, of_prompt=0):
     return [100 + (i * 7919 + of_prompt * 104729) % 1500 for i in range(count)]
 
 
-def _measure(name, args, pipe):
+def _measure(engine, args, pipe):
     # What libraries print is not ours to show.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    os.dup2(2, 1)
     try:
-        pipe.send((LOADS if args.requests else ENGINES)[name](args))
+        pipe.send(engine(*args))
     except ImportError as error:
         pipe.send(f"is not installed ({error.name})")
     except Exception as error:  # whatever another engine throws
         pipe.send(f"failed: {type(error).__name__}: {error}")
 
 
-def measure(name, args):
-    """What an engine gives in a process of its own, or why it gives nothing."""
+def measure(engine, *args):
+    """What engine(*args) gives in a process of its own, or why it gives nothing."""
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
-        target=_measure, args=(name, args, there), daemon=True
+        target=_measure, args=(engine, args, there), daemon=True
     )
     process.start()
     there.close()
@@ -276,12 +277,14 @@ def measure(name, args):
         process.join()
 
 
-def measure_all(args):
-    """Engine -> its results, without engines that gave none."""
-    found = {name: [] for name in args.engines}
-    for _ in range(args.reps):
+def measure_all(engines, reps, *args, before_each=lambda: None):
+    """Engine's name -> its results, without engines that gave none. `engines`: functions by name.
+    Calls `before_each` before each repetition."""
+    found = {name: [] for name in engines}
+    for _ in range(reps):
+        before_each()
         for name in list(found):
-            result = measure(name, args)
+            result = measure(engines[name], *args)
             if isinstance(result, str):
                 print(f"{name}: {result}", file=sys.stderr)
                 del found[name]
@@ -345,7 +348,7 @@ def main():
                 args.model = copy
         except (OSError, ValueError) as error:
             sys.exit(f"{args.model}: {error}")
-        found = measure_all(args)
+        found = measure_all({name: engines[name] for name in args.engines}, args.reps, args)
     if not found:
         sys.exit("nothing could be measured")
     print_table(args, found)

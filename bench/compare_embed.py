@@ -24,16 +24,16 @@ engine.
 import argparse
 import base64
 import json
-import multiprocessing
-import multiprocessing.dummy
 import os
 import re
 import statistics
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
+import compare
 import numpy
 
 BATCH = 32
@@ -68,8 +68,7 @@ def of_ingot(args, texts, *options):
             if not line:
                 raise RuntimeError(f"ingot serve ended with {server.wait()}")
             url = (re.search(r"http://[0-9.:]+", line) or [None])[0]
-        drain = multiprocessing.dummy.Process(target=server.stderr.read)
-        drain.start()
+        threading.Thread(target=server.stderr.read, daemon=True).start()  # it may not fill up
         body = json.dumps({"input": texts, "encoding_format": "base64"}).encode()
         request = urllib.request.Request(
             url + "/v1/embeddings", body, {"Content-Type": "application/json"}
@@ -146,33 +145,6 @@ ENGINES = {"ingot": of_ingot, "ingot_q8_0": of_ingot_q8_0,
            "sentence_transformers": of_sentence_transformers, "openvino_int8": of_openvino_int8}
 
 
-def _measure(name, args, texts, pipe):
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    os.dup2(2, 1)
-    try:
-        pipe.send(ENGINES[name](args, texts))
-    except ImportError as error:
-        pipe.send(f"is not installed ({error.name})")
-    except Exception as error:  # whatever another engine throws
-        pipe.send(f"failed: {type(error).__name__}: {error}")
-
-
-def measure(name, args, texts):
-    """(seconds, vectors) of an engine in its own process, or why it gives nothing."""
-    here, there = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(
-        target=_measure, args=(name, args, texts, there), daemon=True
-    )
-    process.start()
-    there.close()
-    try:
-        return here.recv()
-    except EOFError:
-        return "ended without a result"
-    finally:
-        process.join()
-
-
 def peak(args):
     """The machine's float32 operations a second."""
     done = subprocess.run(
@@ -232,17 +204,11 @@ def main():
         texts = sentences_of(args.text, args.sentences)
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
-    found = {name: [] for name in args.engines}
     peaks = []
-    for _ in range(args.reps):
-        peaks.append(peak(args))
-        for name in list(found):
-            result = measure(name, args, texts)
-            if isinstance(result, str):
-                print(f"{name}: {result}", file=sys.stderr)
-                del found[name]
-            else:
-                found[name].append(result)
+    found = compare.measure_all(
+        {name: ENGINES[name] for name in args.engines}, args.reps, args, texts,
+        before_each=lambda: peaks.append(peak(args))
+    )
     if not found:
         sys.exit("nothing could be measured")
     print_table(args, found, peaks, texts)
