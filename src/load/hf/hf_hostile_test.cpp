@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/shared_data_test_util.h"
 #include "load/checkpoint.h"
 #include "load/hf/hf_families.h"
 #include "load/hf/hf_fuzz_checks.h"
@@ -89,13 +90,15 @@ Json hostile_json(std::string_view text) {
   return parse_json(text, "h.json", "config", kHfConfigLimits);
 }
 
+/// Folders of the shared data with models of all families.
+constexpr std::string_view kReferences[] = {"references/families", "references/embeddings",
+                                            "references/rerank"};
+
 /// The configurations of all families, as transformers writes them.
 std::vector<Json> family_configs() {
   std::vector<Json> configs;
-  for (const char* place : {"references/families", "references/embeddings", "references/rerank"}) {
-    const auto folder = shared_folder(place);
-    if (!fs::exists(folder)) return {};
-    for (const auto& entry : entries(folder)) {
+  for (const std::string_view place : kReferences) {
+    for (const auto& entry : shared_entries(place)) {
       if (!fs::exists(entry / "config.json")) continue;
       configs.push_back(hostile_json(read_file(entry / "config.json")));
     }
@@ -115,8 +118,8 @@ const HfFamily& family_of(const Json& config) {
 
 /// Accepted values are usable, and refusals are one line: `check_config` sees to both.
 TEST(HfHostile, S18EveryMemberOfEveryFamily) {
+  for (const std::string_view place : kReferences) INGOT_NEEDS_SHARED(place);
   const std::vector<Json> configs = family_configs();
-  if (configs.empty()) GTEST_SKIP() << "no references";
   int refused = 0;
   for (const Json& config : configs) {
     ASSERT_TRUE(check_config(config.dump())) << config.dump();
@@ -156,8 +159,8 @@ std::string object_refusal(const Json& config, const std::string& key) {
 /// An object is a wrong value of every key, except one. Each family reads all its keys in the
 /// table.
 TEST(HfHostile, EveryKeyOfTheTableIsReadByItsName) {
+  for (const std::string_view place : kReferences) INGOT_NEEDS_SHARED(place);
   const std::vector<Json> configs = family_configs();
-  if (configs.empty()) GTEST_SKIP() << "no references";
   std::set<std::string_view> types;
   int tried = 0;
   for (const Json& config : configs) {
