@@ -241,11 +241,23 @@ void SchedulerWorld::turn() {
     shares_.begin_plan();
     const Step& step = scheduler_.plan();
     shares_.end_plan(step);
+    check_idle();
     planned = !step.parts.empty();
     if (planned) model_.run(step, draws(step));
   }
   if (scheduler_.under_way() == depth || (!planned && scheduler_.under_way() > 0)) {
     commit(scheduler_.step_under_way(0));
+  }
+}
+
+/// Checks that a plan knows which sequences are idle.
+void SchedulerWorld::check_idle() const {
+  for (const Sequence* s : scheduler_.running_sequences()) {
+    SIM_EXPECT("I24", s->blocks.is_idle() == s->paused, "sequence ", s->id,
+               " is paused: ", s->paused ? 1 : 0);
+  }
+  for (const Sequence* s : scheduler_.resting_sequences()) {
+    SIM_EXPECT("I24", s->blocks.is_idle(), "sequence ", s->id, " rests");
   }
 }
 

@@ -43,18 +43,18 @@ constexpr std::int32_t kBatchMax = 4096;
 /// Least memory for a read peak that caches do not distort: 512 MiB.
 constexpr std::int64_t kReadBytesGood = std::int64_t{512} << 20;
 
-/// Prompt length without --prefill.
-constexpr std::int64_t kPrefill = 512;
+/// Prompt length without --prefill, and generated tokens without --decode.
+constexpr std::int64_t kPrefill = 512, kDecode = 128;
 
-/// The values of the list options.
+/// The values of the list options; empty for an option that was not given.
 struct Lists {
   std::vector<std::int64_t> prefill, decode, depth, batch;
 };
 
-std::vector<std::int64_t> read_list(const std::optional<std::string>& text,
-                                    std::string_view fallback, std::string_view option,
+std::vector<std::int64_t> read_list(const std::optional<std::string>& text, std::string_view option,
                                     std::int64_t low, std::int64_t high) {
-  auto values = parse_list(text ? std::string_view(*text) : fallback, option, low, high);
+  if (!text) return {};
+  auto values = parse_list(*text, option, low, high);
   if (values.size() > kListMax) {
     throw Error(ErrorCode::kInvalid,
                 cat(option, " has ", values.size(), " entries, at most ", kListMax));
@@ -62,13 +62,23 @@ std::vector<std::int64_t> read_list(const std::optional<std::string>& text,
   return values;
 }
 
+/// Needs no model, so that a wrong list is refused before a model is opened.
+Lists read_lists(const BenchValues& v) {
+  return {.prefill = read_list(v.prefill, "--prefill", 0, kContextMax),
+          .decode = read_list(v.decode, "--decode", 0, kContextMax),
+          .depth = read_list(v.depth, "--depth", 0, kContextMax),
+          .batch = read_list(v.batch, "--batch", 1, kBatchMax)};
+}
+
 /// `embeds`: whether the model only embeds or scores texts, of at most `longest` tokens.
-Lists read_lists(const BenchValues& v, bool embeds, std::int64_t longest) {
-  const std::string prefill = cat(embeds ? std::min(kPrefill, longest) : kPrefill);
-  return {.prefill = read_list(v.prefill, prefill, "--prefill", 0, kContextMax),
-          .decode = read_list(v.decode, embeds ? "0" : "128", "--decode", 0, kContextMax),
-          .depth = read_list(v.depth, "0", "--depth", 0, kContextMax),
-          .batch = read_list(v.batch, "1", "--batch", 1, kBatchMax)};
+void set_defaults(Lists& lists, bool embeds, std::int64_t longest) {
+  const auto set = [](std::vector<std::int64_t>& list, std::int64_t value) {
+    if (list.empty()) list.push_back(value);
+  };
+  set(lists.prefill, embeds ? std::min(kPrefill, longest) : kPrefill);
+  set(lists.decode, embeds ? 0 : kDecode);
+  set(lists.depth, 0);
+  set(lists.batch, 1);
 }
 
 using Kind = Workload::Kind;
@@ -277,6 +287,7 @@ int bench_peaks(const BenchValues& v) {
 }
 
 int bench_model(const BenchValues& v) {
+  Lists lists = read_lists(v);
   InstanceOptions options = instance_options(v.model);
   BenchReport report;
   report.profile = shown_profile(v);
@@ -286,7 +297,7 @@ int bench_model(const BenchValues& v) {
   Instance instance(*pool, options);
   show_warnings(instance);
   const bool embeds = !can_do(instance.config(), ModelUse::kText);
-  const Lists lists = read_lists(v, embeds, instance.spec().context);
+  set_defaults(lists, embeds, instance.spec().context);
   const std::vector<Workload> workloads = make_workloads(lists, v, embeds);
   const StartOptions start = start_options(v, instance, workloads);
   const MemoryPlan plan = instance.plan(start);

@@ -48,10 +48,6 @@ Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
   order_.reserve(sequences);
   prompts_.reserve(sequences);
   dropped_.reserve(sequences);
-  std::int32_t blocks = 0;
-  for (std::int32_t g = 0; g < cache.groups(); ++g)
-    blocks = std::max(blocks, cache.pool(g).total());
-  holders_.resize(to_size(blocks));
   steps_.resize(to_size(limits.pipeline_depth));
   for (Step& step : steps_) step.parts.reserve(sequences);
 }
@@ -108,6 +104,7 @@ void Scheduler::stop_running(Sequence& s) {
   if (prefixes_) prefixes_->leave(s.place);
   s.place = {};
   s.blocks.truncate(0);
+  s.blocks.set_idle(false);
 }
 
 const Step& Scheduler::plan() {
@@ -130,6 +127,7 @@ const Step& Scheduler::plan() {
 void Scheduler::fill(Step& step) {
   rows_left_ = budget_ = step.rows_max = limits_.rows;
   order_.assign(running_.begin(), running_.end());
+  for (Sequence* const s : running_) s->blocks.set_idle(s->paused);
   guarantees_.withhold_all(running_);
   plan_decodes(step);
   const auto decodes = static_cast<std::int32_t>(step.parts.size());
@@ -376,7 +374,7 @@ std::int64_t Scheduler::running(IdleRoom idle) const {
 /// Whether there are blocks for all known rows of `s` and of the running sequences, and one more
 /// block for each running sequence. With fewer blocks, `s` would soon be preempted. If the
 /// guarantee of `s` is due, all its future rows need blocks too.
-bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match, IdleRoom idle) {
+bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match, IdleRoom idle) const {
   const std::int64_t running = this->running(idle);
   if (running == 0) return !is_releasing();
   if (running >= limits_.sequences) return false;
@@ -399,29 +397,13 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match, Id
 
 /// Number of blocks of group g that only resting and paused sequences hold, without those of
 /// `match`. A block that several of them share counts once.
-std::int64_t Scheduler::held_by_idle(std::int32_t g, const PrefixIndex::Match& match) {
+std::int64_t Scheduler::held_by_idle(std::int32_t g, const PrefixIndex::Match& match) const {
   const BlockPool& pool = cache_.pool(g);
-  const auto visit_blocks = [&](const auto& visit) {
-    for (const auto* list : {&resting_, &running_}) {
-      for (const Sequence* s : *list) {
-        if (list == &running_ && !s->paused) continue;
-        for (const std::int32_t block : s->blocks.table(g)) {
-          if (block >= 0) visit(block);
-        }
-      }
-    }
-  };
-  std::int64_t blocks = 0;
-  visit_blocks([&](std::int32_t block) {
-    if (++at(holders_, block) == pool.references(block)) ++blocks;
-  });
+  std::int64_t blocks = pool.idle();
   for (std::int64_t i = 0; i < match.blocks; ++i) {
     const std::int32_t block = prefixes_->found(i, g);
-    if (block >= 0 && at(holders_, block) > 0 && at(holders_, block) == pool.references(block)) {
-      --blocks;
-    }
+    if (block >= 0 && pool.is_idle(block)) --blocks;
   }
-  visit_blocks([&](std::int32_t block) { at(holders_, block) = 0; });
   return blocks;
 }
 
@@ -468,6 +450,7 @@ bool Scheduler::reserve(Step& step, Sequence& s, std::int64_t first, std::int32_
     if (fits) {
       dropped_.push_back({.sequence = &s, .reason = Dropped::Reason::kNoMemory});
       s.paused = true;  // no part of this plan either
+      s.blocks.set_idle(true);
       return false;
     }
     if (is_releasing()) return false;

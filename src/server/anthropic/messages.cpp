@@ -67,7 +67,7 @@ Reply messages(const Call& call) {
   form.stream = params.flag("stream").value_or(false);
   Generation generation;
   Request& request = generation.request;
-  MessagesInput input = read_messages(params, call.service, PromptRoom::kContext);
+  MessagesInput input = read_messages(params, call, PromptRoom::kContext);
   form.prompt_tokens = std::ssize(input.prompt.ids);
   request.prompt = std::move(input.prompt.ids);
   params.refuse("stop", "its name is stop_sequences here");
@@ -94,7 +94,7 @@ Reply count_tokens(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   call.service.read_model(params);
-  const MessagesInput input = read_messages(params, call.service, PromptRoom::kAny);
+  const MessagesInput input = read_messages(params, call, PromptRoom::kAny);
   read_hints(params);
   params.finish();
   Json j = Json::object();

@@ -263,7 +263,7 @@ void RequestGate::ended(const HttpRequest& request, const Admitted& admitted,
     if (log_.has_requests()) {
       log_end(request, admitted, end);
     } else if (!end.error.code.empty() && end.status != 500) {
-      log_.refusal("refused", end.status, request, end.error);
+      log_.refusal(end.status == kClientLeft ? "left" : "refused", end.status, request, end.error);
     }
   } catch (const std::bad_alloc&) {
     service_.http_metrics().log_lines_dropped.fetch_add(1);

@@ -38,7 +38,7 @@ Reply chat_completions(const Call& call) {
   Request& request = generation.request;
   const RequestTools tools = read_chat_tools(params);
   form.has_function_call = tools.is_legacy;
-  ChatPrompt chat = read_chat(params, call.service, tools);
+  ChatPrompt chat = read_chat(params, call, tools);
   request.prompt = std::move(chat.ids);
   read_fields(params, call, request, place::kChat);
   const auto format = read_constraint(params);

@@ -208,7 +208,7 @@ Reply completions(const Call& call) {
   const std::string model = service.read_model(params);
   CompletionForm form{.stream = read_stream(params)};
   const PromptForm prompt_form = read_prompt_form(params, call);
-  auto prompts = read_prompts(params, "prompt", kPromptsMax, service, prompt_form);
+  auto prompts = read_prompts(params, "prompt", kPromptsMax, call, prompt_form);
   form.special = prompt_form.use == TextUse::kPrompt && prompts.front().text != nullptr;
   Generation generation;
   Request& common = generation.request;

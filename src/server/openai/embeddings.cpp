@@ -175,8 +175,8 @@ Reply embeddings(const Call& call) {
   params.ignore_text("user", 256, "it changes nothing here");
   const std::string prefix = read_prefix(params, service.embedder());
   const InputLimit limit = read_input_limit(params, service);
+  check_embeddings_size(count_inputs(body, "input"), size);
   std::vector<InputTokens> inputs = read_inputs(params, "input", prefix, limit, call);
-  check_embeddings_size(inputs.size(), size);
   for (InputTokens& input : inputs) add_pooled(generation, std::move(input));
   warn_of_decoder(params, service);
   params.finish();

@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "server/common/common_params.h"
+#include "server/common/list_entries.h"
 #include "server/common/message_text.h"
 #include "server/common/response_json.h"
 #include "server/openai/choices_writer.h"
@@ -83,7 +84,7 @@ std::string need_text(Params& params, std::string_view name, std::size_t bytes_m
 }
 
 /// Reads `input_extra`: other files, [{"filename", "text"}]. The views refer to the body.
-std::vector<FimFile> read_files(Params& params) {
+std::vector<FimFile> read_files(Params& params, const Call& call) {
   std::vector<FimFile> files;
   const Json* list = params.array("input_extra");
   if (list == nullptr) return files;
@@ -91,18 +92,18 @@ std::vector<FimFile> read_files(Params& params) {
     throw invalid_request("input_extra", cat("input_extra has ", list->as_array()->size(),
                                              " entries, possible are ", kInfillFilesMax));
   }
-  for (std::size_t i = 0; i < list->as_array()->size(); ++i) {
-    const Json& file = (*list->as_array())[i];
-    const Json* name = file.find("filename");
-    const Json* text = file.find("text");
-    const bool is_file = text != nullptr && text->as_string() != nullptr &&
-                         (name == nullptr || name->as_string() != nullptr);
-    if (!is_file) {
-      refuse_at(entry_place("input_extra", i), "is not {\"filename\", \"text\"} with two strings");
-    }
-    files.push_back({.name = name == nullptr ? "tmp" : std::string_view(*name->as_string()),
-                     .text = *text->as_string()});
-  }
+  each_entry(
+      call, "input_extra", *list->as_array(), [&](const Json& file, const std::string& place) {
+        const Json* name = file.find("filename");
+        const Json* text = file.find("text");
+        const bool is_file = text != nullptr && text->as_string() != nullptr &&
+                             (name == nullptr || name->as_string() != nullptr);
+        if (!is_file) {
+          refuse_at(place, "is not {\"filename\", \"text\"} with two strings");
+        }
+        files.push_back({.name = name == nullptr ? "tmp" : std::string_view(*name->as_string()),
+                         .text = *text->as_string()});
+      });
   return files;
 }
 
@@ -124,7 +125,7 @@ std::vector<std::int32_t> read_gap(Params& params, const Call& call) {
   const std::string suffix = need_text(params, "input_suffix", bytes_max);
   const std::string prompt = params.text("prompt", bytes_max).value_or("");
   prefix += prompt;
-  const std::vector<FimFile> files = read_files(params);
+  const std::vector<FimFile> files = read_files(params, call);
   const FimText text{.prefix = prefix,
                      .suffix = suffix,
                      .files = files,

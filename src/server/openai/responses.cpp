@@ -213,7 +213,7 @@ Reply responses(const Call& call) {
   Generation generation;
   Request& request = generation.request;
   const RequestTools tools = read_response_tools(params);
-  ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kContext, tools);
+  ChatPrompt chat = read_response_input(params, call, PromptRoom::kContext, tools);
   request.prompt = std::move(chat.ids);
   const auto format = read_options(params, call, request, form);
   if (request.sampling.logprobs >= 0) {
@@ -240,7 +240,7 @@ Reply count_response_tokens(const Call& call) {
   ResponseForm form = read_form(params, call);
   read_stored(params);
   const RequestTools tools = read_response_tools(params);
-  const ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kAny, tools);
+  const ChatPrompt chat = read_response_input(params, call, PromptRoom::kAny, tools);
   Request request;
   read_options(params, call, request, form);
   const RequestField& limit = *find_field("max_output_tokens", place::kResponses);

@@ -17,12 +17,12 @@ namespace {
 
 /// Returns the tokens of `prompt`, as in completions, or of `messages`, through the chat template.
 /// Any number of tokens is valid.
-std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
+std::vector<std::int32_t> read_tokens(Params& params, const Call& call) {
   if (params.has("messages")) {
     if (params.has("prompt")) {
       throw invalid_request("prompt", "prompt: there are messages too");
     }
-    const ChatText prompt = render_chat(params, service);
+    const ChatText prompt = render_chat(params, call);
     if (params.flag("add_special_tokens").value_or(false)) {
       throw invalid_request("add_special_tokens",
                             "add_special_tokens: the chat template adds what it needs");
@@ -37,7 +37,7 @@ std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
   const std::string& text = *prompt->as_string();
   const bool parses = params.flag("special").value_or(true);
   const bool adds = params.flag("add_special_tokens").value_or(true);
-  return as_api([&] { return service.tokenizer().encode_prompt(text, parses, adds); });
+  return as_api([&] { return call.service.tokenizer().encode_prompt(text, parses, adds); });
 }
 
 /// A JSON array, written directly: a text of megabytes has millions of tokens.
@@ -78,7 +78,7 @@ Reply tokenize(const Call& call) {
   Params params(body);
   const Service& service = call.service;
   service.read_model(params);
-  const auto ids = read_tokens(params, service);
+  const auto ids = read_tokens(params, call);
   const bool texts = params.flag("return_token_strs").value_or(false);
   params.finish();
   std::string out = cat("{\"count\":", ids.size(), ",\"max_model_len\":", service.context());
@@ -129,7 +129,7 @@ Reply apply_template(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   call.service.read_model(params);
-  const ChatText prompt = render_chat(params, call.service);
+  const ChatText prompt = render_chat(params, call);
   params.finish();
   return prompt_response(prompt.text.bytes, params);
 }
