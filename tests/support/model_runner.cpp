@@ -75,7 +75,7 @@ ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
   Backend& device = late_ ? *late_ : backend_;
   ModelOptions model = options.model;
   model.context = options.context;
-  model_ = load_model(checkpoint, bind_model(checkpoint), device, model,
+  model_ = load_model(checkpoint, bind_model(checkpoint, options.context), device, model,
                       [](std::uint64_t, std::uint64_t) {});
   auto groups = kv_groups(device, model_->kv_uses(), options.kv_type);
   const std::int32_t held = options.pool_sequences > 0 ? options.pool_sequences : options.sequences;
