@@ -35,6 +35,7 @@ class ClientWorld {
     Client* last = nullptr;
     Job* before = nullptr;  ///< the last job, whose blocks the next may take over
     PrefixKey prefix{};
+    std::shared_ptr<const AdapterList> adapters{};
   };
 
   // Events of a tick.

@@ -29,6 +29,7 @@ struct BenchValues {
   std::optional<std::string> batch;
   std::int32_t reps = 5;
   bool shared_prefix = false;
+  bool mixes_adapters = false;
   bool profile = false;
   bool profile_layers = false;
   bool peaks = false;
@@ -221,6 +222,17 @@ Peaks median_peaks(const std::vector<Peaks>& rounds) {
 /// Most measurements of the peaks: with more, they would take longer than the runs of small models.
 constexpr std::int32_t kPeakRoundsMax = 16;
 
+/// The adapters of the sequences, in turn: all of --lora, or the usual one.
+AdapterTurns adapters_of(const BenchValues& v, AdapterStore& adapters) {
+  AdapterTurns lists;
+  if (!v.mixes_adapters) return {default_adapters(v.model.adapters, adapters)};
+  for (const auto& adapter : adapters.all()) {
+    const AdapterChoice choice{.adapter = adapter};
+    lists.push_back(adapters.list({&choice, 1}));
+  }
+  return lists;
+}
+
 /// Measures all rows in rounds, one repetition of each row per round, so that noise on the machine
 /// hits all rows alike. Peaks are measured before each round, or before some of many rounds.
 void measure_rows(Instance& instance, const BenchValues& v, PeakMeter& meter, BenchReport& report) {
@@ -232,6 +244,7 @@ void measure_rows(Instance& instance, const BenchValues& v, PeakMeter& meter, Be
   for (const BenchRow& row : rows) workloads.push_back(row.workload);
   WorkloadRunner runner(instance.executor(), v.shared_prefix, interruption_point,
                         instance.profiled());
+  runner.set_adapters(adapters_of(v, instance.adapters()));
   runner.prepare(workloads);
   const std::uint64_t total = rows.size() * static_cast<std::uint64_t>(v.reps);
   std::uint64_t done = 0;
@@ -287,6 +300,9 @@ int bench_peaks(const BenchValues& v) {
 }
 
 int bench_model(const BenchValues& v) {
+  if (v.mixes_adapters && v.model.adapters.lora.empty()) {
+    throw Error(ErrorCode::kInvalid, "--mix-adapters: there are no adapters, give --lora");
+  }
   Lists lists = read_lists(v);
   InstanceOptions options = instance_options(v.model);
   BenchReport report;
@@ -310,9 +326,10 @@ int bench_model(const BenchValues& v) {
   for (const Workload& w : workloads) report.rows.emplace_back().workload = w;
   measure_rows(instance, v, meter, report);
   const Executor& executor = instance.executor();
+  const AdapterTurns adapters = adapters_of(v, instance.adapters());
   for (BenchRow& row : report.rows) {
-    row.cost =
-        workload_cost(executor.model(), executor.cache(), report.peaks.all_threads, row.workload);
+    row.cost = workload_cost(executor.model(), executor.cache(), report.peaks.all_threads,
+                             row.workload, adapters);
   }
   write_report(v, report);
   return report_mismatches(report);
@@ -331,6 +348,9 @@ void add_workload_options(CLI::App& sub, BenchValues& v) {
       {.name = "--reps", .help = "Repetitions; medians are reported", .low = 1, .high = 1000});
   add_switch(sub, v.shared_prefix, "--shared-prefix",
              "The sequences of a batch begin with the same tokens, in shared KV blocks");
+  add_switch(sub, v.mixes_adapters, "--mix-adapters",
+             "The sequences of a batch use the adapters of --lora in turn, not the first alone");
+  exclude(sub, "--mix-adapters", {"--adapter", "--shared-prefix"});
 }
 
 }  // namespace
@@ -339,6 +359,7 @@ Command add_bench_command(CLI::App& app) {
   auto values = std::make_shared<BenchValues>();
   CLI::App& sub = add_command(app, "bench", "Measure speed as fractions of the machine's limits");
   add_model_options(sub, values->model);
+  add_adapter_options(sub, values->model.adapters);
   add_workload_options(sub, *values);
   add_switch(sub, values->peaks, "--peaks",
              "Measure only the machine's limits: memory reads, float and byte products");

@@ -116,12 +116,25 @@ const Step& Scheduler::plan() {
   do {
     fill(step);
   } while (break_deadlock(step));
+  group_by_adapters(step);
   step.count_parts();
   if (step.parts.empty()) return step;
   cache_.begin_step();
   ++planned_;
   ++under_way_;
   return step;
+}
+
+/// Puts parts with equal adapters beside each other, because backends compute their rows together.
+void Scheduler::group_by_adapters(Step& step) {
+  const auto adapter_of = [](const StepPart& part) { return part.sequence->prefix.adapter; };
+  const auto differs = [&](const StepPart& a, const StepPart& b) {
+    return adapter_of(a) != adapter_of(b);
+  };
+  if (std::adjacent_find(step.parts.begin(), step.parts.end(), differs) == step.parts.end()) return;
+  std::sort(step.parts.begin(), step.parts.end(), [&](const StepPart& a, const StepPart& b) {
+    return std::pair(adapter_of(a), a.sequence->id) < std::pair(adapter_of(b), b.sequence->id);
+  });
 }
 
 void Scheduler::fill(Step& step) {
@@ -552,7 +565,7 @@ void Scheduler::commit_part(const StepPart& part) {
   s.computed = last;
   s.blocks.set_filled(last);
   if (prefixes_ && s.place.node >= 0) {
-    prefixes_->extend(s.place, s.tokens, std::min(last, s.token_rows()), s.blocks);
+    prefixes_->extend(s.prefix, s.place, s.tokens, std::min(last, s.token_rows()), s.blocks);
   }
   s.forget();
 }

@@ -157,6 +157,7 @@ class Scheduler {
   };
 
   Step& step_at(std::int64_t number) { return at(steps_, number % limits_.pipeline_depth); }
+  static void group_by_adapters(Step& step);
   void fill(Step& step);
   bool break_deadlock(Step& step);
   void plan_decodes(Step& step);

@@ -13,6 +13,7 @@ void Scheduler::rest(Sequence& s) {
   leave_steps(s);
   guarantees_.revoke(s);
   s.in_flight = s.pending = 0;
+  s.adapters = nullptr;  // the next request brings its own
   s.blocks.set_idle(true);
   resting_.push_back(&s);
 }

@@ -11,6 +11,7 @@
 #include "server/common/common_params.h"
 #include "server/common/list_entries.h"
 #include "server/common/message_text.h"
+#include "server/common/model_choice.h"
 #include "server/common/response_json.h"
 #include "server/openai/choices_writer.h"
 #include "server/openai/endpoints.h"
@@ -146,9 +147,10 @@ bool read_infill_stream(Params& params) {
 Reply infill(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  const std::string model = call.service.read_model(params);
+  const ChosenModel model = read_model(params, call);
   Generation generation;
   Request& request = generation.request;
+  request.adapters = model.adapters;
   request.prompt = read_gap(params, call);
   read_fields(params, call, request, place::kCompletions);
   read_unsupported(params, "/infill");
@@ -158,7 +160,7 @@ Reply infill(const Call& call) {
   generation.stream = read_infill_stream(params);
   params.finish();
   generation.writer =
-      std::make_unique<InfillWriter>(model, used_seed(params, request), request.stop,
+      std::make_unique<InfillWriter>(model.name, used_seed(params, request), request.stop,
                                      warnings_member(params.warnings()), generation.stream);
   generation.add_prompt();
   return generation;

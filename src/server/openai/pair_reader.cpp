@@ -49,7 +49,8 @@ bool read_raw(Params& params, const Service& service) {
 }  // namespace
 
 PairReader::PairReader(const Call& call, const Json& body)
-    : call_(call), params_(body), model_(call.service.read_model(params_)) {
+    : call_(call), params_(body), model_(read_model(params_, call)) {
+  generation_.request.adapters = model_.adapters;
   read_fields(params_, call, generation_.request, place::kEmbeddings);
   raw_ = read_raw(params_, call.service);
   params_.ignore_text("user", 256, "it changes nothing here");
@@ -129,7 +130,7 @@ ScoreForm PairReader::finish(std::string_view prefix) {
   params_.finish();
   return {.head = cat("{\"id\":", json_string(cat(prefix, call_.id)),
                       ",\"object\":\"list\",\"created\":", Service::now(),
-                      ",\"model\":", json_string(model_)),
+                      ",\"model\":", json_string(model_.name)),
           .warnings = params_.warnings(),
           .raw = raw_,
           .count = generation_.prompts.size()};

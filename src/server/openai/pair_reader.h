@@ -12,6 +12,7 @@
 #include "server/common/embed_inputs.h"
 #include "server/common/endpoint.h"
 #include "server/common/message_text.h"
+#include "server/common/model_choice.h"
 #include "server/common/params.h"
 
 namespace ingot {
@@ -70,7 +71,7 @@ class PairReader {
 
   const Call& call_;
   Params params_;
-  std::string model_;
+  ChosenModel model_;
   Generation generation_;
   bool raw_ = false;
   InputLimit limit_;

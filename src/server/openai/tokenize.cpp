@@ -5,6 +5,7 @@
 #include "load/json_object.h"
 #include "server/common/chat_prompt.h"
 #include "server/common/common_params.h"
+#include "server/common/model_choice.h"
 #include "server/common/params.h"
 #include "server/common/prompts.h"
 #include "server/common/response_json.h"
@@ -77,7 +78,7 @@ Reply tokenize(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   const Service& service = call.service;
-  service.read_model(params);
+  check_model(params, call);
   const auto ids = read_tokens(params, call);
   const bool texts = params.flag("return_token_strs").value_or(false);
   params.finish();
@@ -94,7 +95,7 @@ Reply detokenize(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   const Service& service = call.service;
-  service.read_model(params);
+  check_model(params, call);
   const Json* tokens = params.take("tokens");
   if (tokens == nullptr || tokens->as_array() == nullptr) {
     throw invalid_request("tokens", "tokens has to be an array of token ids");
@@ -128,7 +129,7 @@ Reply tokenizer_info(const Call& call) {
 Reply apply_template(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.read_model(params);
+  check_model(params, call);
   const ChatText prompt = render_chat(params, call);
   params.finish();
   return prompt_response(prompt.text.bytes, params);
