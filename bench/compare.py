@@ -2,16 +2,16 @@
 """Compares the speed of ingot and other engines on one GGUF file, alternating between them.
 
 usage: compare.py MODEL.gguf [--prefill 512] [--decode 64] [--depth 0] [--reps 5] [--threads 2]
-[--engines ingot llama_cpp openvino] [--kv-type f16]
+[--engines ingot llama_cpp ik_llama openvino] [--kv-type f16]
        compare.py MODEL.gguf --requests 24 [--concurrency 8] [--prefill 256] [--decode 48] ...
 [--engines ingot llama_server openvino] [--llama-server PROGRAM] [--ingot-options ...]
 
-The other engines are the Python packages llama-cpp-python (pip compiles it for some ten minutes)
-and openvino-genai, if they can be imported. Each repetition measures every engine once, each in its
-own process, which ends before the next begins. The script prints medians and their ratios to the
-first engine. It names an engine that is missing or refuses the file, and drops all its results. A
-file without tokenizer (ingot synth) gets a made-up one in a temporary copy, because OpenVINO
-requires one. vLLM is left out: it reads GGUF on GPUs only.
+The other engines are the Python packages llama-cpp-python (pip compiles it for some ten minutes),
+ik-llama-cpp-python and openvino-genai, if they can be imported. Each repetition measures every
+engine once, each in its own process, which ends before the next begins. The script prints medians
+and their ratios to the first engine. It names an engine that is missing or refuses the file, and
+drops all its results. A file without tokenizer (ingot synth) gets a made-up one in a temporary
+copy, because OpenVINO requires one. vLLM is left out: it reads GGUF on GPUs only.
 
 With --requests N, N requests are served; the next one begins when one ends. Figures are output
 tokens per second and the median time to the first token: for ingot by `bench serve-inproc`; for
@@ -97,6 +97,36 @@ def of_llama_cpp(args):
     if args.depth:
         llama.eval(tokens_of(args.depth))
     return {"prefill": prefill, "decode": args.decode / seconds(tokens_of(args.decode), 1)}
+
+
+def of_ik_llama(args):
+    import ik_llama_cpp
+    from ik_llama_cpp import _ctypes_api as api
+    from ik_llama_cpp._internals import make_batch_range
+
+    if args.kv_type != "f16":
+        raise RuntimeError("ik-llama-cpp-python has only the type f16 of keys and values")
+    llama = ik_llama_cpp.IkLlama(args.model, n_ctx=args.prefill + args.depth + args.decode + 64,
+                                 n_threads=args.threads, verbose=False)
+    context = llama._context  # its public functions also tokenise and sample
+
+    def seconds(tokens, first, at_once):
+        start = time.perf_counter()
+        for i in range(0, len(tokens), at_once):
+            batch = make_batch_range(tokens[i : i + at_once], pos_start=first + i)
+            if context.decode(batch) != 0:
+                raise RuntimeError("llama_decode failed")
+            api.llama_batch_free(batch)
+        return time.perf_counter() - start
+
+    seconds(tokens_of(8), 0, 8)  # what is set up once
+    context.kv_cache_clear()
+    prefill = args.prefill / seconds(tokens_of(args.prefill), 0, 512)
+    context.kv_cache_clear()
+    if args.depth:
+        seconds(tokens_of(args.depth), 0, 512)
+    return {"prefill": prefill,
+            "decode": args.decode / seconds(tokens_of(args.decode), args.depth, 1)}
 
 
 def of_openvino(args):
@@ -241,7 +271,12 @@ def asked(args, url):
     return {"output": got["output_throughput"], "first": got["median_ttft_ms"]}
 
 
-ENGINES = {"ingot": of_ingot, "llama_cpp": of_llama_cpp, "openvino": of_openvino}
+ENGINES = {
+    "ingot": of_ingot,
+    "llama_cpp": of_llama_cpp,
+    "ik_llama": of_ik_llama,
+    "openvino": of_openvino,
+}
 LOADS = {"ingot": load_of_ingot, "llama_server": load_of_llama_server, "openvino": load_of_openvino}
 
 

@@ -149,15 +149,19 @@ function(ingot_unity target sources apart)
   endforeach()
 endfunction()
 
-# ingot_test(NAME [SHARDS n] [SOURCES ...] [APART source ...] [LIBS target ...])
+# ingot_test(NAME [SHARDS n] [COST seconds] [SOURCES ...] [APART source ...] [LIBS target ...])
 #
 # A GoogleTest binary and its CTest entry. Tests find the shared data through INGOT_SHARED (default ../shared). APART
-# lists sources that ingot_unity compiles alone. With SHARDS, n CTest entries NAME_1, NAME_2, ... share the tests.
+# lists sources that ingot_unity compiles alone. With SHARDS, n CTest entries NAME_1, NAME_2, ... share the tests. CTest
+# starts entries of the highest COST first, so that all processors are busy to the end.
 function(ingot_test name)
   if(NOT INGOT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;APART;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS;COST" "SOURCES;APART;LIBS" ${ARGN})
+  if(NOT ARG_COST)
+    set(ARG_COST 0)
+  endif()
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   ingot_unity(${name} "${ARG_SOURCES}" "${ARG_APART}")
@@ -167,13 +171,13 @@ function(ingot_test name)
   set(environment "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/test-cache;INGOT_DEFAULT_SHARED=${CMAKE_SOURCE_DIR}/../shared;INGOT_BINARY=${CMAKE_BINARY_DIR}/ingot")
   if(NOT ARG_SHARDS)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT ${INGOT_TEST_TIMEOUT_S})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT ${INGOT_TEST_TIMEOUT_S} COST ${ARG_COST})
     return()
   endif()
   foreach(shard RANGE 1 ${ARG_SHARDS})
     math(EXPR index "${shard} - 1")
     add_test(NAME ${name}_${shard} COMMAND ${name})
-    set_tests_properties(${name}_${shard} PROPERTIES TIMEOUT ${INGOT_TEST_TIMEOUT_S}
+    set_tests_properties(${name}_${shard} PROPERTIES TIMEOUT ${INGOT_TEST_TIMEOUT_S} COST ${ARG_COST}
       ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()

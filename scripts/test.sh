@@ -158,7 +158,7 @@ asan_gate() {
   run cmake --preset asan --log-level=WARNING -DINGOT_KERNEL_TABLES=scalar
   run cmake --build --preset asan --parallel "$jobs" --target "${tests[@]}" fuzzers -- --quiet
   local names=${tests[*]}
-  run_tests asan --tests-regex "^(${names// /|})\$"
+  run_tests asan --tests-regex "^(${names// /|})(_[0-9]+)?\$"
   fuzz 0
 }
 

@@ -157,7 +157,8 @@ std::int64_t Engine::save_session(const std::string& path, const Request& reques
     ingot::Session session = to_session(request, result, impl_->instance);
     check_session(session, impl_->engine->request_limits());
     session.model.weights = weights;
-    return ingot::save_session(*impl_->engine, path, std::move(session), domain_of(request.domain));
+    return ingot::save_session(*impl_->engine, path, std::move(session),
+                               {.domain = domain_of(request.domain)});
   });
 }
 
@@ -169,7 +170,7 @@ Session Engine::restore_session(const std::string& path, std::uint64_t domain) {
     Session session{.request = to_request(file.session())};
     session.request.domain = domain;
     session.restored_tokens =
-        ingot::restore_session(*impl_->engine, file, weights, domain_of(domain));
+        ingot::restore_session(*impl_->engine, file, weights, {.domain = domain_of(domain)});
     return session;
   });
 }

@@ -131,6 +131,10 @@ class Backend {
 
   /// x[t] = ((row of tokens[t] * scale) + row of types[t]) + row of positions[t] + position_offset.
   ///
+  /// For each of the row's adapters that changes e.tokens, in order: y = fma(s, u B^T, y) with the
+  /// product y, the token's row u of A, and s = (part's scale * AdapterUse::scale) * e.scale. Rows
+  /// with an embedding have no adapters.
+  ///
   /// The token's row is decoded exactly. A row with an embedding has this embedding in place of the
   /// product. Null parts of `e` are not added. See Batch::tokens for negative tokens.
   ///
@@ -163,6 +167,11 @@ class Backend {
   ///   t   = float(i_0) * w_0,  then with two scales  t = fma(float(i_1), w_1, t)
   ///   t   = fma(-m_j, float(s_j), t),  j ascending (+m_j for Q4_1 and Q5_1)
   ///   acc = fma(t, d, acc)
+  ///
+  /// For each of the row's adapters that changes w, in order: u = x A^T and v = u B^T as dense
+  /// linears, then y = fma(s, v, y) with s = part's scale * AdapterUse::scale. Row t of `in` has
+  /// the adapters of the batch's row t; behind `pool`, row i has those of the last row of sequence
+  /// pool_seqs[i]. In `moe` and `logits`, a row keeps its adapters.
   ///
   /// Shapes: in [T, K], w [M, K], out [T, M].
   virtual void linear(View in, const Weight& w, View out) = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/adapter.h"
 #include "base/index.h"
 #include "base/view.h"
 
@@ -42,16 +43,34 @@ struct Batch {
   std::span<const KvBlocks> groups;         ///< slots and block tables of each KV group
   std::span<const std::int32_t> out_rows;   ///< [R] rows that give results, in any order
   std::span<const std::int32_t> pool_seqs;  ///< [P] sequences that `pool` reads
-  std::span<const std::int32_t> adapter;    ///< [S] adapter of each sequence; empty: no adapters
+  /// [S] each sequence's entry of `adapters`, -1: none; empty: no sequence has adapters. Backends
+  /// group rows that follow each other, so sequences with equal entries should be adjacent.
+  std::span<const std::int32_t> adapter;
+  /// [S] position of each sequence's first row with adapters; empty: all 0
+  std::span<const std::int32_t> adapter_from;
+  /// Lists of adapters, each in the order in which they are added. Their weights stay until `wait`.
+  std::span<const std::span<const AdapterUse>> adapters;
 
   std::int32_t rows() const { return static_cast<std::int32_t>(positions.size()); }
   std::int32_t sequences() const { return static_cast<std::int32_t>(kv_len.size()); }
 
+  /// Returns the entry of `adapters` for row t; -1 if the row has no adapters.
+  std::int32_t adapter_of(std::int64_t t) const {
+    if (adapter.empty()) return -1;
+    const std::int64_t s = sequence_of(t);
+    const bool is_before = !adapter_from.empty() && at(positions, t) < at(adapter_from, s);
+    return is_before ? -1 : at(adapter, s);
+  }
+
+  /// Returns the sequence of row t.
+  std::int64_t sequence_of(std::int64_t t) const {
+    return std::upper_bound(q_start.begin(), q_start.end(), t) - q_start.begin() - 1;
+  }
+
   /// Returns the elements of row t if this row is an embedding, else null.
   const std::byte* embedding(std::int64_t t) const {
     if (embeddings.empty()) return nullptr;
-    const auto next = std::upper_bound(q_start.begin(), q_start.end(), t);
-    const std::int64_t s = next - q_start.begin() - 1;
+    const std::int64_t s = sequence_of(t);
     const View& rows = at(embeddings, s);
     return rows ? rows.row_data(t - at(q_start, s)) : nullptr;
   }

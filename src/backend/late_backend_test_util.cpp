@@ -223,6 +223,10 @@ Batch LateBackend::Group::copy_of(const Batch& b) {
   c.out_rows = copy(b.out_rows);
   c.pool_seqs = copy(b.pool_seqs);
   c.adapter = copy(b.adapter);
+  c.adapter_from = copy(b.adapter_from);
+  const std::span<std::span<const AdapterUse>> adapters = copy(b.adapters);
+  for (std::span<const AdapterUse>& list : adapters) list = copy(list);
+  c.adapters = adapters;
   const std::span<KvBlocks> groups = copy(b.groups);
   for (KvBlocks& g : groups) {
     g.slots = copy(g.slots);
@@ -245,10 +249,12 @@ void LateBackend::Group::take_batch(const Batch& b) {
   batch_ = copy_of(b);
   tokens_ = copy(b.tokens);
   batch_.tokens = tokens_;
-  for (const auto& array :
-       {b.tokens, b.types, b.positions, b.q_start, b.kv_len, b.out_rows, b.pool_seqs, b.adapter}) {
+  for (const auto& array : {b.tokens, b.types, b.positions, b.q_start, b.kv_len, b.out_rows,
+                            b.pool_seqs, b.adapter, b.adapter_from}) {
     take(array);
   }
+  for (const std::span<const AdapterUse> list : b.adapters) take(list);
+  take(b.adapters);
   for (const KvBlocks& g : b.groups) {
     take(g.slots);
     take(g.tables);

@@ -223,10 +223,17 @@ inline std::vector<bool> chosen_groups(const Moe& m, const Floats& c) {
   return chosen;
 }
 
-inline Floats moe(const MoeProblem& p, const Floats& x) {
+/// Changes the outputs `y` of a linear with inputs `x`; `number` is that of PreparedMoe.
+using Adapt = std::function<void(std::int32_t number, const Floats& x, Floats& y)>;
+
+inline Floats moe(const MoeProblem& p, const Floats& x, const Adapt& adapt = {}) {
   const Moe& m = p.m;
   const bool sigmoid = m.score == Moe::Score::kSigmoid;
-  Floats shares = linear({&p.router.view, 1}, p.router_bias, x);
+  const auto adapted = [&](std::int32_t number, const Floats& in, Floats y) {
+    if (adapt) adapt(number, in, y);
+    return y;
+  };
+  Floats shares = adapted(0, x, linear({&p.router.view, 1}, p.router_bias, x));
   if (sigmoid) {
     for (float& v : shares) v = math::sigmoid(v);
   } else {
@@ -245,8 +252,10 @@ inline Floats moe(const MoeProblem& p, const Floats& x) {
   Floats y(x.size(), 0.0f);
   for (std::int32_t e : order) {
     const std::vector<View> parts = p.gate_up(e);
-    const Floats inner = activated(m.act, true, linear(parts, p.gate_up_bias(e), x));
-    const Floats part = linear({&p.down[std::size_t(e)].view, 1}, p.down_bias(e), inner);
+    const Floats inner =
+        activated(m.act, true, adapted(1 + 2 * e, x, linear(parts, p.gate_up_bias(e), x)));
+    const Floats part =
+        adapted(2 + 2 * e, inner, linear({&p.down[std::size_t(e)].view, 1}, p.down_bias(e), inner));
     const float share = shares[std::size_t(e)];
     const float weight = (m.renormalise ? share / total : share) * m.scale;
     for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::fma(weight, part[i], y[i]);

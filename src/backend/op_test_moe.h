@@ -99,7 +99,8 @@ inline MoeProblem router_problem(int choice, const ExpertFormats& formats) {
   return p;
 }
 
-/// The weights of a MoeProblem, packed by a backend.
+/// The weights of a MoeProblem, packed by a backend. Their numbers: the router's is 0, those of
+/// expert e are 1 + 2 e and 2 + 2 e.
 struct PreparedMoe {
   PreparedMoe(Backend& backend, const MoeProblem& p)
       : router(backend.prepare({&p.router.view, 1}, p.router_bias, Use::kPlain)) {
@@ -109,6 +110,11 @@ struct PreparedMoe {
           backend.prepare({&p.down[std::size_t(e)].view, 1}, p.down_bias(e), Use::kPlain));
     }
     if (!p.selection_bias.empty()) selection_bias = backend.upload(p.selection_bias);
+    router.number = 0;
+    for (std::int32_t e = 0; e < p.m.experts; ++e) {
+      gate_up[std::size_t(e)].number = 1 + 2 * e;
+      down[std::size_t(e)].number = 2 + 2 * e;
+    }
   }
   MoeWeights weights() const {
     return {

@@ -126,6 +126,9 @@ inline constexpr std::int32_t kHeadDimLimit = 576;
 enum class Use {
   kPlain,
   kGated,  ///< gate rows above as many up rows, which `Backend::linear_activate` reads
+  /// A small dense matrix of an adapter. Packing it does not wait for steps, and its memory is its
+  /// own, so that adapters can come and go.
+  kAdapter,
 };
 
 /// The format of cached keys and values. kInt8: 8-bit integers with a float scale for each token,
@@ -237,6 +240,7 @@ struct StepLimits {
   std::int64_t hidden = 0;  ///< H, width of a hidden state
   std::int64_t vocab = 0;   ///< V, width of the logits; 0: the model has no output head
   Moe moe{};                ///< the mixture of experts; experts = 0: the model has none
+  bool adapters = false;    ///< whether rows may have adapters
 };
 
 /// What a model asks of a backend's ops.

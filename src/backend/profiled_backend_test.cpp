@@ -177,7 +177,9 @@ struct Arguments {
               .groups = {},
               .out_rows = {},
               .pool_seqs = {},
-              .adapter = {}};
+              .adapter = {},
+              .adapter_from = {},
+              .adapters = {}};
 };
 
 void call_everything(Backend& be, Arguments& x) {

@@ -36,6 +36,7 @@ struct Weight {
   std::vector<Segment> segments;
   Tensor bias;  ///< [1, rows] float32, or null
   Buffer storage;
+  std::int32_t number = -1;  ///< number in its model, by which adapters find it; -1: none
 
   explicit operator bool() const { return rows != 0; }
   /// Returns whether any segment has a block format. If so, `linear` reads quantised rows.

@@ -69,8 +69,15 @@ WorkloadLimits workload_limits(std::span<const Workload> workloads, bool shared_
   return limits;
 }
 
+std::shared_ptr<const AdapterList> adapter_turn(const AdapterTurns& lists, std::int64_t i,
+                                                std::int64_t sequences) {
+  if (lists.empty()) return nullptr;
+  const std::int64_t each = std::max<std::int64_t>(1, sequences / std::ssize(lists));
+  return at(lists, i / each % std::ssize(lists));
+}
+
 WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks& peaks,
-                           const Workload& workload) {
+                           const Workload& workload, const AdapterTurns& adapters) {
   std::vector<KvCost> kv;
   for (std::int64_t i = 0; i < std::ssize(model.layers); ++i) {
     const KvLayer& layer = cache.layer(i);
@@ -84,6 +91,10 @@ WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks
   for (std::int64_t end = workload.depth + rows; end <= workload.length(); end += rows) {
     std::fill(parts.begin(), parts.end(),
               SequenceRows{.rows = rows, .kv_len = end, .outputs = outputs});
+    for (std::size_t i = 0; i < parts.size() && !adapters.empty(); ++i) {
+      const auto list = adapter_turn(adapters, static_cast<std::int64_t>(i), std::ssize(parts));
+      if (list != nullptr) parts[i].adapters = list->uses;
+    }
     const StepCost step = step_cost(model, kv, parts);
     total.cost += step;
     total.ideal_seconds += ideal_seconds(step, peaks);
@@ -122,6 +133,7 @@ std::int32_t WorkloadRunner::token(std::int64_t sequence, std::int64_t position,
 /// Makes a sequence with its tokens. It shares the blocks of its prefix, if they were computed.
 Sequence WorkloadRunner::begin(const Workload& workload, std::int64_t sequence) const {
   Sequence s(executor_.cache());
+  s.adapters = adapter_turn(adapters_, sequence, executor_.limits().sequences);
   for (std::int64_t i = 0; i < workload.depth; ++i) {
     s.tokens.push_back(token(sequence, i, workload.depth));
   }

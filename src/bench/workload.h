@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <tuple>
@@ -47,10 +48,18 @@ struct WorkloadCost {
   double ideal_seconds = 0;
 };
 
+/// Lists of adapters that the sequences of a workload have in turn; empty: no adapters.
+using AdapterTurns = std::vector<std::shared_ptr<const AdapterList>>;
+
+/// Returns the list of sequence `i` of `sequences`; null: none. Neighbours have the same list, as
+/// an engine orders its sequences.
+std::shared_ptr<const AdapterList> adapter_turn(const AdapterTurns& lists, std::int64_t i,
+                                                std::int64_t sequences);
+
 /// Computes the cost of a workload. A prefill or an embedding counts as one step over all rows,
 /// even if it runs in several. A decode counts as one step per token.
 WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks& peaks,
-                           const Workload& workload);
+                           const Workload& workload, const AdapterTurns& adapters = {});
 
 /// The result of one run of a workload.
 struct WorkloadResult {
@@ -75,6 +84,9 @@ class WorkloadRunner {
   WorkloadRunner(Executor& executor, bool shared_prefix, std::function<void()> on_step,
                  ProfiledBackend* profiled = nullptr);
 
+  /// Lets sequences have these lists in turn: see adapter_turn. Call it before `prepare`.
+  void set_adapters(AdapterTurns lists) { adapters_ = std::move(lists); }
+
   /// Touches the memory of all keys and values, then computes the prefixes of `workloads`.
   void prepare(std::span<const Workload> workloads);
   /// Runs one workload. Errors: Error{kNotFinite} if a result holds NaN.
@@ -98,6 +110,7 @@ class WorkloadRunner {
   const bool windowed_;
   std::function<void()> on_step_;
   ProfiledBackend* profiled_;
+  AdapterTurns adapters_;
   std::vector<std::int32_t> best_;  ///< [sequences], most likely next token of each sequence
   std::vector<Sequence> prefixes_;  ///< prefixes of sequences 0, 1, ...; empty with sliding windows
   std::vector<StepPart> parts_;

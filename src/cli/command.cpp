@@ -136,7 +136,8 @@ int parse_and_run(int argc, char** argv, std::initializer_list<Command (*)(CLI::
       add_perplexity_command(app), add_inspect_command(app),    add_tokenize_command(app),
       add_template_command(app),   add_quantize_command(app),   add_imatrix_command(app),
       add_synth_command(app),      add_pull_command(app),       add_models_command(app),
-      add_rm_command(app),         add_completion_command(app), add_man_command(app)};
+      add_rm_command(app),         add_completion_command(app), add_man_command(app),
+      add_lora_command(app)};
   for (const auto add : more) commands.push_back(add(app));
   app.footer(footer("ingot run model.gguf -p \"Once upon a time\""));
   for (const Command& command : commands) add_footers(command);

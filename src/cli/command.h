@@ -52,6 +52,8 @@ Command add_embed_command(CLI::App& app);
 Command add_inspect_command(CLI::App& app);
 /// Adds `ingot logits`, which writes logits or hidden states.
 Command add_logits_command(CLI::App& app);
+/// Adds `ingot lora`, whose subcommands show and change adapters.
+Command add_lora_command(CLI::App& app);
 /// Adds `ingot quantize`, which writes a model as a GGUF file with weights of another type.
 Command add_quantize_command(CLI::App& app);
 /// Adds `ingot synth`, which writes a model with a real model's shape and random weights.

@@ -154,11 +154,19 @@ class FiniteWatch {
 };
 
 /// Runs the steps and writes each one's rows.
-void write_rows(Instance& instance, Job& job, NpyWriter& writer) {
+void write_rows(Instance& instance, const AdapterValues& adapters, Job& job, NpyWriter& writer) {
   Executor& executor = instance.executor();
   FiniteWatch watch;
   Sequence sequence(executor.cache());
   sequence.tokens = job.tokens;
+  sequence.adapters = default_adapters(adapters, instance.adapters());
+  if (sequence.adapters != nullptr) {
+    sequence.prefix.adapter_from = first_adapted_row(*sequence.adapters, job.tokens);
+    if (sequence.prefix.adapter_from < 0) {
+      throw Error(ErrorCode::kInvalid,
+                  "the input has no invocation tokens of the adapter, which acts from them on");
+    }
+  }
   if (job.from_embeds) {
     sequence.add_given(f32_view(job.embeds.values.data(), job.embeds.rows, job.embeds.cols));
   }
@@ -201,7 +209,7 @@ void logits(const LogitsValues& v) {
   // Opened before the weights are loaded, so that an unwritable path fails at once.
   NpyWriter writer(v.out, job.last_only ? 1 : job.length(), cols);
   start_with_progress(instance, job.start);
-  write_rows(instance, job, writer);
+  write_rows(instance, v.model.adapters, job, writer);
 }
 
 }  // namespace
@@ -211,6 +219,7 @@ Command add_logits_command(CLI::App& app) {
   CLI::App& sub = add_command(
       app, "logits", "Write the logits or hidden states of every position as a float32 .npy file");
   add_model_options(sub, values->model);
+  add_adapter_options(sub, values->model.adapters);
   add_text(sub, values->prompt, "-p,--prompt", "Text; the tokenizer's BOS is put in front");
   add_text(sub, values->tokens, "--tokens", "Token ids: 1,2,3");
   add_text(sub, values->embeds, "--embeds", "A .npy file [T, H] of rows in place of tokens");

@@ -63,8 +63,11 @@ TextWindows cut(const PerplexityValues& v, std::int64_t tokens, std::int64_t con
 class TextScorer {
  public:
   TextScorer(Instance& instance, std::span<const std::int32_t> tokens, const TextWindows& windows,
-             PerplexityDefinition definition)
-      : tokens_(tokens), windows_(windows), definition_(definition) {
+             PerplexityDefinition definition, std::shared_ptr<const AdapterList> adapters)
+      : tokens_(tokens),
+        windows_(windows),
+        definition_(definition),
+        adapters_(std::move(adapters)) {
     const Tokenizer& tokenizer = *instance.tokenizer();
     if (tokenizer.adds_bos()) bos_ = tokenizer.bos();
   }
@@ -90,7 +93,8 @@ class TextScorer {
     const ScoredWindow window = windows_[next_];
     Request request{.prompt = {tokens_.begin() + window.begin, tokens_.begin() + window.end},
                     .prompt_logprobs = 0,
-                    .prompt_logprobs_from = window.scored - window.begin};
+                    .prompt_logprobs_from = window.scored - window.begin,
+                    .adapters = adapters_};
     if (bos_ && definition_ == PerplexityDefinition::kLlamaCpp) {
       request.prompt.front() = *bos_;
     } else if (bos_) {
@@ -114,6 +118,7 @@ class TextScorer {
   std::span<const std::int32_t> tokens_;
   const TextWindows& windows_;
   PerplexityDefinition definition_;
+  std::shared_ptr<const AdapterList> adapters_;
   std::optional<std::int32_t> bos_;
   std::deque<Stream> streams_;  ///< streams of the windows [added_, next_)
   std::int64_t next_ = 0;
@@ -163,7 +168,8 @@ void measure(PerplexityValues v) {
   const TextWindows windows = cut(v, std::ssize(tokens), context, instance.tokenizer()->adds_bos());
   start(v, instance, context, windows.count());
   const auto engine = instance.make_engine();
-  TextScorer scorer(instance, tokens, windows, definition);
+  TextScorer scorer(instance, tokens, windows, definition,
+                    default_adapters(v.model.adapters, instance.adapters()));
   const Perplexity p = scorer.run(*engine, instance.executor().limits().sequences);
   write_stdout(v.json ? as_json(p, windows.count()) : as_text(p, windows.count()));
 }
@@ -175,6 +181,7 @@ Command add_perplexity_command(CLI::App& app) {
   CLI::App& sub =
       add_command(app, "perplexity", "Measure how well a model predicts the text of a file");
   add_model_options(sub, values->model);
+  add_adapter_options(sub, values->model.adapters);
   add_text(sub, values->file,
            {.name = "--file",
             .help = "The text, cut into windows of --ctx tokens that begin with the tokenizer's "

@@ -14,6 +14,7 @@
 #include "convert/quantise.h"
 #include "load/json.h"
 #include "quant/formats.h"
+#include "runtime/request_fields.h"
 
 namespace ingot {
 
@@ -38,6 +39,17 @@ const Recipe& find_type(const std::string& name) {
   const Recipe* recipe = find_recipe(name);
   if (recipe == nullptr) throw bad_option("--type", name, cat("expected one of ", recipe_names()));
   return *recipe;
+}
+
+/// The request fields that model files have defaults for.
+std::vector<SamplingKey> sampling_keys() {
+  std::vector<SamplingKey> keys;
+  for (const RequestField& field : request_fields()) {
+    if (field.gguf.empty()) continue;
+    const bool whole = std::holds_alternative<InSampling<std::int32_t>>(field.member);
+    keys.push_back({.name = field.name, .key = field.gguf, .whole = whole});
+  }
+  return keys;
 }
 
 std::uint64_t total_bytes(std::span<const TensorReport> reports) {
@@ -103,10 +115,12 @@ void quantize(const QuantizeValues& v) {
   refuse_own_input("OUT", v.out, *checkpoint, {v.importance.value_or("")});
   std::optional<ImportanceMatrix> importance;
   if (v.importance) importance = ImportanceMatrix::read(*v.importance);
+  const std::vector<SamplingKey> sampling = sampling_keys();
   const QuantisePlan plan =
       plan_quantised(*checkpoint, {.recipe = &recipe,
                                    .importance = importance ? &*importance : nullptr,
-                                   .tokenizer = !v.no_tokenizer});
+                                   .tokenizer = !v.no_tokenizer,
+                                   .sampling = sampling});
   for (const std::string& warning : checkpoint->warnings()) log_warning(warning);
   for (const std::string& warning : plan.warnings) log_warning(warning);
   std::vector<TensorReport> reports;

@@ -160,15 +160,16 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const bool has_text = instance.tokenizer() != nullptr;
   if (stream) require_tokenizer(instance, ": use --print-ids or --json");
   RunSession session(v, instance);
-  const Request request = read_request(v, instance, session);
+  Request request = read_request(v, instance, session);
   const std::vector<std::int32_t>& prompt = request.prompt;
   if (stream) note_missing_template(v, instance, prompt);
   RequestLimits limits = request_limits(instance, v.model.ctx);
   limits.context = std::numeric_limits<std::int64_t>::max();  // `start_for` gives a better message
   check_request(request, limits);
   const std::int64_t context = start_for(v, instance, std::ssize(prompt));
+  request.adapters = default_adapters(v.model.adapters, instance.adapters());
   const auto engine = instance.make_engine({.observer = trace.observer()});
-  session.restore(*engine);
+  session.restore(*engine, request.adapters.get());
   Stream replies = *engine->submit(Request(request));
   TextPrinter printer(v, stream);
   printer.begin();
@@ -285,6 +286,7 @@ Command add_run_command(CLI::App& app) {
   CLI::App& sub = add_command(app, "run", "Continue a prompt, or many at once");
   values->app = &sub;
   add_model_options(sub, values->model);
+  add_adapter_options(sub, values->model.adapters);
   add_input(sub, *values);
   add_constraint_options(sub, values->constraint_flags);
   add_session(sub, *values);

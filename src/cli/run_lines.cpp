@@ -27,9 +27,13 @@ namespace {
 /// A schema in a line may have 256 levels.
 constexpr JsonLimits kLineLimits{.bytes_max = std::uint64_t{1} << 24, .depth_max = 258};
 
+/// The member of a line that names the adapter.
+constexpr std::string_view kAdapter = "adapter";
+
 /// A line of input and its result.
 struct Line {
-  std::optional<Request> request;  ///< present until it is submitted
+  std::optional<Request> request;      ///< present until it is submitted
+  std::optional<std::string> adapter;  ///< the member "adapter"
   std::vector<std::int32_t> prompt;
   ReplyFields fields;
   std::optional<Stream> stream;
@@ -73,7 +77,7 @@ struct LineReader {
   static void expect_known_members(const Json& line, bool has_messages) {
     for (const auto& [name, unused] : *line.as_object()) {
       const bool is_text = name == "prompt" || name == "special" || name == "suffix";
-      if (is_text || is_constraint_member(name)) continue;
+      if (is_text || name == kAdapter || is_constraint_member(name)) continue;
       if (has_messages && is_chat_member(name)) continue;
       if (find_field(name, place::kLine) == nullptr) {
         refuse_line(cat("unknown member ", printable(name)));
@@ -82,9 +86,14 @@ struct LineReader {
   }
 
   /// Parses a line. Errors: Error{kInvalid} or Error{kModel} with the reason.
-  Request parse(std::string_view text, std::size_t number, Request request) {
+  Request parse(std::string_view text, std::size_t number, Request request,
+                std::optional<std::string>& adapter) {
     const Json j = parse_json(text, "stdin", cat("line ", number), kLineLimits);
     if (j.as_object() == nullptr) refuse_line(cat("expected an object, got ", j.kind()));
+    if (const Json* name = j.find(kAdapter)) {
+      adapter = text_member(kAdapter, *name);
+      check_is_loaded(values.model.adapters, *adapter, kAdapter);
+    }
     const Json* prompt = j.find("prompt");
     const bool has_messages = j.find("messages") != nullptr;
     const int inputs =
@@ -162,6 +171,7 @@ class Lines {
     }
     if (start_.sequences > 0) {
       start();
+      choose_adapters();
       const auto engine = instance_.make_engine({.observer = trace_.observer()});
       while (print_done()) step(*engine);
     }
@@ -173,7 +183,7 @@ class Lines {
   void read_line(Line& line, std::string_view text, std::size_t number, LineReader& reader,
                  const Request& defaults) {
     try {
-      Request request = reader.parse(text, number, defaults);
+      Request request = reader.parse(text, number, defaults, line.adapter);
       check_request(request, request_limits(instance_, values_.model.ctx));
       line.prompt = request.prompt;
       line.fields = {.text = instance_.tokenizer() != nullptr,
@@ -208,6 +218,16 @@ class Lines {
     shrink_step_to_fit(instance_, start_);
     start_.pool_sequences = instance_.fitting_pool(start_);
     start_with_progress(instance_, start_);
+  }
+
+  void choose_adapters() {
+    AdapterStore& adapters = instance_.adapters();
+    const auto usual = default_adapters(values_.model.adapters, adapters);
+    for (Line& line : lines_) {
+      if (!line.request) continue;
+      line.request->adapters =
+          line.adapter ? adapters_named(*line.adapter, adapters, kAdapter) : usual;
+    }
   }
 
   /// Refuses lines that do not fit into memory even alone, so that they do not fail the others. If

@@ -1,7 +1,10 @@
 // Reads and writes the session files of ingot run.
 #include "cli/run_session.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "cli/log.h"
 #include "cli/options/options.h"
@@ -9,11 +12,25 @@
 
 namespace ingot {
 
+namespace {
+
+/// The key of a request's blocks. Drawn tokens do not move where its adapters begin.
+PrefixKey key_of(const AdapterList* adapters, const Request& request) {
+  if (adapters == nullptr) return {};
+  const auto given =
+      std::span(request.prompt).first(request.prompt.size() - to_size(request.continued));
+  return {.adapter = adapters->number,
+          .adapter_from = std::max<std::int64_t>(0, first_adapted_row(*adapters, given))};
+}
+
+}  // namespace
+
 RunSession::RunSession(const RunValues& values, const Instance& instance)
     : values_(values), instance_(instance) {
   if (values.session) file_.emplace(*values.session);
   if (!values.session && !values.save_session) return;
-  weights_ = instance.fingerprint();
+  const std::string adapter = default_adapter(values.model.adapters);
+  weights_ = adapter == kNoAdapter ? instance.fingerprint() : instance.fingerprint_with(adapter);
   if (!file_) return;
   file_->require_model(
       session_model(instance.spec(), instance.kv_type(), instance.backend().numerics(), weights_));
@@ -38,9 +55,10 @@ Request RunSession::request(const Request& flags) const {
   return request;
 }
 
-void RunSession::restore(Engine& engine) const {
+void RunSession::restore(Engine& engine, const AdapterList* adapters) const {
   if (!file_) return;
-  const std::int64_t tokens = restore_session(engine, *file_, weights_);
+  const std::int64_t tokens =
+      restore_session(engine, *file_, weights_, key_of(adapters, request_of(file_->session())));
   log_debug(cat(printable(file_->name(), 4096), ": ", tokens, " of ",
                 file_->session().tokens.size(), " tokens need not be computed"));
 }
@@ -50,7 +68,8 @@ void RunSession::save(Engine& engine, const Request& request,
   if (!values_.save_session) return;
   Session session = session_of(request, drawn);
   session.model.weights = weights_;
-  save_session(engine, *values_.save_session, std::move(session));
+  save_session(engine, *values_.save_session, std::move(session),
+               key_of(request.adapters.get(), request));
 }
 
 }  // namespace ingot

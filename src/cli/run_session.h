@@ -19,8 +19,9 @@ class RunSession {
   bool is_continued() const { return file_.has_value(); }
   /// Makes the session's request, adds the tokens of -p or --tokens, and applies the given flags.
   Request request(const Request& flags) const;
-  /// Loads the session's keys and values into the engine.
-  void restore(Engine& engine) const;
+  /// Loads the session's keys and values into the engine, for requests with these adapters; null:
+  /// without any.
+  void restore(Engine& engine, const AdapterList* adapters) const;
   /// Saves `request` and its generated ids `drawn` to the --save-session file. Errors: Error{kIo}.
   void save(Engine& engine, const Request& request, std::span<const std::int32_t> drawn) const;
 

@@ -3,6 +3,7 @@
 
 #include "convert/config_values.h"
 #include "convert/read_back.h"
+#include "convert/sampling_values.h"
 #include "convert/tokenizer_values.h"
 #include "load/gguf/gguf_file.h"
 
@@ -17,27 +18,24 @@ constexpr std::string_view kTokenizerKeys = "tokenizer.";
 }  // namespace
 
 GgufValues model_values(const Checkpoint& checkpoint, const BoundModel& model,
-                        std::vector<ListedTensor>& tensors, const Recipe& recipe, bool tokenizer,
+                        std::vector<ListedTensor>& tensors, const QuantiseOptions& options,
                         std::vector<std::string>& warnings) {
   GgufValues values;
   if (checkpoint.config().naming == Naming::kGguf) {
     for (const GgufEntry& entry : checkpoint.gguf_entries()) {
       if (entry.key.starts_with("split.")) continue;
-      if (!tokenizer && entry.key.starts_with(kTokenizerKeys)) continue;
+      if (!options.tokenizer && entry.key.starts_with(kTokenizerKeys)) continue;
       values.add(entry);
     }
   } else {
     write_config(checkpoint, model, values, warnings);
     fit_to_readers(checkpoint, model, values, tensors, warnings);
-    if (tokenizer) write_tokenizer(checkpoint, model.spec.vocab, values, warnings);
-    if (const Json& sampling = checkpoint.config().sampling; !sampling.as_object()->empty()) {
-      warnings.push_back(
-          cat("the sampling defaults of generation_config.json are not stored: ", sampling.dump()));
-    }
+    if (options.tokenizer) write_tokenizer(checkpoint, model.spec.vocab, values, warnings);
+    write_sampling(checkpoint.config().sampling, options.sampling, values, warnings);
   }
-  if (!tokenizer) values.set_text("tokenizer.ggml.model", "no_vocab");
+  if (!options.tokenizer) values.set_text("tokenizer.ggml.model", "no_vocab");
   values.set_uint32("general.quantization_version", kQuantisationVersion);
-  values.set_uint32("general.file_type", recipe.file_type);
+  values.set_uint32("general.file_type", options.recipe->file_type);
   return values;
 }
 

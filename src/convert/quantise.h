@@ -11,6 +11,7 @@
 #include "base/thread_pool.h"
 #include "convert/importance.h"
 #include "convert/recipe.h"
+#include "convert/sampling_values.h"
 #include "convert/tensor_list.h"
 #include "load/checkpoint.h"
 #include "load/gguf/gguf_writer.h"
@@ -22,6 +23,7 @@ struct QuantiseOptions {
   const Recipe* recipe = nullptr;
   const ImportanceMatrix* importance = nullptr;  ///< null: all columns count equally
   bool tokenizer = true;  ///< false: the file gets no tokenizer and no chat template
+  std::span<const SamplingKey> sampling{};  ///< sampling defaults of folders that the file keeps
 };
 
 /// One tensor to write.

@@ -107,8 +107,7 @@ QuantisePlan plan_quantised(const Checkpoint& checkpoint, const QuantiseOptions&
   const BoundModel model = bind_model(checkpoint);
   QuantisePlan plan;
   std::vector<ListedTensor> tensors = list_tensors(checkpoint, model);
-  plan.values =
-      model_values(checkpoint, model, tensors, *options.recipe, options.tokenizer, plan.warnings);
+  plan.values = model_values(checkpoint, model, tensors, options, plan.warnings);
   plan.alignment = alignment_of(checkpoint);
   for (ListedTensor& tensor : tensors) {
     const FormatChoice choice = choose_format(*options.recipe, model.spec, tensor);

@@ -118,6 +118,61 @@ double scale_queries(const Spec& want, Spec& got, std::vector<ListedTensor>& ten
   return last;
 }
 
+bool has_adjacent_pairs(const Spec& spec, std::int64_t layer) {
+  const std::int32_t rope = spec.layer(layer).rope;
+  return rope >= 0 && at(spec.ropes, rope).adjacent_pairs;
+}
+
+/// Whether the rows of a layer's tensor have the order that readers need: those of queries and keys
+/// are reordered by heads if `turned`, all others are not.
+bool is_in_order(const ListedTensor& tensor, const LayerSpec& layer, bool turned) {
+  switch (tensor.role) {
+    case TensorRole::kQ:
+    case TensorRole::kQBias:
+      return tensor.turned_heads == (turned ? layer.heads : 0);
+    case TensorRole::kK:
+    case TensorRole::kKBias:
+      return tensor.turned_heads == (turned ? layer.kv_heads : 0);
+    case TensorRole::kQkv:
+    case TensorRole::kQkvBias:
+    case TensorRole::kQNorm:
+    case TensorRole::kKNorm:
+    case TensorRole::kQNormWide:
+    case TensorRole::kKNormWide:
+    case TensorRole::kQNormEach:
+    case TensorRole::kKNormEach:
+      return !turned;  // these have no code that reorders them
+    default:
+      return tensor.turned_heads == 0;
+  }
+}
+
+/// Checks that rows of queries and keys stand where a reader's rotary embedding pairs them. Whole
+/// heads are reordered, which is right only if all of a head rotates.
+void check_pairs(const Checkpoint& checkpoint, const Spec& want, const Spec& got,
+                 const std::vector<ListedTensor>& tensors) {
+  const auto fail = [&](std::string_view reason) {
+    throw model_error(
+        checkpoint.name(), "config",
+        cat("GGUF cannot express that ", reason, " in architecture ", want.architecture));
+  };
+  for (std::int64_t i = 0; i < std::min(want.layers, got.layers); ++i) {
+    const LayerSpec& layer = want.layer(i);
+    if (layer.rope < 0 || got.layer(i).rope < 0) continue;
+    const bool adjacent = has_adjacent_pairs(want, i);
+    const bool turned = has_adjacent_pairs(got, i) && !adjacent;
+    if (adjacent && !has_adjacent_pairs(got, i)) fail("rotary pairs are adjacent");
+    if (turned && at(want.ropes, layer.rope).dims != layer.head_dim) {
+      fail(cat("pairs half a head apart rotate ", at(want.ropes, layer.rope).dims, " of ",
+               layer.head_dim, " elements"));
+    }
+    for (const ListedTensor& tensor : tensors) {
+      const bool wrong = tensor.layer == i && !is_in_order(tensor, layer, turned);
+      if (wrong) fail(cat("the rotary pairs of ", tensor.name, " are half a head apart"));
+    }
+  }
+}
+
 /// Numbers rotary embeddings by their first layer, equal ones alike. Folders may describe two equal
 /// embeddings, or one that no layer has.
 void number_ropes(Spec& spec) {
@@ -142,6 +197,14 @@ Config read_config(const GgufValues& values, const std::string& name, const HasT
   return gguf_config(keys, nullptr, has_tensor, notes);
 }
 
+Spec without_spelling(Spec spec) {
+  spec.norm_plus_one = false;
+  spec.position_offset = 0;
+  number_ropes(spec);
+  for (RopeSpec& rope : spec.ropes) rope.adjacent_pairs = false;
+  return spec;
+}
+
 std::string_view first_difference(std::string_view want, std::string_view got) {
   while (!want.empty()) {
     const std::string_view line = take_until(want, '\n');
@@ -158,13 +221,10 @@ void fit_to_readers(const Checkpoint& checkpoint, const BoundModel& model, const
   Spec want = model.spec;
   got.vocab = want.vocab;
   got.tied = want.tied;
-  want.norm_plus_one = false;
-  want.position_offset = 0;
   want.mla.norm_eps = got.mla.norm_eps;
-  number_ropes(got);
-  number_ropes(want);
-  for (RopeSpec& rope : got.ropes) rope.adjacent_pairs = false;
-  for (RopeSpec& rope : want.ropes) rope.adjacent_pairs = false;
+  check_pairs(checkpoint, want, got, tensors);
+  got = without_spelling(std::move(got));
+  want = without_spelling(std::move(want));
   if (want.mla.kv_rank == 0 && got.layers == want.layers) {
     const double factor = scale_queries(want, got, tensors);
     if (factor != 1) {

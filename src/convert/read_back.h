@@ -28,6 +28,10 @@ Config read_config(const GgufValues& values, const std::string& name, const HasT
 void fit_to_readers(const Checkpoint& checkpoint, const BoundModel& model, const GgufValues& values,
                     std::vector<ListedTensor>& tensors, std::vector<std::string>& warnings);
 
+/// Returns a Spec without what a conversion to GGUF changes although results stay: where weights
+/// get a summand or another order, and numbers of rotary embeddings.
+Spec without_spelling(Spec spec);
+
 /// Returns the first line in which `want` and `got` differ, as `want` has it if it has the line;
 /// empty if all lines are equal. Both are descriptions of a Spec. Numbers may differ by a rounding
 /// to 32 bits.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/ignore_case.h"
+#include "load/architectures.h"
 #include "quant/encode.h"
 #include "quant/formats.h"
 
@@ -33,8 +34,9 @@ bool gets_more_bits(std::int64_t layer, std::int64_t layers) {
 
 /// Whether attn_v is small because many query heads share a kv head, so that more bits cost little.
 bool has_small_values(const Spec& spec) {
-  return spec.layers == 80 && spec.layer(0).heads != spec.layer(0).kv_heads &&
-         (spec.architecture == "llama" || spec.architecture == "qwen2");
+  const ArchitectureTraits* traits = find_architecture(spec.architecture);
+  return traits != nullptr && spec.layers == traits->small_values_at &&
+         spec.layer(0).heads != spec.layer(0).kv_heads;
 }
 
 /// Whether a matrix stays in F32: few values, on which choices or many results depend.

@@ -74,6 +74,12 @@ TEST(Recipe, LargeGroupedModelsKeepBitsInValues) {
   EXPECT_EQ(mixed(spec, TensorRole::kV, plain), Q5_K::kFormat);
   EXPECT_EQ(mixed(spec, TensorRole::kDown, plain), Q4_K::kFormat);
   EXPECT_EQ(mixed(spec, TensorRole::kV, 0), Q6_K::kFormat);
+  spec.architecture = "qwen2";
+  EXPECT_EQ(mixed(spec, TensorRole::kV, plain), Q5_K::kFormat);
+  for (const char* other : {"qwen3", "gemma2", "command-r"}) {
+    spec.architecture = other;
+    EXPECT_EQ(mixed(spec, TensorRole::kV, plain), Q4_K::kFormat) << other;
+  }
 }
 
 TEST(Recipe, EightExpertsHaveLargerAttention) {

@@ -338,14 +338,8 @@ class PlannedCheckpoint final : public Checkpoint, public TensorPlanner {
 
 /// The tensors of a model, in the order of common files: embeddings, layers, final norm, head.
 std::vector<ListedTensor> tensors_of(const BoundModel& model) {
-  std::vector<ListedTensor> list;
-  for (const BoundTensor& t : model.tensors) {
-    list.push_back({.name = t.tensor->name,
-                    .role = t.role,
-                    .layer = t.layer,
-                    .shape = t.tensor->shape,
-                    .parts = {}});
-  }
+  std::vector<ListedTensor> list = list_bound(model);
+  for (ListedTensor& tensor : list) tensor.parts.clear();  // the planned checkpoint goes
   const auto place = [](const ListedTensor& t) {
     const int part = t.role < TensorRole::kFinalNorm                                   ? 0
                      : t.role >= TensorRole::kAttnNorm && t.role != TensorRole::kRoles ? 1

@@ -61,14 +61,7 @@ BoundPart all_of(const TensorInfo& tensor, std::int64_t first_row = 0) {
 
 /// The tensors of a GGUF file, which a new file stores as they are.
 std::vector<ListedTensor> list_stored(const BoundModel& model) {
-  std::vector<ListedTensor> list;
-  for (const BoundTensor& t : model.tensors) {
-    list.push_back({.name = t.tensor->name,
-                    .role = t.role,
-                    .layer = t.layer,
-                    .shape = t.tensor->shape,
-                    .parts = {all_of(*t.tensor)}});
-  }
+  std::vector<ListedTensor> list = list_bound(model);
   std::sort(list.begin(), list.end(), [](const ListedTensor& a, const ListedTensor& b) {
     const TensorInfo& x = *a.source();
     const TensorInfo& y = *b.source();
@@ -409,6 +402,18 @@ BoundPart source_row(const ListedTensor& tensor, std::int64_t row) {
   std::size_t part = 0;
   for (; row >= tensor.parts[part].rows; ++part) row -= tensor.parts[part].rows;
   return slice(tensor.parts[part], row, 1);
+}
+
+std::vector<ListedTensor> list_bound(const BoundModel& model) {
+  std::vector<ListedTensor> list;
+  for (const BoundTensor& t : model.tensors) {
+    list.push_back({.name = t.tensor->name,
+                    .role = t.role,
+                    .layer = t.layer,
+                    .shape = t.tensor->shape,
+                    .parts = {all_of(*t.tensor)}});
+  }
+  return list;
 }
 
 std::vector<ListedTensor> list_tensors(const Checkpoint& checkpoint, const BoundModel& model) {

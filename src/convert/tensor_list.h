@@ -36,6 +36,9 @@ struct ListedTensor {
 /// Returns the checkpoint's row from which row `row` is made. The tensor must have parts.
 BoundPart source_row(const ListedTensor& tensor, std::int64_t row);
 
+/// Lists the model's tensors with their own names and shapes, in the order of binding.
+std::vector<ListedTensor> list_bound(const BoundModel& model);
+
 /// Lists the tensors to write for `model`. Tensors of a GGUF file keep their names and their order.
 /// Tensors of a folder get the names, stacks and row order that other converters give them:
 ///

@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/text.h"
+#include "convert/tokenizer_check.h"
+#include "convert/tokenizer_steps.h"
 #include "load/gguf/gguf_metadata.h"
 #include "load/gguf/gguf_tokenizer.h"
 #include "text/pretokenize/pretokenize.h"
@@ -35,38 +37,6 @@ constexpr std::size_t kTemplateNameMax = 128;
 /// The largest token that merges make, in bytes: trying its cuts takes time with the square.
 constexpr std::size_t kPieceMax = 4096;
 
-[[noreturn]] void refuse(const TokenizerData& data, std::string_view reason) {
-  throw model_error(data.file, "tokenizer",
-                    cat(reason, "; --no-tokenizer leaves the tokenizer out"));
-}
-
-/// The scanners that do what a description's steps do; nullopt if there are none.
-std::optional<std::vector<Scanner>> scanners_of(const TokenizerData& data) {
-  using Kind = PretokenizerStep::Kind;
-  std::vector<Scanner> all;
-  for (const PretokenizerStep& step : data.pretokenizers) {
-    std::optional<Scanner> scanner;
-    if (step.kind == Kind::kNamed) {
-      const auto named = find_pretokenizer(step.name);
-      if (named.empty()) return std::nullopt;
-      all.insert(all.end(), named.begin(), named.end());
-      continue;
-    }
-    if (step.kind == Kind::kByteLevel && !step.add_prefix_space) {
-      if (!step.use_regex) continue;
-      scanner = Scanner::kGpt2;
-    } else if (step.kind == Kind::kDigits) {
-      scanner = step.individual ? Scanner::kNumber : Scanner::kNumbers;
-    } else if (step.kind == Kind::kSplit && step.pattern.regex && !step.invert &&
-               step.behavior == SplitBehavior::kIsolated) {
-      scanner = find_scanner(step.pattern.text);
-    }
-    if (!scanner) return std::nullopt;
-    all.push_back(*scanner);
-  }
-  return all;
-}
-
 bool is_byte_level(const TokenizerData& data) {
   return std::any_of(data.pretokenizers.begin(), data.pretokenizers.end(), [](const auto& step) {
     return step.kind == PretokenizerStep::Kind::kByteLevel;
@@ -77,7 +47,8 @@ bool is_byte_level(const TokenizerData& data) {
 std::pair<std::string_view, std::string_view> sides(const TokenizerData& data, std::size_t merge) {
   const std::string_view text = data.merges[merge];
   const std::size_t cut = text.find(data.merge_separator);
-  if (cut == std::string_view::npos) refuse(data, cat("merge ", merge, " has no two sides"));
+  if (cut == std::string_view::npos)
+    refuse_tokenizer(data, cat("merge ", merge, " has no two sides"));
   return {text.substr(0, cut), text.substr(cut + 1)};
 }
 
@@ -100,12 +71,10 @@ class TokenizerWriter {
       write_words();
     } else if (data_.model == TokenizerModel::kUnigram) {
       write_unigram();
-    } else if (data_.model == TokenizerModel::kSentencePieceBpe) {
-      write_pieces(data_.scores);
-    } else if (data_.model == TokenizerModel::kBpe && data_.byte_fallback) {
-      write_pieces(scores_of_merges());
+    } else if (data_.model == TokenizerModel::kSentencePieceBpe || data_.byte_fallback) {
+      write_spaced();
     } else {
-      refuse(data_, "a tokenizer of this kind cannot be written to GGUF yet");
+      refuse_tokenizer(data_, "a tokenizer of this kind cannot be written to GGUF yet");
     }
   }
 
@@ -113,8 +82,11 @@ class TokenizerWriter {
   void write_bytes();
   void write_words();
   void write_unigram();
+  void write_spaced();
   void write_pieces(std::span<const double> scores);
-  std::vector<double> scores_of_merges() const;
+  void write_merged_pieces();
+  std::string find_scores(std::vector<double>& scores) const;
+  void write_merges();
   void write_tokens();
   void write_scores(std::span<const double> scores);
   /// The piece with this id; empty if there is none.
@@ -126,9 +98,8 @@ class TokenizerWriter {
   std::optional<std::int32_t> end() const;
   void write_ids();
   void write_templates();
-  bool adds_prefix() const;
-  void check(const TokenizerData& again) const;
-  void warn_of_added(const TokenizerData& again);
+  std::vector<AddedToken> lost_tokens(const TokenizerData& again) const;
+  void check();
 
   const TokenizerData& data_;
   const Config& config_;
@@ -209,7 +180,8 @@ void TokenizerWriter::write_ids() {
   const auto frames = [&](const std::vector<std::int32_t>& frame, std::optional<std::int32_t> id) {
     if (frame.empty()) return false;
     if (frame.size() > 1 || frame.front() != id) {
-      refuse(data_, "texts are framed by more than BOS and EOS, which GGUF cannot express");
+      refuse_tokenizer(data_,
+                       "texts are framed by more than BOS and EOS, which GGUF cannot express");
     }
     return true;
   };
@@ -224,8 +196,8 @@ void TokenizerWriter::write_templates() {
   StringTable names;
   for (const NamedTemplate& named : templates.named) {
     if (named.name.size() > kTemplateNameMax) {
-      refuse(data_, cat("the name of a chat template has ", named.name.size(),
-                        " bytes, possible are ", kTemplateNameMax));
+      refuse_tokenizer(data_, cat("the name of a chat template has ", named.name.size(),
+                                  " bytes, possible are ", kTemplateNameMax));
     }
     names.add(named.name);
     out_.set_text(cat("tokenizer.chat_template.", named.name), named.text);
@@ -233,17 +205,21 @@ void TokenizerWriter::write_templates() {
   out_.set_texts("tokenizer.chat_templates", names);
 }
 
-/// Byte-level BPE: writes a pre-tokenizer name that has the file's pattern and all its other
-/// properties.
-void TokenizerWriter::write_bytes() {
-  out_.set_text("tokenizer.ggml.model", "gpt2");
-  write_tokens();
+void TokenizerWriter::write_merges() {
   StringTable merges;
   for (std::size_t i = 0; i < data_.merges.size(); ++i) {
     const auto [left, right] = sides(data_, i);
     merges.add(cat(left, " ", right));
   }
   out_.set_texts("tokenizer.ggml.merges", merges);
+}
+
+/// Byte-level BPE: writes a pre-tokenizer name that has the file's pattern and all its other
+/// properties.
+void TokenizerWriter::write_bytes() {
+  out_.set_text("tokenizer.ggml.model", "gpt2");
+  write_tokens();
+  write_merges();
   write_ids();
   write_templates();
   const auto wanted = scanners_of(data_);
@@ -256,12 +232,11 @@ void TokenizerWriter::write_bytes() {
     out_.set_text("tokenizer.ggml.pre", name);
     const TokenizerData again = read_back(out_, data_);
     if (again.normalizers == data_.normalizers && again.ignore_merges == data_.ignore_merges) {
-      check(again);
-      return warn_of_added(again);
+      return check();
     }
     reason = "GGUF has no name for its pre-tokenizer with this normal form and way of merging";
   }
-  refuse(data_, reason);
+  refuse_tokenizer(data_, reason);
 }
 
 /// The tokens of a WordPiece model in GGUF's spelling: U+2581 in front of a piece that begins a
@@ -305,34 +280,34 @@ void TokenizerWriter::write_words() {
                     data_.pretokenizers.size() == 1 &&
                     data_.pretokenizers.front().kind == PretokenizerStep::Kind::kBert;
   if (!same)
-    refuse(data_, "GGUF's WordPiece lowers case and removes accents, as this one does not");
-  check(again);
-  warn_of_added(again);
+    refuse_tokenizer(data_,
+                     "GGUF's WordPiece lowers case and removes accents, as this one does not");
+  check();
 }
 
-/// Scores that lead a reader to the merges of the list: a piece's score is its place in the list,
-/// as in SentencePiece. Checks that the list has every pair that makes a piece, because a reader
-/// of scores would merge any such pair.
-std::vector<double> TokenizerWriter::scores_of_merges() const {
+/// Finds scores that lead a reader to the merges of the list: a piece's score is its place in the
+/// list, as in SentencePiece. The list must have every pair that makes a piece, because a reader of
+/// scores would merge any such pair. Returns why there are no such scores; empty: there are.
+std::string TokenizerWriter::find_scores(std::vector<double>& scores) const {
   std::map<std::string, std::size_t> pairs;
   std::string last;
   for (std::size_t i = 0; i < data_.merges.size(); ++i) {
     const auto [left, right] = sides(data_, i);
     const std::string made = cat(left, right);
     if (made.size() > kPieceMax) {
-      refuse(data_,
-             cat("a merge makes a token of ", made.size(), " bytes, possible are ", kPieceMax));
+      refuse_tokenizer(
+          data_, cat("a merge makes a token of ", made.size(), " bytes, possible are ", kPieceMax));
     }
     ++pairs[made];
     if (made == last) continue;
     last = made;
-    if (pairs[made] > 1) refuse(data_, "its merges are not in the order of scores");
+    if (pairs[made] > 1) return "its merges are not in the order of scores";
   }
   std::map<std::string_view, std::int32_t> ids;
   for (std::size_t i = 0; i < data_.tokens.size(); ++i) {
     ids.emplace(data_.tokens[i], static_cast<std::int32_t>(i));
   }
-  std::vector<double> scores(data_.tokens.size());
+  scores.assign(data_.tokens.size(), 0);
   double rank = 0;
   last.clear();
   for (std::size_t i = 0; i < data_.merges.size(); ++i) {
@@ -347,69 +322,24 @@ std::vector<double> TokenizerWriter::scores_of_merges() const {
       ways += ids.count(text.substr(0, cut)) * ids.count(text.substr(cut));
     }
     if (id == ids.end() || ways != pairs[made]) {
-      refuse(data_, cat("its merges do not make '", printable(made), "' in every way"));
+      return cat("its merges do not make '", printable(made), "' in every way");
     }
     at(scores, id->second) = -rank++;
   }
-  return scores;
-}
-
-/// Whether normalisation only marks spaces and adds one in front of the text.
-bool TokenizerWriter::adds_prefix() const {
-  using Kind = NormalizerStep::Kind;
-  bool prefix = false;
-  bool has_marks = false;
-  for (const NormalizerStep& step : data_.normalizers) {
-    const bool marks = step.kind == Kind::kReplace && !step.pattern.regex &&
-                       step.pattern.text == " " && step.content == "\xE2\x96\x81";
-    const bool prepends = step.kind == Kind::kPrepend && step.content == "\xE2\x96\x81";
-    const bool spaces = step.kind == Kind::kSpaces && !step.squeeze;
-    if (!marks && !prepends && !spaces) refuse(data_, "its normalisation has no keys in GGUF");
-    prefix = prefix || prepends || (spaces && step.add_prefix);
-    has_marks = has_marks || marks;
-  }
-  // Gemma's files cut at spaces, after all of them became U+2581.
-  const auto cuts_nothing = [](const PretokenizerStep& step) {
-    return step.kind == PretokenizerStep::Kind::kSplit && !step.pattern.regex &&
-           step.pattern.text == " " && !step.invert;
-  };
-  const auto& steps = data_.pretokenizers;
-  const bool none = steps.empty() || (has_marks && steps.size() == 1 && cuts_nothing(steps[0]));
-  if (!none) refuse(data_, "its pre-tokenizer has no keys in GGUF");
-  return prefix;
-}
-
-/// How a Unigram model treats spaces. Its files describe this as SentencePiece does, or as two
-/// steps: one cuts at white space, the other puts U+2581 in front of each word.
-NormalizerStep spaces_of(const TokenizerData& data) {
-  using Kind = PretokenizerStep::Kind;
-  const auto& steps = data.pretokenizers;
-  const bool normalised =
-      !data.normalizers.empty() && data.normalizers.back().kind == NormalizerStep::Kind::kSpaces;
-  if (normalised && steps.empty()) return data.normalizers.back();
-  const bool marks = steps.size() == 2 && steps[0].kind == Kind::kWhitespaceSplit &&
-                     steps[1].kind == Kind::kMetaspace && steps[1].replacement == "\xE2\x96\x81" &&
-                     steps[1].prepend == PretokenizerStep::Prepend::kAlways;
-  if (normalised || !marks) refuse(data, "its pre-tokenizer has no keys in GGUF");
-  NormalizerStep spaces;
-  spaces.kind = NormalizerStep::Kind::kSpaces;
-  spaces.add_prefix = spaces.squeeze = true;
-  return spaces;
+  return {};
 }
 
 /// SentencePiece's Unigram model, which GGUF calls t5.
 void TokenizerWriter::write_unigram() {
+  const NormalizerStep spaces = spaces_of_unigram(data_);
   for (const NormalizerStep& step : data_.normalizers) {
-    if (step.kind == NormalizerStep::Kind::kPrecompiled) {
-      out_.set_bytes("tokenizer.ggml.precompiled_charsmap", step.content);
-    } else if (step.kind != NormalizerStep::Kind::kSpaces) {
-      refuse(data_, "its normalisation has no keys in GGUF");
-    }
+    if (step.kind != NormalizerStep::Kind::kPrecompiled) continue;
+    out_.set_bytes("tokenizer.ggml.precompiled_charsmap", step.content);
   }
-  const NormalizerStep spaces = spaces_of(data_);
   if (!data_.pretokenizers.empty()) {
     warnings_.push_back(
-        "GGUF takes the character U+0085 for a letter; the source takes it for white space");
+        "GGUF takes the character U+0085 for a letter and U+2581 for a space, which the source "
+        "does not");
   }
   out_.set_text("tokenizer.ggml.model", "t5");
   out_.set_text("tokenizer.ggml.pre", "default");
@@ -419,63 +349,92 @@ void TokenizerWriter::write_unigram() {
   out_.set_boolean("tokenizer.ggml.add_space_prefix", spaces.add_prefix);
   out_.set_boolean("tokenizer.ggml.remove_extra_whitespaces", spaces.squeeze);
   write_templates();
-  const TokenizerData again = read_back(out_, data_);
-  check(again);
-  warn_of_added(again);
+  check();
 }
 
-void TokenizerWriter::write_pieces(std::span<const double> scores) {
+/// A BPE model whose tokens have marks for spaces.
+void TokenizerWriter::write_spaced() {
   if (data_.ignore_merges) {
-    refuse(data_, "whole words become tokens without merges, for which GGUF has no key here");
+    refuse_tokenizer(data_,
+                     "whole words become tokens without merges, for which GGUF has no key here");
   }
+  if (data_.model == TokenizerModel::kSentencePieceBpe) {
+    write_pieces(data_.scores);
+  } else {
+    write_merged_pieces();
+  }
+}
+
+/// SentencePiece's BPE model, which GGUF calls llama: the best score merges first.
+void TokenizerWriter::write_pieces(std::span<const double> scores) {
+  const bool prefix = adds_prefix(data_);
   out_.set_text("tokenizer.ggml.model", "llama");
   out_.set_text("tokenizer.ggml.pre", "default");
   write_tokens();
   write_scores(scores);
   write_ids();
-  out_.set_boolean("tokenizer.ggml.add_space_prefix", adds_prefix());
+  out_.set_boolean("tokenizer.ggml.add_space_prefix", prefix);
   write_templates();
-  const TokenizerData again = read_back(out_, data_);
-  check(again);
-  warn_of_added(again);
-  if (data_.model == TokenizerModel::kBpe) {
+  check();
+}
+
+/// Writes merges as scores, which most readers know, or as they are, for which GGUF has the model
+/// gemma4.
+void TokenizerWriter::write_merged_pieces() {
+  const bool prefix = adds_prefix(data_);
+  std::vector<double> scores;
+  const std::string reason = find_scores(scores);
+  if (reason.empty()) {
+    write_pieces(scores);
     warnings_.push_back("the tokenizer's merges are stored as scores, which give the same tokens");
+    return;
   }
+  if (prefix) refuse_tokenizer(data_, reason);
+  out_.set_text("tokenizer.ggml.model", "gemma4");
+  write_tokens();
+  write_merges();
+  write_ids();
+  out_.set_boolean("tokenizer.ggml.add_space_prefix", false);
+  write_templates();
+  check();
 }
 
-/// Checks that a reader of the keys gets the description back.
-void TokenizerWriter::check(const TokenizerData& again) const {
-  bool same = again.tokens.size() == rows_ && again.frame_begin == data_.frame_begin &&
-              again.frame_end == data_.frame_end && again.bos == begin() &&
-              again.unknown == data_.unknown;
-  for (std::size_t i = 0; same && i < data_.tokens.size(); ++i) {
-    same = data_.tokens[i].empty() || again.tokens[i] == data_.tokens[i];
-  }
-  if (!same) refuse(data_, "GGUF cannot hold its tokens as they are");
-  const bool joins_pairs = config_.labels > 0 && config_.label_tokens.empty();
-  if (joins_pairs && again.pair != data_.pair) {
-    refuse(data_, "GGUF has no key for the form of a pair of texts");
-  }
-}
-
-/// Warns of the properties of added tokens that GGUF does not store.
-void TokenizerWriter::warn_of_added(const TokenizerData& again) {
+/// The added tokens that a reader of the keys finds in other places of texts.
+std::vector<AddedToken> TokenizerWriter::lost_tokens(const TokenizerData& again) const {
   std::map<std::int32_t, const AddedToken*> by_id;
   for (const AddedToken& token : again.added) by_id.emplace(token.id, &token);
-  std::size_t lost = 0;
-  std::string_view first;
+  std::vector<AddedToken> lost;
   for (const AddedToken& token : data_.added) {
     const auto found = by_id.find(token.id);
     const bool kept = found != by_id.end() && found->second->special == token.special &&
                       found->second->always == token.always &&
                       found->second->normalized == token.normalized && !token.single_word &&
                       !token.lstrip && !token.rstrip;
-    if (kept) continue;
-    if (lost++ == 0) first = token.content;
+    if (!kept) lost.push_back(token);
   }
-  if (lost == 0) return;
-  warnings_.push_back(cat("GGUF cannot express how added token ", printable(first),
-                          " is found in texts", lost > 1 ? cat(", nor ", lost - 1, " others") : "",
+  return lost;
+}
+
+/// Checks that a reader of the keys gets the tokenizer back. Warns of what GGUF does not store.
+void TokenizerWriter::check() {
+  const TokenizerData again = read_back(out_, data_);
+  bool same = again.frame_begin == data_.frame_begin && again.frame_end == data_.frame_end &&
+              again.bos == begin() && again.eos == end() && again.unknown == data_.unknown &&
+              again.padding == data_.padding && again.tokens.size() >= data_.tokens.size();
+  for (std::size_t i = 0; same && i < data_.tokens.size(); ++i) same = again.tokens[i] == piece(i);
+  if (!same) refuse_tokenizer(data_, "GGUF cannot hold its tokens as they are");
+  const bool joins_pairs = config_.labels > 0 && config_.label_tokens.empty();
+  if (joins_pairs && again.pair != data_.pair) {
+    refuse_tokenizer(data_, "GGUF has no key for the form of a pair of texts");
+  }
+  const std::vector<AddedToken> lost = lost_tokens(again);
+  const std::string difference = tokenizer_difference(data_, again, lost);
+  if (!difference.empty())
+    refuse_tokenizer(data_, cat("GGUF would give another one: ", difference));
+  if (lost.empty()) return;
+  warnings_.push_back(cat("GGUF cannot express how added token ", printable(lost.front().content),
+                          " is found in texts",
+                          lost.size() > 1 ? cat(", nor ", lost.size() - 1, " others") : "",
                           ": as it is, in all texts, without the white space beside it"));
 }
 

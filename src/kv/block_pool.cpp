@@ -68,17 +68,39 @@ std::optional<std::int32_t> BlockPool::allocate() {
   return block;
 }
 
+/// Changes a block's numbers of references and idle references.
+void BlockPool::add_references(Node& node, std::int32_t references, std::int32_t idle) {
+  const bool was_idle = node.is_idle();
+  node.references += references;
+  node.idle_references += idle;
+  references_ += references;
+  idle_ += (node.is_idle() ? 1 : 0) - (was_idle ? 1 : 0);
+}
+
+void BlockPool::mark_idle(std::int32_t block) {
+  Node& node = node_at(block);
+  INGOT_CHECK(node.idle_references < node.references, "block ", block, " has ", node.references,
+              " references, and all are idle");
+  add_references(node, 0, 1);
+}
+
+void BlockPool::unmark_idle(std::int32_t block) {
+  Node& node = node_at(block);
+  INGOT_CHECK(node.idle_references > 0, "block ", block, " has no idle reference");
+  add_references(node, 0, -1);
+}
+
 void BlockPool::retain(std::int32_t block) {
-  if (node_at(block).references == 0) unlink(block);
-  ++node_at(block).references;
-  ++references_;
+  Node& node = node_at(block);
+  if (node.references == 0) unlink(block);
+  add_references(node, 1, INGOT_MUTANT(29) && node.is_idle() ? 1 : 0);
 }
 
 void BlockPool::release(std::int32_t block) {
   Node& node = node_at(block);
   INGOT_CHECK(node.references > 0, "block ", block, " is free already");
-  --references_;
-  if (--node.references > 0) return;
+  add_references(node, -1, 0);
+  if (node.references > 0) return;
   link_last(block);
   if (INGOT_MUTANT(3)) link_last(block);
 }
@@ -112,18 +134,20 @@ std::int32_t BlockPool::check_list(std::int32_t list) const {
 }
 
 void BlockPool::check() const {
-  std::int32_t unused = 0, cached = 0;
+  std::int32_t unused = 0, cached = 0, idle = 0;
   std::int64_t held = 0;
   std::vector<std::int32_t> known(to_size(givers_.owners()));
   for (std::int32_t b = 0; b < total(); ++b) {
     unused += references(b) == 0 ? 1 : 0;
     held += references(b);
+    idle += is_idle(b) ? 1 : 0;
     if (!is_indexed(b)) continue;
     ++cached;
     ++at(known, owner(b));
   }
   INGOT_CHECK(held == references_ && cached == cached_, held, " references, counted ", references_,
               "; ", cached, " cached, counted ", cached_);
+  INGOT_CHECK(idle == idle_, idle, " idle, counted ", idle_);
   for (std::int32_t o = 0; o < givers_.owners(); ++o) {
     const std::int32_t blocks = at(known, o);
     INGOT_CHECK(blocks == givers_.blocks(o), blocks, " known of owner ", o, ", counted ",

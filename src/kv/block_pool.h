@@ -49,6 +49,14 @@ class BlockPool {
     return references(block) == 1 && !is_indexed(block);
   }
 
+  /// Returns the number of blocks that only idle sequences hold: each reference is marked as idle.
+  std::int32_t idle() const { return idle_; }
+  bool is_idle(std::int32_t block) const { return node_at(block).is_idle(); }
+  /// Marks a reference to a block as the reference of an idle sequence, or removes such a mark. A
+  /// block has at most as many marks as references.
+  void mark_idle(std::int32_t block);
+  void unmark_idle(std::int32_t block);
+
   /// Takes a block and gives it one reference and no owner. Returns nullopt if all blocks are held.
   [[nodiscard]] std::optional<std::int32_t> allocate();
   /// Adds a reference to a block, which may be free or evictable.
@@ -73,9 +81,12 @@ class BlockPool {
   /// A block's state and its links in a circular list. The last entries of `nodes_` are list heads.
   struct Node {
     std::int32_t references = 0;
+    std::int32_t idle_references = 0;
     std::int32_t previous = -1;
     std::int32_t next = -1;
     std::int32_t owner = kNoOwner;
+
+    bool is_idle() const { return idle_references > 0 && idle_references == references; }
   };
   const Node& node_at(std::int32_t block) const;
   Node& node_at(std::int32_t block) {
@@ -86,6 +97,7 @@ class BlockPool {
   static std::int32_t list_of(std::int32_t owner) { return owner + 1; }
   static_assert(kNoOwner + 1 == kFree);
   std::int32_t& listed(std::int32_t list) { return at(listed_, list); }
+  void add_references(Node& node, std::int32_t references, std::int32_t idle);
   void link_last(std::int32_t block);
   void unlink(std::int32_t block);
   std::int32_t check_list(std::int32_t list) const;
@@ -93,6 +105,7 @@ class BlockPool {
   std::int32_t total_ = 0;
   std::int32_t evictable_ = 0;
   std::int32_t cached_ = 0;
+  std::int32_t idle_ = 0;
   std::int64_t references_ = 0;
   std::int64_t evictions_ = 0;
   std::vector<Node> nodes_;

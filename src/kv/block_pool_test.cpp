@@ -54,6 +54,27 @@ TEST(BlockPool, CountsReferencesCachedBlocksAndEvictions) {
   pool.check();
 }
 
+/// A block is idle while all its holders are.
+TEST(BlockPool, CountsBlocksThatOnlyIdleSequencesHold) {
+  BlockPool pool(3);
+  const std::int32_t shared = *pool.allocate(), own = *pool.allocate();
+  pool.retain(shared);
+  pool.mark_idle(shared);
+  EXPECT_EQ(pool.idle(), 0);
+  pool.mark_idle(shared);
+  pool.mark_idle(own);
+  EXPECT_EQ(pool.idle(), 2);
+  pool.retain(shared);
+  EXPECT_EQ(pool.idle(), 1);
+  EXPECT_FALSE(pool.is_idle(shared));
+  pool.release(shared);
+  EXPECT_TRUE(pool.is_idle(shared));
+  pool.unmark_idle(own);
+  pool.release(own);
+  EXPECT_EQ(pool.idle(), 1);
+  pool.check();
+}
+
 TEST(BlockPool, AnEmptyPoolHasNothing) {
   BlockPool pool(0);
   EXPECT_EQ(pool.allocate(), std::nullopt);
@@ -64,6 +85,12 @@ TEST(BlockPoolDeathTest, ReleasingAFreeBlockIsABug) {
   BlockPool pool(2);
   EXPECT_DEATH(pool.release(1), "block 1 is free already");
   EXPECT_DEATH(pool.retain(2), "block 2 of 2");
+}
+
+TEST(BlockPoolDeathTest, MoreIdleReferencesThanReferencesAreABug) {
+  BlockPool pool(2);
+  EXPECT_DEATH(pool.mark_idle(1), "block 1 has 0 references, and all are idle");
+  EXPECT_DEATH(pool.unmark_idle(1), "block 1 has no idle reference");
 }
 
 class KnownBlocks : public testing::Test {

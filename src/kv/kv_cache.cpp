@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "backend/kv_rows.h"
 #include "base/index.h"
@@ -165,9 +166,11 @@ std::int64_t KvCache::releasing(std::int32_t g) const {
 SequenceBlocks::SequenceBlocks(KvCache& cache) : cache_(&cache), tables_(to_size(cache.groups())) {}
 
 SequenceBlocks::SequenceBlocks(SequenceBlocks&& other) noexcept
-    : cache_(other.cache_), tables_(std::move(other.tables_)), filled_(other.filled_) {
+    : cache_(other.cache_),
+      tables_(std::move(other.tables_)),
+      filled_(std::exchange(other.filled_, 0)),
+      is_idle_(std::exchange(other.is_idle_, false)) {
   other.tables_.clear();
-  other.filled_ = 0;
 }
 
 SequenceBlocks& SequenceBlocks::operator=(SequenceBlocks&& other) noexcept {
@@ -175,9 +178,9 @@ SequenceBlocks& SequenceBlocks::operator=(SequenceBlocks&& other) noexcept {
   truncate(0);
   cache_ = other.cache_;
   tables_ = std::move(other.tables_);
-  filled_ = other.filled_;
+  filled_ = std::exchange(other.filled_, 0);
+  is_idle_ = std::exchange(other.is_idle_, false);
   other.tables_.clear();
-  other.filled_ = 0;
   return *this;
 }
 
@@ -196,6 +199,7 @@ std::int64_t SequenceBlocks::wanted(std::int32_t g, std::int64_t tokens) const {
 }
 
 bool SequenceBlocks::reserve(std::int64_t tokens, std::vector<BlockCopy>& copies) {
+  INGOT_CHECK(!is_idle_, "an idle sequence reserves blocks for ", tokens, " tokens");
   if (cache_->refuses()) return false;
   const auto blocks = to_size(blocks_of(tokens));
   for (std::int32_t g = 0; g < groups(); ++g) {
@@ -268,7 +272,8 @@ bool SequenceBlocks::fork(const SequenceBlocks& other, std::int64_t tokens,
 
 void SequenceBlocks::adopt(std::int32_t g, std::span<const std::int32_t> blocks) {
   Table& table = at(tables_, g);
-  INGOT_CHECK(table.blocks.empty(), blocks.size(), " blocks into a table of ", table.blocks.size());
+  INGOT_CHECK(table.blocks.empty() && !is_idle_, blocks.size(), " blocks into a table of ",
+              table.blocks.size(), is_idle_ ? ", which is idle" : "");
   table.blocks.assign(blocks.begin(), blocks.end());
   for (const std::int32_t block : blocks) {
     if (block < 0) continue;
@@ -281,13 +286,36 @@ void SequenceBlocks::replace(std::int32_t g, std::int64_t index, std::int32_t bl
   Table& table = at(tables_, g);
   std::int32_t& own = at(table.blocks, index);
   cache_->pool(g).retain(block);
+  if (is_idle_) cache_->pool(g).mark_idle(block);
   if (own >= 0) {
-    cache_->release(g, own);
+    drop(g, own);
   } else {
     ++table.held;
     table.forgotten = std::min(table.forgotten, index);
   }
   own = block;
+}
+
+void SequenceBlocks::set_idle(bool idle) {
+  if (is_idle_ == idle) return;
+  is_idle_ = idle;
+  for (std::int32_t g = 0; g < groups(); ++g) {
+    BlockPool& pool = cache_->pool(g);
+    for (const std::int32_t block : table(g)) {
+      if (block < 0) continue;
+      if (idle) {
+        pool.mark_idle(block);
+      } else {
+        pool.unmark_idle(block);
+      }
+    }
+  }
+}
+
+/// Drops the sequence's reference to a block.
+void SequenceBlocks::drop(std::int32_t g, std::int32_t block) {
+  if (is_idle_) cache_->pool(g).unmark_idle(block);
+  cache_->release(g, block);
 }
 
 void SequenceBlocks::forget_before(std::int64_t next) {
@@ -300,7 +328,7 @@ void SequenceBlocks::forget_before(std::int64_t next) {
     for (; table.forgotten < last; ++table.forgotten) {
       std::int32_t& block = at(table.blocks, table.forgotten);
       if (block < 0) continue;
-      cache_->release(g, block);
+      drop(g, block);
       block = -1;
       --table.held;
     }
@@ -314,7 +342,7 @@ void SequenceBlocks::truncate(std::int64_t tokens) {
     Table& table = at(tables_, g);
     while (std::ssize(table.blocks) > blocks_of(tokens)) {
       if (table.blocks.back() >= 0) {
-        cache_->release(g, table.blocks.back());
+        drop(g, table.blocks.back());
         --table.held;
       }
       table.blocks.pop_back();

@@ -197,6 +197,10 @@ class SequenceBlocks {
   /// Drops all keys except [0, tokens) and releases their blocks. Requires `can_truncate(tokens)`,
   /// so do not call `forget_before` for rows of drafts that may be rejected.
   void truncate(std::int64_t tokens);
+  /// Sets whether the sequence is idle: its blocks then count in BlockPool::idle if no other
+  /// sequence holds them. It is a bug if an idle sequence reserves or adopts blocks.
+  void set_idle(bool idle);
+  bool is_idle() const { return is_idle_; }
   /// Returns whether the blocks still contain all keys that row `tokens` sees. In groups with a
   /// window, `forget_before` removes keys.
   bool can_truncate(std::int64_t tokens) const { return can_share(tokens, tokens); }
@@ -222,10 +226,12 @@ class SequenceBlocks {
   /// Returns the number of KV groups; 0 for a moved-from object.
   std::int32_t groups() const { return static_cast<std::int32_t>(tables_.size()); }
   bool copies_before_write(std::int32_t g, std::int64_t tokens) const;
+  void drop(std::int32_t g, std::int32_t block);
 
   KvCache* cache_;
   std::vector<Table> tables_;
   std::int64_t filled_ = 0;
+  bool is_idle_ = false;
 };
 
 }  // namespace ingot

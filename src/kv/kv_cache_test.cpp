@@ -264,6 +264,38 @@ TEST_F(KvCacheTest, HeldBlocksAreCountedAsTheyComeAndGo) {
   EXPECT_EQ(a.held(0), 2);
 }
 
+/// Blocks that a window forgets, a truncation drops or an assignment moves keep the count right.
+TEST_F(KvCacheTest, TheBlocksOfAnIdleSequenceAreCountedAsTheyComeAndGo) {
+  KvCache cache = make({layer(0), layer(8)}, {6, 6});
+  SequenceBlocks idle(cache), other(cache);
+  ASSERT_TRUE(idle.reserve(48));
+  idle.set_filled(48);
+  other.share(idle, 16);
+  idle.set_idle(true);
+  EXPECT_EQ(cache.pool(0).idle(), 2);
+  EXPECT_EQ(cache.pool(1).idle(), 2);
+  idle.forget_before(40);
+  EXPECT_EQ(cache.pool(1).idle(), 1);
+  const std::int32_t equal = *cache.pool(0).allocate();
+  idle.replace(0, 2, equal);
+  EXPECT_EQ(cache.pool(0).idle(), 1);  // the replacement has two holders
+  cache.pool(0).release(equal);
+  EXPECT_EQ(cache.pool(0).idle(), 2);
+  other = std::move(idle);
+  EXPECT_TRUE(other.is_idle());
+  EXPECT_EQ(cache.pool(0).idle(), 3);
+  other.truncate(0);
+  EXPECT_EQ(cache.pool(0).idle() + cache.pool(1).idle(), 0);
+  for (std::int32_t g = 0; g < cache.groups(); ++g) cache.pool(g).check();
+}
+
+TEST_F(KvCacheTest, AnIdleSequenceThatReservesBlocksIsABug) {
+  KvCache cache = make({layer(0)}, {4});
+  SequenceBlocks blocks(cache);
+  blocks.set_idle(true);
+  EXPECT_DEATH(static_cast<void>(blocks.reserve(1)), "an idle sequence reserves blocks");
+}
+
 TEST_F(KvCacheTest, EverythingComesBack) {
   KvCache cache = make({layer(0), layer(8)}, {8, 8});
   {

@@ -35,9 +35,11 @@ std::size_t node_count(const KvCache& cache, std::int32_t sequences) {
   return to_size(nodes);
 }
 
-PrefixKey mutated(PrefixKey key) {
+/// The key of a sequence's root. Blocks before the first row with adapters have none.
+PrefixKey root_key(PrefixKey key) {
   if (INGOT_MUTANT(8)) key.domain = {};
-  if (INGOT_MUTANT(9)) key.adapter = 0;
+  if (INGOT_MUTANT(9) || key.adapter_from > 0) key.adapter = 0;
+  key.adapter_from = 0;
   return key;
 }
 
@@ -87,14 +89,23 @@ PrefixIndex::~PrefixIndex() {
   for (std::int32_t g = 0; g < groups_; ++g) cache_.pool(g).on_evict({});
 }
 
-PrefixIndex::Hash PrefixIndex::child_hash(const Hash& parent, Tokens tokens) const {
-  std::array<std::uint64_t, 4 + kBlockTokens / 2> text{options_.secret[0], options_.secret[1],
-                                                       parent.low, parent.high};
-  auto* ids = reinterpret_cast<std::byte*>(text.data() + 4);
+PrefixIndex::BlockAdapter PrefixIndex::adapter_of(const PrefixKey& key, std::int64_t block) {
+  const std::int64_t first = block * kBlockTokens;
+  if (INGOT_MUTANT(9) || key.adapter == 0 || key.adapter_from >= first + kBlockTokens) return {};
+  return {.number = key.adapter, .from = std::max<std::int64_t>(0, key.adapter_from - first)};
+}
+
+PrefixIndex::Hash PrefixIndex::child_hash(const Hash& parent, Tokens tokens,
+                                          const BlockAdapter& adapter) const {
+  constexpr std::size_t kWords = 6;  // before the tokens
+  std::array<std::uint64_t, kWords + kBlockTokens / 2> text{
+      options_.secret[0], options_.secret[1], parent.low,
+      parent.high,        adapter.number,     static_cast<std::uint64_t>(adapter.from)};
+  auto* ids = reinterpret_cast<std::byte*>(text.data() + kWords);
   const auto bytes = std::as_bytes(tokens);
   std::copy(bytes.begin(), bytes.end(), ids);
   const XXH128_hash_t h =
-      XXH3_128bits_withSeed(text.data(), 4 * 8 + bytes.size(), options_.secret[0]);
+      XXH3_128bits_withSeed(text.data(), kWords * 8 + bytes.size(), options_.secret[0]);
   if (options_.hash_bits >= 128) return {h.low64, h.high64};
   return {h.low64 & ((std::uint64_t{1} << options_.hash_bits) - 1), 0};
 }
@@ -107,17 +118,19 @@ std::size_t PrefixIndex::bucket_of(const Hash& hash) const {
   return bucket;
 }
 
-/// The child of `node` with these tokens, or -1.
-std::int32_t PrefixIndex::child(std::int32_t node, Tokens tokens) const {
-  const std::int32_t found = buckets_[bucket_of(child_hash(node_at(node).hash, tokens))];
+/// The child of `node` with these tokens and adapters, or -1.
+std::int32_t PrefixIndex::child(std::int32_t node, Tokens tokens,
+                                const BlockAdapter& adapter) const {
+  const std::int32_t found = buckets_[bucket_of(child_hash(node_at(node).hash, tokens, adapter))];
   if (found < 0 || INGOT_MUTANT(7)) return found;
   const Node& n = node_at(found);
-  return n.parent == node && std::equal(tokens.begin(), tokens.end(), n.tokens.begin()) ? found
-                                                                                        : -1;
+  const bool is_equal = n.parent == node && n.adapter == adapter &&
+                        std::equal(tokens.begin(), tokens.end(), n.tokens.begin());
+  return is_equal ? found : -1;
 }
 
 std::int32_t PrefixIndex::find_root(const PrefixKey& key) const {
-  const auto found = roots_.find(mutated(key));
+  const auto found = roots_.find(root_key(key));
   return found == roots_.end() ? -1 : found->second;
 }
 
@@ -147,11 +160,11 @@ PrefixIndex::Hash PrefixIndex::root_hash(const PrefixKey& key) const {
   static_assert(sizeof text <= sizeof words);
   const auto bytes = std::as_bytes(std::span(text));
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words.data()));
-  return child_hash(Hash{}, words);
+  return child_hash(Hash{}, words, {});
 }
 
 std::int32_t PrefixIndex::require_root(const PrefixKey& given, std::uint64_t chat_template) {
-  const PrefixKey key = mutated(given);
+  const PrefixKey key = root_key(given);
   std::int32_t root = find_root(key);
   if (root < 0) root = make_root(key);
   if (root >= 0) root_of_node_.at(root).chat_template = chat_template;
@@ -193,8 +206,9 @@ void PrefixIndex::drop_root(std::int32_t root) {
 }
 
 /// Makes a child. Returns -1 if another node has its hash, or if there is no free node.
-std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
-  const Hash hash = child_hash(node_at(parent).hash, tokens);
+std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens,
+                                    const BlockAdapter& adapter) {
+  const Hash hash = child_hash(node_at(parent).hash, tokens, adapter);
   const std::size_t bucket = bucket_of(hash);
   if (buckets_[bucket] >= 0) return -1;
   const std::int32_t node = take_node();
@@ -202,6 +216,7 @@ std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
   buckets_[bucket] = node;
   Node& n = node_at(node);
   n.hash = hash;
+  n.adapter = adapter;
   n.content = content_hash(node_at(parent).content, tokens);
   n.parent = parent;
   n.root = node_at(parent).root;
@@ -209,7 +224,9 @@ std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
   std::copy(tokens.begin(), tokens.end(), n.tokens.begin());
   ++node_at(parent).children;
   node_at(parent).last_child = node;
-  ghosts_[n.content & (ghosts_.size() - 1)] = {n.content, root_of_node_.at(n.root).key};
+  Ghost& ghost = ghosts_[n.content & (ghosts_.size() - 1)];
+  ghost = {n.content, root_of_node_.at(n.root).key};
+  ghost.key.adapter = adapter.number;
   return node;
 }
 
@@ -266,7 +283,7 @@ std::int64_t PrefixIndex::known_of_path(const PrefixKey& key, Tokens tokens) con
     const Node& n = node_at(at(path_, known));
     const std::int32_t parent = parent_of(known, key);
     const Tokens next = block_of(tokens, known);
-    if (parent < 0 || n.parent != parent ||
+    if (parent < 0 || n.parent != parent || n.adapter != adapter_of(key, known) ||
         !std::equal(next.begin(), next.end(), n.tokens.begin())) {
       break;
     }
@@ -282,7 +299,8 @@ void PrefixIndex::walk(const PrefixKey& key, Tokens tokens) {
   for (std::int64_t next = std::ssize(path_); (next + 1) * kBlockTokens <= std::ssize(tokens);
        ++next) {
     const std::int32_t parent = parent_of(next, key);
-    const std::int32_t node = parent < 0 ? -1 : child(parent, block_of(tokens, next));
+    if (parent < 0) return;
+    const std::int32_t node = child(parent, block_of(tokens, next), adapter_of(key, next));
     if (node < 0) return;
     path_.push_back(node);
   }
@@ -317,7 +335,8 @@ PrefixMiss PrefixIndex::explain(const PrefixKey& key, std::int32_t node, Tokens 
   const Ghost& ghost = ghosts_[content & (ghosts_.size() - 1)];
   if (ghost.content == content) {
     if (ghost.key.domain != key.domain) return {MissReason::kDomain, first};
-    return {ghost.key.adapter != key.adapter ? MissReason::kAdapter : MissReason::kEvicted, first};
+    const bool is_own = ghost.key.adapter == adapter_of(key, first / kBlockTokens).number;
+    return {is_own ? MissReason::kEvicted : MissReason::kAdapter, first};
   }
   const std::int32_t other = node < 0 ? -1 : node_at(node).last_child;
   if (other < 0 || node_at(other).parent != node || is_root(other))
@@ -387,14 +406,15 @@ PrefixIndex::Place PrefixIndex::same_place(const Place& place) {
   return place;
 }
 
-void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
+void PrefixIndex::extend(const PrefixKey& key, Place& place, Tokens tokens, std::int64_t computed,
                          SequenceBlocks& blocks) {
   if (INGOT_MUTANT(4)) computed = std::min(computed + 1, std::ssize(tokens));
   while (place.node >= 0 && (place.blocks + 1) * kBlockTokens <= computed) {
     const std::int64_t index = place.blocks;
     const Tokens next = block_of(tokens, index);
-    std::int32_t node = child(place.node, next);
-    if (node < 0) node = add_child(place.node, next);
+    const BlockAdapter adapter = adapter_of(key, index);
+    std::int32_t node = child(place.node, next, adapter);
+    if (node < 0) node = add_child(place.node, next, adapter);
     move(place, node);
     if (node < 0) return;
     ++place.blocks;
@@ -461,8 +481,9 @@ void PrefixIndex::check() const {
     INGOT_CHECK(buckets_[bucket_of(n.hash)] == node, "node ", node, " is not found by its hash");
     INGOT_CHECK(n.parent >= 0 && node_at(n.parent).children > 0, "node ", node,
                 " hangs on nothing");
-    INGOT_CHECK(n.hash == child_hash(node_at(n.parent).hash, n.tokens) || INGOT_MUTANT(7), "node ",
-                node, " has another hash than its tokens");
+    INGOT_CHECK(
+        n.hash == child_hash(node_at(n.parent).hash, n.tokens, n.adapter) || INGOT_MUTANT(7),
+        "node ", node, " has another hash than its tokens");
     blocks += n.blocks;
     ++used;
   }

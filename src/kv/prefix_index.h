@@ -19,16 +19,20 @@ namespace ingot {
 /// PrefixKeys are equal.
 struct PrefixKey {
   std::array<std::uint64_t, 2> domain{};  ///< hash of API key and salt; domains share no blocks
-  std::uint64_t adapter = 0;              ///< adapter's number, new for each load; 0: no adapter
+  std::uint64_t adapter = 0;              ///< number of the list of adapters; 0: no adapters
+  /// First row with adapters; 0 without adapters. Earlier blocks are those of sequences without.
+  std::int64_t adapter_from = 0;
   /// The owner of cached blocks: an API key with any salt. Comparisons of PrefixKeys ignore
   /// `tenant`. If several tenants share a domain, the first tenant owns all blocks of the domain.
   std::uint64_t tenant = 0;
 
   bool operator==(const PrefixKey& other) const {
-    return std::tie(domain, adapter) == std::tie(other.domain, other.adapter);
+    return std::tie(domain, adapter, adapter_from) ==
+           std::tie(other.domain, other.adapter, other.adapter_from);
   }
   bool operator<(const PrefixKey& other) const {
-    return std::tie(domain, adapter) < std::tie(other.domain, other.adapter);
+    return std::tie(domain, adapter, adapter_from) <
+           std::tie(other.domain, other.adapter, other.adapter_from);
   }
 };
 
@@ -109,10 +113,11 @@ class PrefixIndex {
 
   /// Copies a place for a second sequence. Each sequence must later call `leave` with its place.
   Place same_place(const Place& place);
-  /// Registers the full blocks of keys [0, computed). If a block with equal tokens is cached
-  /// already, the sequence releases its own block and holds the cached block instead.
-  void extend(Place& place, std::span<const std::int32_t> tokens, std::int64_t computed,
-              SequenceBlocks& blocks);
+  /// Registers the full blocks of keys [0, computed) of a sequence with `key`. If a block with
+  /// equal tokens is cached already, the sequence releases its own block and holds the cached block
+  /// instead.
+  void extend(const PrefixKey& key, Place& place, std::span<const std::int32_t> tokens,
+              std::int64_t computed, SequenceBlocks& blocks);
   /// Moves the place back to the last full block of the first `tokens` tokens.
   void truncate(Place& place, std::int64_t tokens);
   /// Ends a sequence's place. The sequence's blocks stay cached until they are evicted.
@@ -135,8 +140,15 @@ class PrefixIndex {
     std::uint64_t high = 0;
     bool operator==(const Hash&) const = default;
   };
+  /// Which rows of a block have adapters.
+  struct BlockAdapter {
+    std::uint64_t number = 0;  ///< PrefixKey::adapter; 0: no row has adapters
+    std::int64_t from = 0;     ///< the block's first row with adapters
+    bool operator==(const BlockAdapter&) const = default;
+  };
   struct Node {
     Hash hash;
+    BlockAdapter adapter;
     std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
     std::int32_t parent = -1;        ///< parent node; -1 for a root or a free node
     std::int32_t root = -1;          ///< root of the node's tree; for a root, its own number
@@ -169,8 +181,9 @@ class PrefixIndex {
   }
   std::int32_t& block(std::int32_t node, std::int32_t g) { return blocks_[cell(node, g)]; }
   std::int32_t block(std::int32_t node, std::int32_t g) const { return blocks_[cell(node, g)]; }
-  Hash child_hash(const Hash& parent, Tokens tokens) const;
-  std::int32_t child(std::int32_t node, Tokens tokens) const;
+  static BlockAdapter adapter_of(const PrefixKey& key, std::int64_t block);
+  Hash child_hash(const Hash& parent, Tokens tokens, const BlockAdapter& adapter) const;
+  std::int32_t child(std::int32_t node, Tokens tokens, const BlockAdapter& adapter) const;
   std::size_t bucket_of(const Hash& hash) const;
   std::size_t home(const Hash& hash) const { return hash.low & (buckets_.size() - 1); }
   bool is_root(std::int32_t node) const { return node_at(node).root == node; }
@@ -179,7 +192,7 @@ class PrefixIndex {
   std::int32_t require_root(const PrefixKey& key, std::uint64_t chat_template);
   std::int32_t make_root(const PrefixKey& key);
   void drop_root(std::int32_t root);
-  std::int32_t add_child(std::int32_t parent, Tokens tokens);
+  std::int32_t add_child(std::int32_t parent, Tokens tokens, const BlockAdapter& adapter);
   std::int32_t take_node();
   void free_node(std::int32_t node);
   void erase_bucket(std::size_t bucket);

@@ -46,7 +46,7 @@ class PrefixIndexTest : public testing::Test {
     const auto length = std::ssize(tokens);
     EXPECT_TRUE(h.blocks.reserve(length));
     h.blocks.set_filled(length);
-    index_->extend(h.place, tokens, length, h.blocks);
+    index_->extend(key, h.place, tokens, length, h.blocks);
     h.blocks.forget_before(length);
     index_->check();
     return h;
@@ -182,7 +182,7 @@ TEST_F(PrefixIndexTest, EqualPromptsSideBySideEndUpOnTheSameBlocks) {
   EXPECT_EQ(cache_->pool(0).available(), 2);
   for (Holder* h : {&a, &b}) {
     h->blocks.set_filled(40);
-    index_->extend(h->place, tokens, 40, h->blocks);
+    index_->extend({}, h->place, tokens, 40, h->blocks);
   }
   EXPECT_EQ(cache_->pool(0).available(), 4);
   EXPECT_EQ(a.blocks.table(0)[1], b.blocks.table(0)[1]);
@@ -275,7 +275,7 @@ TEST_F(PrefixIndexTest, FlushedIsForgottenAndRunningSequencesGoOn) {
   EXPECT_EQ(found(text(32)), 0);
   ASSERT_TRUE(h.blocks.reserve(48));
   h.blocks.set_filled(48);
-  index_->extend(h.place, text(48), 48, h.blocks);
+  index_->extend({}, h.place, text(48), 48, h.blocks);
   end(h);
   EXPECT_EQ(found(text(48)), 0) << "what leads to it is unknown";
   index_->flush();

@@ -16,8 +16,8 @@ constexpr Activation kGeluTanh = Activation::kGeluTanh;
 constexpr Activation kGeluErf = Activation::kGeluErf;
 
 constexpr std::array kArchitectures = std::to_array<ArchitectureTraits>({
-    {.name = "llama", .gguf_style = kAdjacent, .experts = true},
-    {.name = "qwen2"},
+    {.name = "llama", .gguf_style = kAdjacent, .experts = true, .small_values_at = 80},
+    {.name = "qwen2", .small_values_at = 80},
     {.name = "qwen3"},
     {.name = "qwen3moe", .experts = true},
     {.name = "qwen2moe", .experts = true},

@@ -54,6 +54,8 @@ struct ArchitectureTraits {
   /// The last of each `nope_period` layers does not rotate (SmolLM3); 0: all rotate.
   std::int64_t nope_period = 0;
   Rotation rotation = Rotation::kAll;
+  /// Layers of the size whose grouped value heads get more bits in Q4_K_M (70B); 0: no such size.
+  std::int64_t small_values_at = 0;
 };
 
 /// Returns the architecture with this name in GGUF's spelling; null if there is none.

@@ -56,6 +56,11 @@ std::string system_fingerprint(const ModelFingerprint& model, std::string_view k
   return "fp_" + to_string(hash(all.data(), all.size())).substr(0, 16);
 }
 
+ModelFingerprint fingerprint_with(const ModelFingerprint& model, std::string_view text) {
+  const std::string all = cat(to_string(model), " ", text);
+  return hash(all.data(), all.size());
+}
+
 std::string to_string(const ModelFingerprint& fingerprint) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;

@@ -28,6 +28,9 @@ ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spe
 std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type,
                                std::string_view numerics);
 
+/// Returns the fingerprint of a model with adapters: of a model and `text`, which names them.
+ModelFingerprint fingerprint_with(const ModelFingerprint& model, std::string_view text);
+
 /// Formats a fingerprint as 32 hexadecimal digits.
 std::string to_string(const ModelFingerprint& fingerprint);
 

@@ -46,7 +46,8 @@ class Planner {
     base_.kv_type = request.kv_type;
     for (const KvGroup& g : groups_) base_.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
     base_.host.available_bytes = request.available_bytes;
-    const StepLimits limits = step_limits(spec_, request.rows, request.out_rows);
+    StepLimits limits = step_limits(spec_, request.rows, request.out_rows);
+    limits.adapters = request.adapters;
     const ModelOptions& options = request.options;
     std::int64_t results = request.result_bytes;
     if (!backend.host_memory()) {
@@ -59,7 +60,7 @@ class Planner {
     base_.host.loading_bytes = base_.device_name.empty() ? rounding_bytes(bound, options)
                                                          : staging_bytes(bound, backend, options);
     base_.host.scratch_bytes = request.output_bytes + steps_ * results;
-    base_.op_memory().weights_bytes = weight_bytes(bound, backend, options);
+    base_.op_memory().weights_bytes = weight_bytes(bound, backend, options) + request.adapter_bytes;
     base_.op_memory().scratch_bytes += scratch_bytes(spec_, limits) + backend.scratch_bytes(limits);
   }
 

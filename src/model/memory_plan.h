@@ -27,6 +27,8 @@ struct PlanRequest {
   std::int32_t logits_rows = 0;      ///< number of rows of logits of the largest step
   std::int64_t result_bytes = 0;     ///< bytes of a step's results in host memory, with logits
   std::int64_t table_bytes = 0;      ///< bytes of a step's block tables per 16 context tokens
+  bool adapters = false;             ///< whether rows may have adapters
+  std::int64_t adapter_bytes = 0;    ///< bytes of the adapters to load
   std::int64_t output_bytes = 0;     ///< other bytes that the caller needs for inputs and results
   std::int64_t available_bytes = 0;  ///< limit on planned host memory, in bytes
   std::int64_t device_bytes = 0;     ///< Backend::free_memory; unused with Backend::host_memory

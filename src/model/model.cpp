@@ -79,6 +79,7 @@ class Loader {
     check_rounding();
     model_->spec = bound_.spec;
     model_->first_layer = options_.first_layer;
+    model_->adapter_targets = AdapterTargets(bound_, checkpoint_.config().naming, options_);
     for (const RopeSpec& rope : bound_.spec.ropes) {
       model_->ropes.push_back(make_rope_table(backend_, rope, options_.context));
     }
@@ -194,7 +195,7 @@ class Loader {
     Weight weight = kept.empty()
                         ? prepare(w, bias, use)
                         : backend_.adopt(held_views(w, options_), bias, kept[loaded_], use);
-    ++loaded_;
+    weight.number = static_cast<std::int32_t>(loaded_++);
     // The memory pages of a stack of experts are released with its last expert.
     for (const BoundPart& part : w.parts) {
       if (!part.ends_tensor()) continue;

@@ -13,6 +13,7 @@
 #include "base/thread_pool.h"
 #include "kv/kv_cache.h"
 #include "load/checkpoint.h"
+#include "model/adapter_targets.h"
 #include "model/bind.h"
 #include "model/pack_cache.h"
 #include "model/pack_folder.h"
@@ -96,6 +97,7 @@ struct Model {
   Weight layer_projection;  ///< [layers * layer_input, hidden]
   Norm layer_projection_norm;
   std::vector<Weight> dense;  ///< layers after pooling: spec.dense
+  AdapterTargets adapter_targets;
 
   /// Returns the output head; null if it is not loaded.
   const Weight* head() const {
@@ -116,10 +118,10 @@ struct Model {
 /// Receives the number of tensor bytes packed so far (`done`) and in all (`total`).
 using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Packs the weights that `options` select, and meanwhile releases the files' memory pages. If the
-/// pack cache has these weights, loads them from there; otherwise stores them at the end. A failure
-/// of the cache is only a warning or a note. The model does not need the checkpoint's files
-/// afterwards.
+/// Packs the weights that `options` select, and meanwhile releases the files' memory pages. Numbers
+/// the weights from 0 in packing order. If the pack cache has these weights, loads them from there;
+/// otherwise stores them at the end. A failure of the cache is only a warning or a note. The model
+/// does not need the checkpoint's files afterwards.
 ///
 /// Errors: Error{kModel} if the checkpoint lacks a selected matrix, or a tensor is not finite or
 /// cannot be rounded; Error{kInvalid} if `options.weights` is set and rounds no matrix; Error{kIo}

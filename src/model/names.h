@@ -1,6 +1,7 @@
 // TensorRole: what a tensor is for, and its names in GGUF and Hugging Face files.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -117,6 +118,17 @@ struct RoleNames {
 
 /// The usual prefix of Hugging Face names.
 inline constexpr std::string_view kModelPrefix = "model.";
+/// Prefixes of the language model's tensors in Hugging Face files. Base models have none;
+/// multimodal models have those of their language model.
+inline constexpr std::array<std::string_view, 9> kModelPrefixes{kModelPrefix,
+                                                                "",
+                                                                "language_model.model.",
+                                                                "model.language_model.",
+                                                                "language_model.",
+                                                                "bert.",
+                                                                "roberta.",
+                                                                "mpnet.",
+                                                                "transformer."};
 
 /// Returns the names of a role in most families.
 RoleNames default_names(TensorRole role);

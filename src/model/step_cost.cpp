@@ -115,6 +115,66 @@ StepCost ends_cost(const Model& m, double rows, double outputs) {
   return cost;
 }
 
+/// The rows of a step that have an adapter.
+struct AdapterRows {
+  const AdapterWeights* adapter = nullptr;
+  double rows = 0;
+  double outputs = 0;
+};
+
+std::vector<AdapterRows> adapters_of(std::span<const SequenceRows> parts) {
+  std::vector<AdapterRows> all;
+  for (const SequenceRows& part : parts) {
+    for (const AdapterUse& use : part.adapters) {
+      auto known = std::find_if(all.begin(), all.end(),
+                                [&](const AdapterRows& one) { return one.adapter == use.weights; });
+      if (known == all.end()) known = all.insert(known, {.adapter = use.weights});
+      known->rows += static_cast<double>(part.rows);
+      known->outputs += static_cast<double>(part.outputs);
+    }
+  }
+  return all;
+}
+
+/// The cost of what an adapter adds to the outputs of a weight over `rows` rows.
+StepCost added_cost(const AdapterWeights& adapter, const Weight& w, double rows) {
+  StepCost cost;
+  const AdapterLinear* change = adapter.find(w);
+  if (change == nullptr) return cost;
+  cost += linear_cost(change->a, rows);
+  for (const AdapterPart& part : change->parts) cost += linear_cost(part.b, rows);
+  return cost;
+}
+
+StepCost adapter_cost(const Model& m, const AdapterRows& with) {
+  const AdapterWeights& adapter = *with.adapter;
+  StepCost cost;
+  for (const Layer& layer : m.layers) {
+    for (const Weight* w :
+         {&layer.qkv, &layer.q_down, &layer.q_up, &layer.kv_down, &layer.attn_out,
+          &layer.input_gate, &layer.input_out, &layer.gate_up, &layer.down, &layer.router,
+          &layer.shared_gate_up, &layer.shared_down, &layer.shared_router}) {
+      cost += added_cost(adapter, *w, with.rows);
+    }
+    const double routed_rows = with.rows * m.spec.moe.used;
+    for (const auto* experts : {&layer.expert_gate_up, &layer.expert_down}) {
+      const auto count = static_cast<double>(experts->size());
+      for (const Weight& w : *experts) {
+        StepCost one = added_cost(adapter, w, routed_rows / count);
+        one.bytes *= std::min(1.0, routed_rows / count);
+        cost += one;
+      }
+    }
+  }
+  if (with.outputs > 0 && m.head() != nullptr) cost += added_cost(adapter, *m.head(), with.outputs);
+  if (m.layer_projection) cost += added_cost(adapter, m.layer_projection, with.rows);
+  if (const AdapterEmbedding& e = adapter.embedding; e.a) {
+    cost.bytes += looked_up_bytes(e.a, with.rows);
+    cost += linear_cost(e.part.b, with.rows);
+  }
+  return cost;
+}
+
 }  // namespace
 
 StepCost& StepCost::operator+=(const StepCost& other) {
@@ -135,6 +195,7 @@ StepCost step_cost(const Model& model, std::span<const KvCost> kv,
     outputs += static_cast<double>(part.outputs);
   }
   StepCost cost = ends_cost(model, rows, outputs);
+  for (const AdapterRows& with : adapters_of(parts)) cost += adapter_cost(model, with);
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     const Layer& layer = model.layers[i];
     cost += projections_cost(layer, rows);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/adapter.h"
 #include "model/model.h"
 
 namespace ingot {
@@ -11,8 +12,9 @@ namespace ingot {
 /// One sequence's rows in a step. The rows are at positions kv_len - rows to kv_len - 1.
 struct SequenceRows {
   std::int64_t rows = 0;
-  std::int64_t kv_len = 0;   ///< number of the sequence's keys after the step
-  std::int64_t outputs = 0;  ///< number of rows that go through the output head
+  std::int64_t kv_len = 0;                 ///< number of the sequence's keys after the step
+  std::int64_t outputs = 0;                ///< number of rows that go through the output head
+  std::span<const AdapterUse> adapters{};  ///< the adapters of all rows
 };
 
 /// How one layer stores keys and values.
@@ -37,6 +39,9 @@ struct StepCost {
 /// tied head counts, the embedding does not count again. If T rows choose k of E experts each, then
 /// min(E, T * k) experts count, as if rows shared no expert. Keys and values of a sequence count
 /// once per layer, if a row of the sequence sees them.
+///
+/// An adapter's matrices count as others: bytes once for each adapter of the step, those of experts
+/// for the share of the experts that its rows choose.
 ///
 /// Operations: each [M, K] matrix, also of a chosen expert, costs 2 * M * K per row. Each key that
 /// a row sees costs 2 * (head_dim + value_dim) per query head. Norms, rotations and activations

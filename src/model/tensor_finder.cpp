@@ -12,18 +12,6 @@ namespace ingot {
 
 namespace {
 
-/// Prefixes of the language model's tensors in Hugging Face files. Base models have none;
-/// multimodal models have those of their language model.
-constexpr std::array<std::string_view, 9> kPrefixes{kModelPrefix,
-                                                    "",
-                                                    "language_model.model.",
-                                                    "model.language_model.",
-                                                    "language_model.",
-                                                    "bert.",
-                                                    "roberta.",
-                                                    "mpnet.",
-                                                    "transformer."};
-
 /// Beginnings of names of the other parts of multimodal models, which text does not need.
 constexpr std::array<std::string_view, 19> kTowers{"vision_tower.",
                                                    "model.vision_tower.",
@@ -102,7 +90,7 @@ std::string TensorFinder::find_prefix() const {
   if (config_.naming == Naming::kGguf) return {};
   std::string_view best = kModelPrefix;
   std::int64_t most = 0;
-  for (const std::string_view prefix : kPrefixes) {
+  for (const std::string_view prefix : kModelPrefixes) {
     const std::int64_t found = tensors_with(prefix);
     if (found <= most) continue;
     most = found;

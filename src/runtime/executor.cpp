@@ -14,7 +14,8 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
     : model_(model), backend_(backend), cache_(cache), limits_(limits) {
   INGOT_CHECK(backend.steps_ahead() == 1 || !backend.host_memory(),
               "steps of results in place would overwrite each other");
-  const StepLimits step = step_limits(model.spec, limits.rows, limits.out_rows);
+  StepLimits step = step_limits(model.spec, limits.rows, limits.out_rows);
+  step.adapters = limits.adapters;
   backend.plan(step);
   scratch_ = make_scratch(backend, model.spec, step);
   DeviceRows device{.logits = {}, .outputs = scratch_.output, .pooled = {}};
@@ -84,7 +85,7 @@ void Executor::begin(StepBuffers& buffers, std::span<const BlockCopy> copies) {
 void Executor::wait() {
   INGOT_CHECK(done_ < begun_, "no step is under way");
   backend_.wait();
-  ++done_;
+  buffers(done_++).forget_adapters();
   const auto drawn = results().drawn();
   drawn_.assign(drawn.begin(), drawn.end());
 }

@@ -53,6 +53,14 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
     rerank_template_ = find_rerank_template(data->templates);
   }
   end_tokens_ = choose_end_tokens();
+  for (const AdapterSource& source : options.adapters) {
+    AdapterFile& file = adapter_files_.emplace_back(open_adapter(source.path));
+    warnings_.insert(warnings_.end(), file.warnings.begin(), file.warnings.end());
+    details_.insert(details_.end(), file.notes.begin(), file.notes.end());
+    if (auto warning = base_model_warning(file, options.path); !warning.empty()) {
+      warnings_.push_back(std::move(warning));
+    }
+  }
   available_bytes_ = options.memory_limit > 0 ? options.memory_limit : available_memory();
   if (!backend_->host_memory()) device_bytes_ = backend_->free_memory();
 }
@@ -132,6 +140,7 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
     limits.out_rows = all_rows ? options.rows : options.sequences;
   }
   limits.pools = options_.pools;
+  limits.adapters = has_adapters(options);
   return limits;
 }
 
@@ -152,6 +161,8 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
                       .logits_rows = limits.logits_rows,
                       .result_bytes = Executor::result_bytes(spec_, limits),
                       .table_bytes = Executor::table_bytes(spec_, limits.sequences),
+                      .adapters = limits.adapters,
+                      .adapter_bytes = adapter_bytes(model_options(options)),
                       .output_bytes = options.output_bytes + sampling,
                       .available_bytes = available_bytes_,
                       .device_bytes = device_bytes_});
@@ -169,6 +180,17 @@ ModelFingerprint Instance::fingerprint() const {
   return model_fingerprint(*checkpoint_, spec_, options_.weights, pool_);
 }
 
+ModelFingerprint Instance::fingerprint_with(std::string_view adapter) const {
+  for (std::size_t i = 0; i < adapter_files_.size(); ++i) {
+    const AdapterSource& source = options_.adapters[i];
+    if (source.name != adapter) continue;
+    const std::string identity = to_string(adapter_identity(adapter_files_[i]));
+    return ingot::fingerprint_with(fingerprint(), cat("adapter ", identity, " ", source.scale));
+  }
+  INGOT_CHECK(false, "no adapter ", adapter);
+  return {};
+}
+
 void Instance::start(const StartOptions& options, Progress progress) {
   ModelOptions model = model_options(options);
   require_supported(*bound_, model, kv_type_, *backend_, name());
@@ -181,6 +203,7 @@ void Instance::start(const StartOptions& options, Progress progress) {
   warnings_.insert(warnings_.end(), model_->warnings.begin(), model_->warnings.end());
   notes_ = bound_->notes;
   notes_.insert(notes_.end(), model_->notes.begin(), model_->notes.end());
+  load_adapters(options, plan);
   bound_.reset();
   checkpoint_.reset();
 
@@ -191,6 +214,32 @@ void Instance::start(const StartOptions& options, Progress progress) {
   Backend& steps = profiled_ ? static_cast<Backend&>(*profiled_) : *backend_;
   executor_ =
       std::make_unique<Executor>(*model_, steps, *cache_, executor_limits(options, plan.context));
+  adapter_files_.clear();
+}
+
+std::int64_t Instance::adapter_bytes(const ModelOptions& model) const {
+  if (adapter_files_.empty()) return 0;
+  const AdapterTargets targets(*bound_, config_.naming, model);
+  std::int64_t bytes = 0;
+  for (const AdapterFile& file : adapter_files_) {
+    bytes += ingot::adapter_bytes(file, targets, *backend_);
+  }
+  return bytes;
+}
+
+/// Loads the adapters that were opened. Later ones have the memory that the plan leaves.
+void Instance::load_adapters(const StartOptions& options, const MemoryPlan& plan) {
+  const auto opened = static_cast<std::int32_t>(adapter_files_.size());
+  adapters_ = std::make_unique<AdapterStore>(
+      *model_, *backend_,
+      AdapterLimits{
+          .bytes = adapter_bytes(model_options(options)) + plan.op_memory().unused_bytes(),
+          .adapters = std::max(opened, options.adapters_max)});
+  for (std::size_t i = 0; i < adapter_files_.size(); ++i) {
+    const auto loaded = adapters_->load(options_.adapters[i], adapter_files_[i]);
+    const std::vector<std::string>& warnings = loaded->adapter->warnings;
+    warnings_.insert(warnings_.end(), warnings.begin(), warnings.end());
+  }
 }
 
 std::unique_ptr<Engine> Instance::make_engine(const EngineOptions& given) {

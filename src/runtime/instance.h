@@ -18,6 +18,7 @@
 #include "model/fingerprint.h"
 #include "model/memory_plan.h"
 #include "model/model.h"
+#include "runtime/adapters/adapter_store.h"
 #include "runtime/embed/model_use.h"
 #include "runtime/engine.h"
 #include "runtime/executor.h"
@@ -44,10 +45,11 @@ struct InstanceOptions {
   /// Limit on a sequence's tokens, 0 = the model's own context. It chooses the factors of a
   /// longrope embedding; see make_spec.
   std::int64_t context = 0;
-  PackCacheOptions pack_cache{};       ///< no cache unless it names a folder
-  std::int64_t memory_limit = 0;       ///< limit on host memory in bytes; 0 = what is available
-  LinearObserver* observer = nullptr;  ///< gets each linear's input; must outlive the instance
-  bool profile = false;                ///< whether to time the ops of steps
+  PackCacheOptions pack_cache{};          ///< no cache unless it names a folder
+  std::int64_t memory_limit = 0;          ///< limit on host memory in bytes; 0 = what is available
+  LinearObserver* observer = nullptr;     ///< gets each linear's input; must outlive the instance
+  bool profile = false;                   ///< whether to time the ops of steps
+  std::vector<AdapterSource> adapters{};  ///< adapters to open with the model, and load with it
   std::vector<std::string> accept_unknown{};  ///< see OpenOptions
   std::vector<std::int32_t> end_ids{};  ///< replaces the model's end tokens; empty: keeps them
 };
@@ -66,7 +68,10 @@ struct StartOptions {
   bool generates = false;         ///< true for an Engine; overrides `out_rows` and `logits_rows`
   /// The largest Request::prompt_logprobs that requests may ask for; -1 = no scores.
   std::int32_t prompt_logprobs = -1;
-  bool hidden_states = false;  ///< whether requests may ask for hidden states of all prompt rows
+  /// Whether adapters may be loaded later, besides those of InstanceOptions.
+  bool more_adapters = false;
+  std::int32_t adapters_max = 0;  ///< limit on adapters; 0: those of InstanceOptions
+  bool hidden_states = false;     ///< whether requests may ask for hidden states of all prompt rows
   /// Number of sequences of `context` tokens that fit into the KV pool; 0 = `sequences`. If it is
   /// less than `sequences`, the scheduler may preempt running sequences.
   std::int32_t pool_sequences = 0;
@@ -123,6 +128,9 @@ class Instance {
   /// Computes a hash that identifies the model in session files. Slow: reads all weights once. Call
   /// it only before `start`.
   ModelFingerprint fingerprint() const;
+  /// Returns the fingerprint of the model with one of InstanceOptions::adapters. Call it only
+  /// before `start`.
+  ModelFingerprint fingerprint_with(std::string_view adapter) const;
   /// Returns the tokenizer; null if the file has no tokenizer that ingot supports.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }
   /// Returns how many ids can be drawn: the tokenizer's size, or without one the vocabulary size.
@@ -144,6 +152,8 @@ class Instance {
   void expect_weights_not_overwritten() const {
     if (!model_->packed.weights.empty()) model_->packed.file.expect_not_overwritten();
   }
+  /// Returns the adapters of the model. Call it only after `start`.
+  AdapterStore& adapters() { return *adapters_; }
   /// Returns the executor of the model's steps. Call it only after `start`.
   Executor& executor() { return *executor_; }
   /// Makes an engine with a random secret for prefix hashes. Requires a `start` with `generates`.
@@ -157,6 +167,11 @@ class Instance {
   std::int32_t pool_sequences(const StartOptions& options, std::int64_t context) const;
   ModelOptions model_options(const StartOptions& options) const;
   std::int64_t context_of(const StartOptions& options) const;
+  bool has_adapters(const StartOptions& options) const {
+    return options.more_adapters || !adapter_files_.empty();
+  }
+  std::int64_t adapter_bytes(const ModelOptions& model) const;
+  void load_adapters(const StartOptions& options, const MemoryPlan& plan);
   ExecutorLimits executor_limits(const StartOptions& options, std::int64_t context) const;
 
   ThreadPool& pool_;
@@ -182,7 +197,9 @@ class Instance {
   std::vector<std::string> warnings_;
   std::vector<std::string> details_;
   std::vector<std::string> notes_;
+  std::vector<AdapterFile> adapter_files_;  ///< those of InstanceOptions, until `start`
   std::unique_ptr<const Model> model_;
+  std::unique_ptr<AdapterStore> adapters_;
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Executor> executor_;
 };

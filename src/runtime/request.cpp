@@ -78,6 +78,14 @@ void check_continued(const Request& r) {
   refuse(cat("continued: ", r.continued, " is not in [0, ", tokens, "]"));
 }
 
+/// Checks that adapters which act from some tokens on have these tokens in the prompt.
+void check_adapters(const Request& r) {
+  if (r.adapters == nullptr) return;
+  const auto given = std::span(r.prompt).first(r.prompt.size() - to_size(r.continued));
+  if (first_adapted_row(*r.adapters, given) >= 0) return;
+  refuse("prompt: it has no invocation tokens of the adapter, which acts from them on");
+}
+
 void check_hidden(const Request& r, const RequestLimits& limits) {
   if (r.hidden == HiddenRows::kNone) return;
   if (r.hidden != HiddenRows::kLast && !limits.hidden_all) {
@@ -221,6 +229,7 @@ void check_request(const Request& request, const RequestLimits& limits) {
   check_prompt(request, limits);
   check_backbone(request, limits);
   check_continued(request);
+  check_adapters(request);
   check_types(request, limits);
   check_hidden(request, limits);
   check_pooled(request, limits);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/adapters/adapter_list.h"
 #include "runtime/notify.h"
 #include "runtime/sampling/sampling_params.h"
 #include "runtime/schedule/sequence.h"
@@ -93,7 +94,7 @@ struct Request {
   double queue_seconds = kNever;               ///< limit on seconds from submission to admission
   /// The domain, made of API key and salt. Requests of different domains share no cached prefixes.
   std::array<std::uint64_t, 2> domain{};
-  std::uint64_t adapter = 0;        ///< adapter number, which each load changes; 0 = no adapter
+  std::shared_ptr<const AdapterList> adapters{};  ///< null: none
   std::uint64_t chat_template = 0;  ///< identifies the template, to explain misses; 0 = unknown
   bool reads_cache = true;          ///< whether the request may reuse other requests' cached blocks
   /// The live sequence whose rows the prompt begins with; null: none. All its earlier requests must

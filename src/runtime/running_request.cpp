@@ -41,6 +41,14 @@ Error not_allowed(std::int32_t id, std::int64_t tokens) {
           cat("the constraint refuses token ", id, " after ", tokens, " tokens, but allowed it")};
 }
 
+/// Returns the first row with adapters; 0 without adapters. Drawn tokens do not move it.
+std::int64_t first_adapted(const Request& request, const Sequence& sequence) {
+  if (sequence.adapters == nullptr) return 0;
+  const auto given =
+      std::span(sequence.tokens).first(sequence.tokens.size() - to_size(request.continued));
+  return std::max<std::int64_t>(0, first_adapted_row(*sequence.adapters, given));
+}
+
 }  // namespace
 
 RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
@@ -73,8 +81,12 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   // Reserved here, because running out of memory here ends only this request.
   sequence_.tokens.reserve(sequence_.tokens.size() + to_size(std::max<std::int64_t>(0, limit_)));
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
-  sequence_.prefix = {
-      .domain = request_.domain, .adapter = request_.adapter, .tenant = request_.tenant};
+  sequence_.adapters = std::move(request_.adapters);
+  if (INGOT_MUTANT(31)) sequence_.adapters = {std::shared_ptr<void>(), sequence_.adapters.get()};
+  sequence_.prefix = {.domain = request_.domain,
+                      .adapter = number_of(sequence_.adapters),
+                      .adapter_from = first_adapted(request_, sequence_),
+                      .tenant = request_.tenant};
   sequence_.chat_template = request_.chat_template;
   sequence_.whole = is_whole(request_, limits);
   sequence_.reads_cache = request_.reads_cache && !sequence_.whole;
@@ -182,6 +194,7 @@ void RunningRequest::started(double now) {
   if (started_) return;
   started_ = since_ = now;
   channel_->cached_tokens = sequence_.cached;
+  channel_->has_started.store(true, std::memory_order_relaxed);
 }
 
 void RunningRequest::accept_score(const RowScore& score) {
@@ -370,6 +383,7 @@ RequestRecord RunningRequest::record(double origin, double now) const {
           .cached_tokens = sequence_.cached,
           .computed_tokens = computed_tokens(),
           .miss = sequence_.miss,
+          .adapters = sequence_.adapters,
           .generated_tokens = generated_,
           .max_tokens = limit_,
           .choices = choices_,

@@ -30,10 +30,18 @@ StepBuffers::StepBuffers(const Model& model, const Backend& backend, const KvCac
   q_start_.reserve(sequences + 1);
   kv_len_.reserve(sequences);
   pool_seqs_.reserve(sequences);
+  adapter_.reserve(sequences);
+  adapter_from_.reserve(sequences);
   embeddings_.reserve(sequences);
   const auto groups = to_size(cache.groups());
   slots_.resize(groups);
   tables_.resize(groups);
+  if (limits.adapters) {
+    lists_.reserve(sequences);
+    adapters_.reserve(sequences);
+    uses_.resize(sequences);
+    for (auto& uses : uses_) uses.reserve(kAdaptersMax);
+  }
   groups_.resize(groups);
   for (std::size_t g = 0; g < groups; ++g) {
     slots_[g].reserve(rows);
@@ -58,10 +66,11 @@ void StepBuffers::fill(std::span<const StepPart> parts, std::span<const SampleRo
                        std::int64_t drawn_before) {
   INGOT_CHECK(std::ssize(parts) <= limits_.sequences, parts.size(), " sequences, planned for ",
               limits_.sequences);
-  for (auto* list :
-       {&tokens_, &types_, &positions_, &q_start_, &kv_len_, &out_rows_, &pool_seqs_}) {
+  for (auto* list : {&tokens_, &types_, &positions_, &q_start_, &kv_len_, &out_rows_, &pool_seqs_,
+                     &adapter_, &adapter_from_}) {
     list->clear();
   }
+  forget_adapters();
   for (auto& slots : slots_) slots.clear();
   q_start_.push_back(0);
   embeddings_.clear();
@@ -123,12 +132,34 @@ void StepBuffers::add_part(const StepPart& part, std::int32_t index) {
   for (std::int32_t i = part.rows - part.outputs; i < part.rows; ++i) {
     out_rows_.push_back(start + i);
   }
+  adapter_.push_back(add_adapters(s.adapters));
+  adapter_from_.push_back(static_cast<std::int32_t>(s.prefix.adapter_from));
   q_start_.push_back(start + part.rows);
   kv_len_.push_back(static_cast<std::int32_t>(last));
   for (std::size_t g = 0; g < tables_.size(); ++g) {
     const auto table = s.blocks.table(static_cast<std::int32_t>(g));
     std::copy(table.begin(), table.end(), tables_[g].begin() + std::int64_t{index} * blocks_max_);
   }
+}
+
+/// Returns the list's index in the step; -1 without adapters. Equal lists have one index.
+std::int32_t StepBuffers::add_adapters(const std::shared_ptr<const AdapterList>& adapters) {
+  if (adapters == nullptr) return -1;
+  INGOT_CHECK(limits_.adapters, "a sequence with adapters, which are not planned");
+  const auto known = std::find_if(lists_.begin(), lists_.end(), [&](const auto& list) {
+    return list->number == adapters->number;
+  });
+  if (known != lists_.end()) return static_cast<std::int32_t>(known - lists_.begin());
+  std::vector<AdapterUse>& uses = uses_[lists_.size()];
+  uses = adapters->uses;
+  adapters_.emplace_back(uses);
+  lists_.push_back(adapters);
+  return static_cast<std::int32_t>(lists_.size()) - 1;
+}
+
+void StepBuffers::forget_adapters() {
+  lists_.clear();
+  adapters_.clear();
 }
 
 void StepBuffers::add_draws(std::span<const SampleRow> draws) {
@@ -206,7 +237,9 @@ Batch StepBuffers::batch() {
       .groups = groups_,
       .out_rows = out_rows_,
       .pool_seqs = pool_seqs_,
-      .adapter = {}};
+      .adapter = lists_.empty() ? std::span<const std::int32_t>() : adapter_,
+      .adapter_from = lists_.empty() ? std::span<const std::int32_t>() : adapter_from_,
+      .adapters = adapters_};
 }
 
 Outputs StepBuffers::outputs() {

@@ -27,6 +27,7 @@ struct ExecutorLimits {
   std::int32_t score_top = -1;  ///< number of tokens in RowScore::top; -1 = steps score no rows
   bool finds_best = false;      ///< whether steps prepare results for `Executor::best`
   bool pools = false;           ///< whether steps give pooled results
+  bool adapters = false;        ///< whether rows may have adapters
 };
 
 /// The log-probability of the token after a row, and the likeliest tokens after that row.
@@ -63,6 +64,9 @@ class StepBuffers {
   /// Replaces each token that stands for a drawn token of the step before, by the entry of `drawn`.
   void resolve(std::span<const std::int32_t> drawn);
 
+  /// Forgets the adapters of the step, which has ended, so that unloaded ones can be freed.
+  void forget_adapters();
+
   /// Returns the number of rows from which the device draws.
   std::int64_t draws() const { return std::ssize(draws_.rows()); }
   /// Returns the filled batch. The spans stay valid until the next `fill`.
@@ -86,6 +90,7 @@ class StepBuffers {
 
  private:
   void add_part(const StepPart& part, std::int32_t index);
+  std::int32_t add_adapters(const std::shared_ptr<const AdapterList>& adapters);
   void add_draws(std::span<const SampleRow> draws);
   void add_scores(std::span<const StepPart> parts);
   void add_hidden(std::span<const StepPart> parts, bool final_norm);
@@ -104,6 +109,12 @@ class StepBuffers {
   bool has_embeddings_ = false;
   std::vector<float> zero_row_;  ///< [H] zeros
   std::vector<std::vector<std::int32_t>> slots_, tables_;
+  std::vector<std::int32_t> adapter_, adapter_from_;
+  /// The lists of adapters, each once. A list's uses are copies, which the device may still read
+  /// when the requests have ended.
+  std::vector<std::shared_ptr<const AdapterList>> lists_;
+  std::vector<std::vector<AdapterUse>> uses_;          ///< by list; keeps the memory of all steps
+  std::vector<std::span<const AdapterUse>> adapters_;  ///< views of `uses_`, by list
   std::vector<KvBlocks> groups_;
 
   std::int64_t logits_rows_ = 0;  ///< number of rows of logits

@@ -49,6 +49,7 @@ struct Channel {
   DeltaQueue deltas;                         ///< only the engine pushes to it and closes it
   std::int64_t cached_tokens = 0;            ///< the engine writes it before the first delta
   Outcome outcome;                           ///< the engine writes it before it closes `deltas`
+  std::atomic<bool> has_started{false};      ///< whether a step had a row of the choice
   std::atomic<double> cancelled_at{kNever};  ///< time of the first cancel; kNever if there is none
   std::shared_ptr<Doorbell> bell;            ///< wakes the engine
   std::shared_ptr<const Clock> clock;  ///< the engine's clock; not called once `deltas` is closed
@@ -74,6 +75,8 @@ class Stream {
   std::optional<Delta> try_next();
   /// Moves the next delta into the memory of `delta`. Returns false if there is no delta now.
   [[nodiscard]] bool try_next(Delta& delta);
+  /// Returns whether the request has left the queue. From any thread.
+  bool has_started() const { return channel_->has_started.load(std::memory_order_relaxed); }
   /// Returns whether the request has ended and the reader has read every delta.
   bool finished() const { return channel_->deltas.is_closed() && channel_->deltas.size() == 0; }
   /// Returns how the request ended. Requires that `next` returned nullopt or `finished` was true.

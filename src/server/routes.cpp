@@ -46,6 +46,10 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"GET", "/", kKey, kState, front},
     {"GET", "/v1/models", kKey, kState, list_models, kAnyUse, kOfClient},
     {"GET", "/v1/models/{name}", kKey, kState, get_model, kAnyUse, kOfClient},
+    {"GET", "/lora-adapters", kKey, kState, list_adapter_ids},
+    {"POST", "/v1/load_lora_adapter", kOperator, kLoad, load_adapter_by_name},
+    {"POST", "/v1/unload_lora_adapter", kOperator, kLoad, unload_adapter},
+    {"GET", "/v1/lora_adapters", kOperator, kState, list_adapters},
     {"DELETE", "/v1/requests/{id}", kKey, kState, cancel_request},
     {"GET", "/metrics", kKey, kState, metrics},
     {"GET", "/health", kPublic, kState, health},
@@ -58,6 +62,9 @@ constexpr auto kAdminRoutes = std::to_array<Route>({
     {"POST", "/admin/flush-cache", kPublic, kControl, admin_flush_cache},
     {"POST", "/admin/check", kPublic, kControl, admin_check},
     {"GET", "/admin/steps", kPublic, kState, admin_steps},
+    {"POST", "/v1/load_lora_adapter", kPublic, kLoad, load_adapter_by_path},
+    {"POST", "/v1/unload_lora_adapter", kPublic, kLoad, unload_adapter},
+    {"GET", "/v1/lora_adapters", kPublic, kState, list_adapters},
     {"GET", "/metrics", kPublic, kState, metrics},
     {"GET", "/health", kPublic, kState, health},
     {"GET", "/livez", kPublic, kState, livez},
@@ -70,6 +77,7 @@ Reply front(const Call& call) {
   std::string text = cat("ingot ", options.version, " serves ", options.model_name, "\n\n");
   for (const Route& route : kRoutes) {
     if (route.use && !call.service.can(*route.use)) continue;
+    if (route.access == kOperator && !call.service.is_operator(call.key)) continue;
     text += cat(route.method, " ", route.path, "\n");
   }
   return HttpResponse{.type = "text/plain; charset=utf-8", .body = std::move(text)};

@@ -21,6 +21,19 @@ TEST(Routes, OnlyProbesNeedNoKey) {
   EXPECT_EQ(open, probes);
 }
 
+// L09: what changes the adapters is for operators, and its path is hidden with all methods.
+TEST(Routes, AdaptersAreForOperators) {
+  for (const char* path : {"/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/v1/lora_adapters",
+                           "/load_lora_adapter", "/v1/lora_adapters/"}) {
+    for (const char* method : {"GET", "POST", "DELETE", "HEAD"}) {
+      EXPECT_TRUE(find_route(routes(), method, path).is_for_operators) << method << " " << path;
+    }
+  }
+  for (const char* path : {"/v1/models", "/lora-adapters", "/v1/nothing", "/metrics"}) {
+    EXPECT_FALSE(find_route(routes(), "GET", path).is_for_operators) << path;
+  }
+}
+
 TEST(Routes, EachIsFoundAsItIsWritten) {
   std::set<std::pair<std::string_view, std::string_view>> seen;
   for (const Route& route : routes()) {

@@ -118,7 +118,7 @@ std::string folder_of(const std::string& path) {
 }
 
 /// False if the kernel has no Landlock.
-bool restrict_files(const std::vector<std::string>& sockets) {
+bool restrict_files(const std::vector<std::string>& sockets, const std::string& folder) {
   constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
   constexpr std::uint64_t kAll = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1U) - 1;
   const landlock_ruleset_attr attributes{.handled_access_fs = kAll};
@@ -126,6 +126,7 @@ bool restrict_files(const std::vector<std::string>& sockets) {
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
   if (!ruleset) return false;
   add_path(ruleset.get(), "/proc", kRead);
+  if (!folder.empty()) add_path(ruleset.get(), folder, kRead);
   for (const std::string& path : sockets) {
     add_path(ruleset.get(), folder_of(path), LANDLOCK_ACCESS_FS_REMOVE_FILE);
   }
@@ -134,13 +135,14 @@ bool restrict_files(const std::vector<std::string>& sockets) {
 
 }  // namespace
 
-std::vector<std::string> enter_sandbox(const std::vector<std::string>& sockets) {
+std::vector<std::string> enter_sandbox(const std::vector<std::string>& sockets,
+                                       const std::string& folder) {
   std::vector<std::string> missing;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     throw Error(ErrorCode::kUnavailable,
                 cat("--sandbox: the kernel refuses no_new_privs: ", errno_text(errno)));
   }
-  if (!restrict_files(sockets)) {
+  if (!restrict_files(sockets, folder)) {
     missing.emplace_back("--sandbox: the kernel has no Landlock: files can still be read");
   }
   std::vector<sock_filter> code = make_filter();

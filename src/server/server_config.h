@@ -25,6 +25,9 @@ struct ServerConfig {
   bool any_model = false;  ///< accept every model name in requests
   TemplateChoice chat_template{};
 
+  std::string lora_dir{};      ///< folder of adapters that requests load by name; empty: none
+  std::int32_t max_loras = 8;  ///< limit on adapters with a name
+
   std::int32_t sequences = 0;    ///< limit on running requests; 0: derived from `kv_tokens`
   std::int32_t step_rows = 512;  ///< token budget of a step
   std::int64_t kv_tokens = 0;    ///< wanted size of the KV pool in tokens; 0: the default

@@ -229,8 +229,8 @@ class ConvertedTest(LinesTest):
     REFUSED = {"bert-cls-raw": "modules.json has no Normalize",
                "modernbert-mean-raw": "modules.json has no Normalize",
                "bert-gelu_new-last": "hidden_act",
-               "xlm-roberta-mean-norm": "its normalisation has no keys in GGUF",
-               "xlm-roberta-cross": "its normalisation has no keys in GGUF"}
+               "xlm-roberta-mean-norm": "GGUF has no key for the step NFKC of its normalisation",
+               "xlm-roberta-cross": "GGUF has no key for the step NFKC of its normalisation"}
 
     def converted(self, folder, kind):
         """The path of the file; nothing for a folder that is refused."""

@@ -365,6 +365,28 @@ class Hints(ingot.CliTest):
                                             "top_p", "bos_token_id = 2147483648",
                                             "padding_token_id = 99999"))
 
+    def test_rows_without_a_token_are_never_drawn(self):
+        model = model_files.tiny_gguf()
+        tokens = list(model.get("tokenizer.ggml.tokens"))
+        types = list(model.get("tokenizer.ggml.token_type"))
+        rows, first = len(tokens), len(tokens) - 30
+        for i in range(first, rows):
+            tokens[i], types[i] = f"[PAD{i}]", 5  # as converters fill rows
+        model.set("tokenizer.ggml.tokens", (model_files.ARRAY, model_files.STRING), tokens)
+        model.set("tokenizer.ggml.token_type", (model_files.ARRAY, model_files.INT32), types)
+        padded = self.file("padded.gguf", model.build())
+        draws = ("--temperature", "5", "--top-k", "0", "--top-p", "1", "--seed", "3",
+                 "--ignore-eos", "--max-tokens", "64")
+
+        def largest(path):
+            result = ingot.run("run", path, "--tokens", f"1,{rows - 1}", "--json", *draws)
+            return max(self.one_json(self.assert_done(result))["ids"])
+
+        self.assertGreaterEqual(largest(self.model), first)
+        self.assertLess(largest(padded), first)
+        result = ingot.run("run", padded, "-p", "a", "--logit-bias", f"{first}=1")
+        self.assert_error(result, ingot.USAGE, f"possible are tokens from 0 to {first - 1}")
+
     def test_an_unknown_key_can_be_accepted(self):
         architecture = model_files.tiny_gguf().get("general.architecture")
         key = f"{architecture}.new_feature"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests the commands quantize and imatrix: results, refusals, full disks, signals."""
 import errno
+import json
 import math
 import os
 import random
@@ -157,6 +158,20 @@ class Quantize(ingot.CliTest):
         self.assertEqual(seen["architecture"], "llama")
         self.assertEqual(seen["metadata"]["tokenizer.ggml.model"], "no_vocab")
         self.assertEqual(self.generate(self.path("hf.gguf"))["ids"], self.generate(folder)["ids"])
+
+    def test_sampling_defaults_of_a_folder_stay(self):
+        folder = self.hf_folder("sampled")
+        stated = {"temperature": 0.5, "top_k": 3, "top_p": 0.9, "min_p": 0.01,
+                  "repetition_penalty": 1.25, "do_sample": False, "typical_p": 0.5}
+        self.file("sampled/generation_config.json", json.dumps(stated).encode())
+        result = self.assert_done(self.quantize(folder, "sampled.gguf", "F32", "--no-tokenizer"))
+        self.assertIn('{"do_sample":false,"typical_p":0.5}', result.err)
+        keys = self.inspect("sampled.gguf")["metadata"]
+        self.assertEqual({k: v for k, v in keys.items() if k.startswith("general.sampling.")},
+                         {"general.sampling.temp": 0.5, "general.sampling.top_k": 3,
+                          "general.sampling.top_p": 0.9, "general.sampling.min_p": 0.01,
+                          "general.sampling.penalty_repeat": 1.25})
+        self.generate(self.path("sampled.gguf"))  # readers accept these values
 
     def test_text_for_people(self):
         result = self.assert_done(self.quantize(self.model, "out.gguf", "Q8_0"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Validates documents that compiled JSON Schemas allow, with an independent validator.
 
-usage: random_walks.py WALKER [--schemas N] [--walks N] [--seed N] [--vocabulary TOKENS ...]
+usage: random_walks.py WALKER [--schemas N] [--walks N] [--seed N] [--vocabulary [TOKENS ...]]
                        [--sets SET ...] [--engine INGOT [MODEL]]
 WALKER is the program random_walk. The validator is the PyPI package jsonschema. Each schema gets N
 random texts with each vocabulary: INGOT_FULL=1 takes more schemas and texts. TOKENS is 256 (bytes),
@@ -206,7 +206,7 @@ def main():
     parser.add_argument("--schemas", type=int, default=200 if FULL else 60)
     parser.add_argument("--walks", type=int, default=100 if FULL else 12)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--vocabulary", type=int, nargs="+", choices=sorted(VOCABULARIES),
+    parser.add_argument("--vocabulary", type=int, nargs="*", choices=sorted(VOCABULARIES),
                         default=[512, 2048, 150_000])
     parser.add_argument("--engine", nargs="+", metavar=("INGOT", "MODEL"))
     options = parser.parse_args()

@@ -87,6 +87,14 @@ std::vector<Request> late_requests(std::uint64_t seed) {
   return requests;
 }
 
+/// The requests, each with other adapters of the runner or without.
+std::vector<Request> with_adapters(EngineRunner& runner, std::vector<Request> requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    requests[i].adapters = runner.model().adapters(i % 4);
+  }
+  return requests;
+}
+
 struct LateCase {
   std::int32_t depth = 1;
   bool draws = false;
@@ -95,6 +103,7 @@ struct LateCase {
 RunnerOptions host_options() {
   RunnerOptions options = EngineRunner::defaults();
   options.late = 0;
+  options.adapters = 2;
   return options;
 }
 
@@ -122,8 +131,8 @@ class LateEngine : public ::testing::TestWithParam<LateCase> {
     const std::vector<Request> requests = late_requests(seed);
     EngineRunner on_host(*model, host());
     EngineRunner on_device(*model, options);
-    const auto want = results_of(on_host, requests);
-    const auto got = results_of(on_device, requests);
+    const auto want = results_of(on_host, with_adapters(on_host, requests));
+    const auto got = results_of(on_device, with_adapters(on_device, requests));
     for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(got[i], want[i]) << i;
     EXPECT_FALSE(on_device.engine().has_failed());
   }

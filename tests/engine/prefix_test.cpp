@@ -12,6 +12,7 @@ namespace {
 /// A turn under way, and what its reader has seen.
 struct Turn {
   Request request;
+  std::size_t adapters = 0;  ///< list of ModelRunner::adapters
   Stream stream;
   Collected got;
   bool cancelled = false;
@@ -26,8 +27,9 @@ class RandomConversations {
       : rng_(seed), checkpoint_(make_checkpoint(two_layers(model), seed)) {}
 
   void run() {
-    EngineRunner cold(*checkpoint_, EngineRunner::defaults(), {.prefix_cache = false});
     RunnerOptions options = EngineRunner::defaults();
+    options.adapters = kAdapters;
+    EngineRunner cold(*checkpoint_, options, {.prefix_cache = false});
     options.threads = 1 + below(3);
     options.sequences = 1 + below(4);
     options.rows = options.sequences + below(30);
@@ -39,7 +41,7 @@ class RandomConversations {
     for (int tick = 0; started_ < kTurns || !turns_.empty(); ++tick) {
       ASSERT_LT(tick, 20000) << "the turns do not get on";
       for (std::uint64_t c = 1; c <= kConversations; ++c) {
-        if (started_ < kTurns && turns_.count(c) == 0 && below(4) == 0) begin(shared.engine(), c);
+        if (started_ < kTurns && turns_.count(c) == 0 && below(4) == 0) begin(shared, c);
       }
       shared.engine().step();
       read(cold);
@@ -52,6 +54,7 @@ class RandomConversations {
  private:
   static constexpr std::uint64_t kConversations = 3;
   static constexpr int kTurns = 12;
+  static constexpr int kAdapters = 2;
 
   std::int32_t below(std::int32_t n) {
     return static_cast<std::int32_t>(rng_() % static_cast<std::uint64_t>(n));
@@ -68,13 +71,17 @@ class RandomConversations {
     return prompt;
   }
 
-  void begin(Engine& engine, std::uint64_t conversation) {
+  void begin(EngineRunner& runner, std::uint64_t conversation) {
     Request request = random_request(rng_, 1, 20);
     request.prompt = next_prompt(conversation);
     if (below(3) > 0) request.prompt_logprobs = -1;
     if (below(8) > 0) request.domain = {conversation, 0};
-    Stream stream = *engine.submit(Request(request));
-    turns_.emplace(conversation, Turn{std::move(request), std::move(stream), {}});
+    // Mostly the conversation's own, so that something is kept; sometimes another's.
+    const auto adapters =
+        static_cast<std::size_t>(below(12) == 0 ? below(kAdapters + 2) : int(conversation % 3));
+    request.adapters = runner.model().adapters(adapters);
+    Stream stream = *runner.engine().submit(Request(request));
+    turns_.emplace(conversation, Turn{std::move(request), adapters, std::move(stream), {}});
     ++started_;
   }
 
@@ -104,6 +111,7 @@ class RandomConversations {
     EXPECT_LT(outcome.cached_tokens, outcome.prompt_tokens);
     cached_ += outcome.cached_tokens;
     Request request = turn.request;
+    request.adapters = cold.model().adapters(turn.adapters);
     if (outcome.finish != FinishReason::kCancelled) {
       EXPECT_EQ(describe(turn.got, outcome), run_alone(cold, request)) << started_ << " turns";
       return;

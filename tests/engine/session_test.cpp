@@ -152,11 +152,11 @@ class SessionTest : public ::testing::Test {
     asked.domain = domain;
     Session session = session_of(request, run(runner, std::move(asked)).got.ids);
     session.model.weights = weights_;
-    saved_ = save_session(runner.engine(), path_, session, domain);
+    saved_ = save_session(runner.engine(), path_, session, {.domain = domain});
     return session;
   }
   std::int64_t restore(EngineRunner& runner, const std::array<std::uint64_t, 2>& domain = {}) {
-    return restore_session(runner.engine(), SessionFile(path_), weights_, domain);
+    return restore_session(runner.engine(), SessionFile(path_), weights_, {.domain = domain});
   }
   std::int64_t cached(EngineRunner& runner, const std::vector<std::int32_t>& prompt,
                       const std::array<std::uint64_t, 2>& domain = {}) {
@@ -254,7 +254,7 @@ TEST_F(SessionTest, WhatIsThereAlreadyIsNotTakenTwice) {
 TEST_F(SessionTest, BlocksAreOfADomain) {
   const Session session = save(runner_, request(40, 10), {1, 1});
   EXPECT_EQ(saved_, 48);
-  save_session(runner_.engine(), path_ + "2", session, {1, 2});
+  save_session(runner_.engine(), path_ + "2", session, {.domain = {1, 2}});
   EXPECT_EQ(SessionFile(path_ + "2").blocks(), 0) << "another domain's blocks were written";
   EngineRunner fresh(*checkpoint_);
   EXPECT_EQ(restore(fresh, {1, 1}), 48);

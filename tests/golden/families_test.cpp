@@ -39,9 +39,9 @@ double largest_error(const std::vector<float>& got, const std::vector<float>& wa
 }
 
 /// The prompts' rows, one prompt after the other, from steps that hold rows of all prompts.
-std::vector<float> logits_of(const fs::path& model, const fs::path& prompts_of, std::int32_t rows,
-                             KvType type, int threads) {
-  const auto prompts = read_prompts(prompts_of);
+std::vector<float> logits_of(const fs::path& model,
+                             const std::vector<std::vector<std::int32_t>>& prompts,
+                             std::int32_t rows, const RunnerOptions& options) {
   std::vector<std::vector<Chunk>> schedule;
   for (std::int32_t done = 0;; done += rows) {
     std::vector<Chunk> step;
@@ -53,35 +53,55 @@ std::vector<float> logits_of(const fs::path& model, const fs::path& prompts_of, 
     schedule.push_back(step);
   }
   const auto checkpoint = Checkpoint::open(model.string());
-  ModelRunner runner(*checkpoint, {.threads = threads, .kv_type = type, .context = 128});
+  ModelRunner runner(*checkpoint, options);
   std::vector<float> all;
   for (const auto& out : runner.run(prompts, schedule))
     all.insert(all.end(), out.begin(), out.end());
   return all;
 }
 
-/// The reference's logits. A longrope model equals one of two references: it keeps its factors.
-std::vector<fs::path> references_of(const fs::path& folder) {
-  std::vector<fs::path> files;
-  for (const char* name : {"logits_short.npy", "logits_long.npy"}) {
-    if (fs::exists(folder / name)) files.push_back(folder / name);
-  }
-  return files.empty() ? std::vector<fs::path>{folder / "logits.npy"} : files;
+/// The original context of a longrope model, up to which it has the short factors. 0: the model has
+/// another embedding.
+std::int64_t longrope_context(const fs::path& model) {
+  const auto checkpoint = Checkpoint::open(model.string());
+  const RopeScaling& scaling = checkpoint->config().ropes.front().scaling;
+  const bool is_longrope = scaling.kind == RopeScaling::Kind::kLongrope;
+  return is_longrope ? static_cast<std::int64_t>(scaling.original_context) : 0;
+}
+
+/// The largest error in standard deviations of the reference, whose first rows `got` has.
+double error_against(const fs::path& reference, const std::vector<float>& got) {
+  std::vector<float> want = read_matrix(reference).values;
+  const double deviation = standard_deviation(want);
+  if (got.size() < want.size()) want.resize(got.size());
+  return largest_error(got, want) / deviation;
+}
+
+/// A longrope model with its original context has the short factors.
+void check_short_factors(const fs::path& model, const fs::path& folder, std::int64_t context) {
+  auto prompts = read_prompts(folder);
+  while (std::ssize(prompts.back()) > context) prompts.pop_back();
+  const auto got = logits_of(model, prompts, 128, {.kv_type = KvType::kF32, .context = context});
+  EXPECT_FALSE(got.empty());
+  EXPECT_LE(error_against(folder / "logits_short.npy", got), kBound);
 }
 
 void check(const fs::path& model, const fs::path& folder) {
   SCOPED_TRACE(model.filename().string());
-  const auto whole = logits_of(model, folder, 128, KvType::kF32, 1);
-  double least = std::numeric_limits<double>::infinity();
-  for (const fs::path& file : references_of(folder)) {
-    const Matrix want = read_matrix(file);
-    least = std::min(least, largest_error(whole, want.values) / standard_deviation(want.values));
-  }
-  EXPECT_LE(least, kBound);
-  ::testing::Test::RecordProperty(model.filename().string(), cat(least));
-  EXPECT_EQ(logits_of(model, folder, 5, KvType::kF32, 2), whole) << "in steps of 5 rows";
-  const auto int8 = logits_of(model, folder, 128, KvType::kInt8, 2);
-  EXPECT_EQ(logits_of(model, folder, 7, KvType::kInt8, 1), int8) << "with 8-bit keys";
+  const auto prompts = read_prompts(folder);
+  const auto run = [&](std::int32_t rows, KvType type, int threads) {
+    return logits_of(model, prompts, rows, {.threads = threads, .kv_type = type, .context = 128});
+  };
+  const auto whole = run(128, KvType::kF32, 1);
+  const std::int64_t original = longrope_context(model);
+  const double error =
+      error_against(folder / (original > 0 ? "logits_long.npy" : "logits.npy"), whole);
+  EXPECT_EQ(whole.size(), read_matrix(folder / "logits.npy").values.size());
+  EXPECT_LE(error, kBound);
+  ::testing::Test::RecordProperty(model.filename().string(), cat(error));
+  if (original > 0) check_short_factors(model, folder, original);
+  EXPECT_EQ(run(5, KvType::kF32, 2), whole) << "in steps of 5 rows";
+  EXPECT_EQ(run(7, KvType::kInt8, 1), run(128, KvType::kInt8, 2)) << "with 8-bit keys";
 }
 
 /// Runs a check for each entry; one failure does not hide the others.

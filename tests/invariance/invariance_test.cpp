@@ -151,6 +151,30 @@ TEST_P(Invariance, thread_invariance) {
   }
 }
 
+/// Four adapters, a list of two and rows without any, in one batch: each sequence has the bits that
+/// it has alone, whatever the split, the threads and the kernels.
+TEST_P(Invariance, adapter_invariance) {
+  // About a third of the models: of all families, and of all formats.
+  if (!is_full_run() && (GetParam().seed * 2654435761u >> 16) % 3 != 0) GTEST_SKIP();
+  const Prompts prompts{prompt(3), prompt(12), prompt(7), prompt(9), prompt(5), prompt(11)};
+  const std::vector<std::size_t> lists{1, 0, 2, 5, 4, 3};
+  RunnerOptions with = options();
+  with.adapters = 4;
+  with.adapter_seed = GetParam().seed;
+  ModelRunner solo(*checkpoint_, with);
+  const auto expected = solo.run(prompts, whole(prompts), Output::kLogits, lists);
+  const auto base = ModelRunner(*checkpoint_, options()).run(prompts, whole(prompts));
+  with.threads = 1 + below(3);
+  with.table = kernel_tables()[to_size(below(std::ssize(kernel_tables())))];
+  ModelRunner runner(*checkpoint_, with);
+  const auto together = runner.run(prompts, random_schedule(prompts), Output::kLogits, lists);
+  for (std::size_t s = 0; s < prompts.size(); ++s) {
+    ASSERT_TRUE(all_finite(expected[s])) << "sequence " << s;
+    EXPECT_TRUE(same_bits(together[s], expected[s])) << "sequence " << s;
+    EXPECT_EQ(same_bits(expected[s], base[s]), lists[s] == 0) << "sequence " << s;
+  }
+}
+
 /// Rows enough for every number that shares a pass over a panel, and one.
 TEST_P(Invariance, isa_invariance) {
   // Sanitized scalar kernels are a hundred times slower.

@@ -9,6 +9,7 @@ import unittest
 
 import server
 import serving
+import model_files  # found through the line above
 from serving import ingot
 
 REFERENCES = os.path.join(ingot.SHARED, "references")
@@ -166,6 +167,11 @@ class Reranker(unittest.TestCase):
                 ("/v1/rerank", {"query": "a"}, "documents"),
                 ("/v1/rerank", {"query": "a", "documents": []}, "documents"),
                 ("/v1/rerank", {"query": "a", "documents": [5]}, "documents[0]"),
+                ("/v1/rerank", {"query": "a", "documents": 5}, "documents"),
+                ("/v1/rerank", {"query": "a", "documents": "c " * 500}, "documents"),
+                ("/v1/rerank", {"query": "a", "documents": {"text": "c " * 500}}, "documents"),
+                ("/v1/score", {"text_1": "a", "text_2": "c " * 500}, "text_2"),
+                ("/v1/score", {"text_1": ["c " * 500], "text_2": "a"}, "text_1[0]"),
                 ("/v1/rerank", {"query": "a", "documents": ["b", "c " * 500]}, "documents[1]"),
                 ("/v1/rerank", {"query": "a", "documents": ["b"], "top_n": -1}, "top_n"),
                 ("/v1/score", {"text_1": "a", "text_2": "b", "raw_scores": True,
@@ -220,7 +226,10 @@ class Reranker(unittest.TestCase):
             self.assertEqual((error["param"], error["code"]), ("query", "context_length_exceeded"))
         body["documents"] = body["documents"][:3]
         warnings = self.post("/v1/rerank", body)["warnings"]
-        self.assertEqual([w["param"] for w in warnings], [f"documents[{i}]" for i in range(3)])
+        self.assertEqual([(w["param"], w["code"]) for w in warnings], [("query", "truncated")])
+        body = {"query": "a " * 500, "documents": ["b " * 500, "b"], "truncate": True}
+        warnings = self.post("/v1/rerank", body)["warnings"]
+        self.assertEqual([w["param"] for w in warnings], ["query", "documents[0]"])
 
     def test_long_documents_are_cut_where_asked(self):
         reply = self.post("/v1/rerank", {"query": self.QUERY, "documents": ["b", "c " * 500],
@@ -245,6 +254,20 @@ class Decoder(unittest.TestCase):
                          [json.loads(line)["embedding"] for line in out.splitlines()])
 
 
+MESSAGE = {"role": "user", "content": "a"}
+# A list of each endpoint. The last entry is wrong: a request that reads it gets the status 400.
+LISTS = (("/v1/embeddings", {"input": ["a", "b", 5]}),
+         (server.TEXT, {"prompt": ["a", "b", 5]}),
+         (server.CHAT, {"messages": [MESSAGE, 5]}),
+         ("/tokenize", {"messages": [MESSAGE, 5]}),
+         ("/apply-template", {"messages": [MESSAGE, 5]}),
+         ("/v1/responses", {"input": [MESSAGE, 5]}),
+         ("/v1/responses/input_tokens", {"input": [MESSAGE, 5]}),
+         ("/v1/messages", {"messages": [MESSAGE, 5], "max_tokens": 1}),
+         ("/v1/messages/count_tokens", {"messages": [MESSAGE, 5]}),
+         ("/infill", {"input_prefix": "a", "input_suffix": "b", "input_extra": [{"text": "c"}, 5]}))
+
+
 class Interruptions(unittest.TestCase):
     """Reading many inputs ends early. The last input is wrong, which would be found otherwise."""
 
@@ -257,6 +280,11 @@ class Interruptions(unittest.TestCase):
         wire = server.Wire(served)
         self.addCleanup(wire.socket.close)
         return wire
+
+    def refusals(self, served):
+        """(event, status, code) of the log's lines about errors."""
+        lines = [json.loads(line) for line in served.lines if line.startswith("{")]
+        return [(line["event"], line["status"], line["code"]) for line in lines if "code" in line]
 
     def left(self, served, path, body):
         """The error for a client that closes its side of the connection behind the request."""
@@ -271,6 +299,8 @@ class Interruptions(unittest.TestCase):
         body = {"input": ["it is said that the line is long " * 20] * 2000 + [5]}
         self.assertEqual(self.left(served, "/v1/embeddings", body), "client_left")
         self.assertEqual(served.metric("vllm:num_requests_running"), 0)
+        server.eventually("it is logged", lambda: self.refusals(served))
+        self.assertEqual(self.refusals(served), [("left", 499, "client_left")])
 
     @unittest.skipUnless(os.path.isdir(RERANKER), "there are no reference rerankers")
     def test_a_client_that_leaves_ends_reading_of_documents(self):
@@ -279,23 +309,31 @@ class Interruptions(unittest.TestCase):
         self.assertEqual(self.left(served, "/v1/rerank", {"query": "a", "documents": documents}),
                          "client_left")
 
-    def test_a_drain_ends_reading(self):
+    def expected(self, served, path, body):
+        """A connection whose request is admitted and whose body is still to come."""
+        wire = self.wire(served).send(server.head("POST", path, [
+            ("Content-Type", "application/json"), ("Content-Length", len(body)),
+            ("Expect", "100-continue")]))
+        self.assertEqual(wire.reply().status, 100, path)
+        return wire
+
+    def test_a_drain_ends_reading_of_every_list(self):
+        lists = [(path, json.dumps(body).encode()) for path, body in LISTS]
         with tempfile.TemporaryDirectory(prefix="ingot-admin-") as folder:
             admin = os.path.join(folder, "admin")
             served = self.serve("--admin-socket", admin, "--ctx", "8192")
             running = self.wire(served).send(server.post(server.TEXT, {
                 "prompt": "x", "max_tokens": 8000, "ignore_eos": True, "stream": True}))
             running.until(b'"text"')
-            body = json.dumps({"input": ["a", "b", 5]}).encode()
-            wire = self.wire(served).send(server.head("POST", "/v1/embeddings", [
-                ("Content-Type", "application/json"), ("Content-Length", len(body)),
-                ("Expect", "100-continue")]))
-            self.assertEqual(wire.reply().status, 100)
+            wires = [self.expected(served, path, body) for path, body in lists]
             with server.AdminWire(admin) as other:
                 drain = server.head("POST", "/admin/drain", [("Content-Length", "0")])
                 self.assertEqual(other.send(drain).reply().status, 200)
-            reply = wire.send(body).reply()
-            self.assertEqual((reply.status, reply.error()["code"]), (503, "draining"))
+            server.eventually("it drains", lambda: served.get("/health").status == 503)
+            for wire, (path, body) in zip(wires, lists):
+                reply = wire.send(body).reply()
+                self.assertEqual(reply.status, 503, (path, reply))
+                self.assertIn("the server is being stopped", reply.error()["message"], path)
 
 
 @unittest.skipUnless(os.path.isdir(EMBEDDER), "there are no reference embedders")
@@ -323,6 +361,35 @@ class Starts(ingot.CliTest):
         refused = ingot.run("serve", EMBEDDER, "--ctx", "100000", "--memory-limit", "16M")
         self.assertEqual(refused.code, 71, refused.err)
         self.assertIn("for 100000 tokens", refused.err)
+
+    def wide_model(self, hidden):
+        """A model of one layer whose embeddings have `hidden` floats, all 0."""
+        config, tensors = model_files.tiny_hf()
+        config.update(hidden_size=hidden, head_dim=4, num_hidden_layers=1,
+                      tie_word_embeddings=True)
+        wide = []
+        for name, dtype, shape, _ in tensors:
+            if "layers.1." in name or name == "lm_head.weight":
+                continue
+            shape = [hidden if size == model_files.HF_HIDDEN else size for size in shape]
+            if "q_proj" in name:
+                shape[0] = model_files.HF_HIDDEN
+            if "o_proj" in name:
+                shape[1] = model_files.HF_HIDDEN
+            wide.append((name, dtype, shape, bytes(4 * math.prod(shape))))
+        os.mkdir(self.path("wide"))
+        self.file("wide/config.json", json.dumps(config).encode())
+        self.file("wide/model.safetensors", model_files.safetensors(wide))
+        return self.path("wide")
+
+    def test_the_size_of_a_response_is_checked_before_inputs_are_read(self):
+        served = serving.Server(self.wide_model(16384))
+        self.addCleanup(served.stop)
+        wrong = [300]  # the vocabulary's size
+        for inputs, param in (([wrong] + [[1]] * 1023, "input[0][0]"),
+                              ([wrong] + [[1]] * 1024, "input")):
+            status, reply = served.post("/v1/embeddings", {"input": inputs})
+            self.assertEqual((status, reply["error"]["param"]), (400, param), reply)
 
     def test_prompts(self):
         folder = self.copied(EMBEDDER, "prompts")

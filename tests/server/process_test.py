@@ -317,7 +317,7 @@ class Stopping(ProcessTest):
 
     def test_p9_a_list_of_prompts_is_drained_to_its_end(self):
         served = self.serve("--ctx", "8192", "--sequences", "1", "--drain-timeout", "120")
-        held = self.held_stream(served, prompt=["x"] * 5, max_tokens=1000)
+        held = self.held_stream(served, prompt=["x"] * 5, max_tokens=400)
         served.signal(signal.SIGTERM)
         eventually("it drains", lambda: self.is_draining(served))
         content = held.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
@@ -379,7 +379,7 @@ class Stopping(ProcessTest):
             served = self.serve("--ctx", "8192", "--sequences", "1", "--drain-timeout", seconds,
                                 "--log-level", "error")
             eventually("it is at rest", lambda: served.metric("vllm:num_requests_running") == 0)
-            body = {**LONG, "stream": False, "max_tokens": 4000}
+            body = {**LONG, "stream": False, "max_tokens": 1500}
             wires = [self.wire(served, post(TEXT, body)) for _ in range(2)]
             eventually("one runs and one waits", lambda: (
                 served.metric("vllm:num_requests_running"),

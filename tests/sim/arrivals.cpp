@@ -72,13 +72,22 @@ void Arrivals::draw_key(Request& r) {
     r.domain = {domain, 5 * domain};
   }
   if (random_.chance(settings_.adapters)) {
-    std::uint64_t& loaded = adapters_[static_cast<std::size_t>(random_.below(3))];
-    if (loaded == 0 || random_.below(20) == 0) loaded = ++loads_;
-    r.adapter = loaded;
+    auto& loaded = adapters_[static_cast<std::size_t>(random_.below(3))];
+    if (loaded == nullptr || random_.below(20) == 0) loaded = load_adapter();
+    if (first_adapted_row(*loaded, r.prompt) >= 0) r.adapters = loaded;
+    if (rules_.below(30) == 0) loaded = nullptr;
   }
   if (random_.chance(settings_.tenants)) r.tenant = static_cast<std::uint64_t>(random_.below(3));
   if (random_.chance(settings_.priorities)) r.priority = random_.between(-1, 2);
   r.reads_cache = !random_.chance(settings_.uncached);
+}
+
+/// Makes a load with a number of its own. Its memory stays, so that a use after its end shows.
+std::shared_ptr<const AdapterList> Arrivals::load_adapter() {
+  const auto load = std::make_shared<AdapterList>(AdapterList{.number = loads_.size() + 1});
+  if (rules_.below(3) == 0) load->invocation = {rules_.between(1, kVocab - 1)};
+  loads_.push_back(load);
+  return {load.get(), [load](const AdapterList*) { load->number = 0; }};
 }
 
 void Arrivals::draw_extras(Request& r) {
@@ -196,6 +205,8 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   if (sampling_.chance(settings_.host)) draw_host(r);
   draw_rules(r);
   if (kinds_.chance(settings_.pooled)) draw_pooled(r);
+  // A shorter prompt may have lost the invocation tokens.
+  if (r.adapters && first_adapted_row(*r.adapters, r.prompt) < 0) r.adapters = nullptr;
   return r;
 }
 

@@ -30,6 +30,7 @@ class Arrivals {
   void draw_host(Request& r);
   void draw_rules(Request& r);
   void draw_pooled(Request& r);
+  std::shared_ptr<const AdapterList> load_adapter();
   std::int64_t pool_tokens() const { return std::int64_t{settings_.blocks} * kBlockTokens; }
 
   const Settings& settings_;
@@ -38,8 +39,10 @@ class Arrivals {
   Random rules_;     ///< another separate stream
   Random kinds_;     ///< another separate stream
   std::vector<std::vector<std::int32_t>> stems_;  ///< beginnings of prompts
-  std::array<std::uint64_t, 3> adapters_{};       ///< the loaded generation of each adapter
-  std::uint64_t loads_ = 0;
+  /// The loaded generation of each adapter; null: it is not loaded.
+  std::array<std::shared_ptr<const AdapterList>, 3> adapters_{};
+  /// All loads. A load's number becomes 0 after its last use.
+  std::vector<std::shared_ptr<AdapterList>> loads_;
 };
 
 }  // namespace ingot::sim

@@ -11,10 +11,13 @@ CacheChecker::CacheChecker(const KvCache& cache) : cache_(cache) {
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
     held_.emplace_back(static_cast<std::size_t>(cache.pool(g).total()));
   }
+  idle_ = held_;
 }
 
 void CacheChecker::begin() {
-  for (auto& held : held_) std::fill(held.begin(), held.end(), 0);
+  for (Counts* counts : {&held_, &idle_}) {
+    for (auto& group : *counts) std::fill(group.begin(), group.end(), 0);
+  }
 }
 
 void CacheChecker::add(const Sequence& s) {
@@ -30,7 +33,10 @@ void CacheChecker::add(const Sequence& s) {
     SIM_EXPECT("I12", s.admitted || table.empty(), "request ", s.id, " waits with ", table.size(),
                " blocks");
     for (const std::int32_t block : table) {
-      if (block >= 0) ++held_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block)];
+      if (block < 0) continue;
+      ++held_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block)];
+      if (!s.blocks.is_idle()) continue;
+      ++idle_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block)];
     }
   }
   SIM_EXPECT("I23", !s.whole || s.place.node < 0, "request ", s.id, " has cached rows");
@@ -42,11 +48,14 @@ void CacheChecker::add(const Sequence& s) {
 void CacheChecker::end(const PrefixIndex* prefixes) const {
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     const BlockPool& pool = cache_.pool(g);
-    std::int64_t referenced = 0, pinned = 0;
+    std::int64_t referenced = 0, pinned = 0, idle = 0;
     for (std::int32_t b = 0; b < pool.total(); ++b) {
       const std::int32_t references = pool.references(b);
       const std::int32_t held = held_[static_cast<std::size_t>(g)][static_cast<std::size_t>(b)];
+      const std::int32_t idle_holders =
+          idle_[static_cast<std::size_t>(g)][static_cast<std::size_t>(b)];
       referenced += references > 0 ? 1 : 0;
+      idle += idle_holders > 0 && idle_holders == references ? 1 : 0;
       pinned += references - held;
       SIM_EXPECT("I3", references >= held, "block ", b, " of group ", g, " has ", references,
                  " references and ", held, " holders");
@@ -54,6 +63,7 @@ void CacheChecker::end(const PrefixIndex* prefixes) const {
     SIM_EXPECT("I1", pool.free() + pool.evictable() + referenced == pool.total(), pool.free(),
                " free, ", pool.evictable(), " evictable, ", referenced, " in use of ",
                pool.total());
+    SIM_EXPECT("I24", pool.idle() == idle, pool.idle(), " blocks count as idle, ", idle, " are");
     SIM_EXPECT("I3", pinned == cache_.releasing(g), pinned,
                " references without a holder, to be released are ", cache_.releasing(g));
     pool.check();

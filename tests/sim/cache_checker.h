@@ -8,8 +8,8 @@
 
 namespace ingot::sim {
 
-/// Checks conservation, references and positions of blocks after a tick: I1, I2, I3 and I7, and I5
-/// from the prefix index itself.
+/// Checks conservation, references and positions of blocks after a tick: I1, I2, I3, I7 and I24,
+/// and I5 from the prefix index itself.
 class CacheChecker {
  public:
   explicit CacheChecker(const KvCache& cache);
@@ -24,7 +24,10 @@ class CacheChecker {
 
  private:
   const KvCache& cache_;
-  std::vector<std::vector<std::int32_t>> held_;  ///< by group and block: table entries
+  using Counts = std::vector<std::vector<std::int32_t>>;  ///< by group and block
+
+  Counts held_;  ///< table entries
+  Counts idle_;  ///< table entries of idle sequences
 };
 
 }  // namespace ingot::sim

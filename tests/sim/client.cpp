@@ -70,7 +70,10 @@ RowRange hidden_rows(const Request& r) {
 std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context) {
   auto c = std::make_unique<Client>();
   Job& job = c->job;
-  job.prefix = {.domain = r.domain, .adapter = r.adapter, .tenant = r.tenant};
+  job.prefix = {.domain = r.domain,
+                .adapter = number_of(r.adapters),
+                .adapter_from = r.adapters ? first_adapted_row(*r.adapters, r.prompt) : 0,
+                .tenant = r.tenant};
   job.choice = choice;
   job.seed = r.sampling.seed;
   job.needs_host = needs_host(r);

@@ -59,7 +59,8 @@ struct Client {
   std::string text;  ///< delivered so far
   State state = State::kInbox;
   State ended_from = State::kInbox;
-  std::int64_t seen_at = -1;  ///< last tick in which the engine had it
+  std::int64_t seen_first = -1;  ///< first tick in which the engine had it
+  std::int64_t seen_at = -1;     ///< last tick in which the engine had it
   std::uint32_t admissions = 0;
 
   /// A client for choice `choice` of a submitted request.

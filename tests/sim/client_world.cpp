@@ -171,12 +171,14 @@ std::int64_t ClientWorld::extend(Live& live, Request& r) {
   if (kinds_.below(4) == 0) live.rows.truncate(kinds_.below(live.rows.rows() + 1));
   if (live.rows.rows() > 0 && kinds_.below(8) != 0) {
     r.domain = live.prefix.domain;
-    r.adapter = live.prefix.adapter;
+    r.adapters = live.adapters;
     r.tenant = live.prefix.tenant;
   }
-  live.prefix = {.domain = r.domain, .adapter = r.adapter, .tenant = r.tenant};
+  live.prefix = {.domain = r.domain, .tenant = r.tenant};
   const std::int64_t before = live.rows.rows();
   live.rows.extend(r);
+  if (r.adapters && first_adapted_row(*r.adapters, r.prompt) < 0) r.adapters = nullptr;
+  live.adapters = r.adapters;
   const std::int64_t room = std::int64_t{settings_.blocks} * kBlockTokens - std::ssize(r.prompt);
   if (r.max_tokens > 0) r.max_tokens = std::clamp<std::int64_t>(room, 1, r.max_tokens);
   return before;

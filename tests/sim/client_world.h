@@ -35,6 +35,7 @@ class ClientWorld {
     Client* last = nullptr;
     Job* before = nullptr;  ///< the last job, whose blocks the next may take over
     PrefixKey prefix{};
+    std::shared_ptr<const AdapterList> adapters{};
   };
 
   // Events of a tick.
@@ -63,6 +64,7 @@ class ClientWorld {
   void check_change(Client& c, const Sequence& s);
   static State state_of(const Client& c, const Sequence& s);
   void look_for_ended();
+  bool continues_resting(const Client& c) const;
   void check_order() const;
   void check_deadlines(const RunningRequest& request) const;
   void check_progress();
@@ -85,9 +87,10 @@ class ClientWorld {
   std::vector<std::unique_ptr<Client>> clients_;  ///< all clients of the run
   std::vector<Client*> alive_;                    ///< clients that have not seen their end
   std::vector<Client*> by_id_;
-  std::vector<Client*> admitted_;  ///< clients admitted for the first time in this tick
-  Random kinds_;                   ///< a separate stream for live sequences
-  std::vector<Live> lives_;        ///< live sequences
+  std::vector<Client*> admitted_;       ///< clients admitted for the first time in this tick
+  std::vector<std::uint64_t> resting_;  ///< requests that rested at the end of the last tick
+  Random kinds_;                        ///< a separate stream for live sequences
+  std::vector<Live> lives_;             ///< live sequences
   double drain_by_ = kNever;
   double looked_ = 0;  ///< time of the engine's last tick
   bool draining_ = false;

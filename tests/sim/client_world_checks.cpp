@@ -28,6 +28,8 @@ void ClientWorld::look() {
   check_order();
   check_progress();
   const Scheduler& scheduler = engine_->scheduler();
+  resting_.clear();
+  for (const Sequence* s : scheduler.resting_sequences()) resting_.push_back(s->id);
   SIM_EXPECT("I9", scheduler.running() <= settings_.limits.sequences, scheduler.running(),
              " sequences run");
   SIM_EXPECT("I14", !advanced_ || static_cast<std::int64_t>(engine_->under_way()) == in_engine_,
@@ -48,6 +50,7 @@ void ClientWorld::check_request(const RunningRequest& request) {
   SIM_EXPECT("I10", s.preemptions <= settings_.engine.preemptions_max, "request ", s.id,
              " gave way ", s.preemptions, " times");
   check_deadlines(request);
+  if (c.seen_first < 0) c.seen_first = tick_;
   c.seen_at = tick_;
   check_change(c, s);
 }
@@ -90,11 +93,16 @@ void ClientWorld::look_for_ended() {
   }
 }
 
+/// Whether a request of a live sequence may have run at once, with the blocks of the one before.
+bool ClientWorld::continues_resting(const Client& c) const {
+  return c.is_live && c.seen_first == tick_ && c.job.before != nullptr &&
+         std::find(resting_.begin(), resting_.end(), c.job.before->id) != resting_.end();
+}
+
 /// Checks that equal requests are admitted in the order of arrival.
 void ClientWorld::check_order() const {
   for (const Client* late : admitted_) {
-    // The next request of a live sequence continues with the blocks of the one before.
-    if (late->is_fork || late->is_live) continue;
+    if (late->is_fork || continues_resting(*late)) continue;
     for (const Client* c : alive_) {
       const bool waits = c->state == State::kWaiting && !c->is_fork && c->seen_at == tick_;
       SIM_EXPECT("I11",

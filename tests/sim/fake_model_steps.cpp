@@ -67,6 +67,8 @@ void FakeModel::check_part(const StepPart& part) {
              " computes rows up to ", part.first + part.rows);
   Job* const job = find(s.id);
   SIM_EXPECT("I13", job != nullptr && job->prefix == s.prefix, "request ", s.id, " is not its own");
+  SIM_EXPECT("I25", number_of(s.adapters) == s.prefix.adapter, "request ", s.id, " has adapters ",
+             number_of(s.adapters), ", its blocks belong to ", s.prefix.adapter);
   SIM_EXPECT("I13", !s.draws_ahead || (draws() && !job->needs_host), "request ", s.id,
              " draws ahead");
   const std::int64_t tokens = s.length() - job->prompt_rows;

@@ -49,12 +49,15 @@ struct Job {
   std::int64_t known() const { return std::min(length(), rows_valid); }
   std::uint64_t key(std::int64_t row) const { return keys[static_cast<std::size_t>(row)]; }
   std::int32_t row(std::int64_t i) const { return rows[static_cast<std::size_t>(i)]; }
-  /// The key of a row, from the key of the row before. Sequences that may not share have no key in
-  /// common.
+  /// The key of a row, from the key of the row before. Rows that sequences may not share have no
+  /// key in common.
   std::uint64_t next_key(std::int64_t row, std::int32_t symbol, std::uint64_t before) const {
+    const std::int64_t from = prefix.adapter_from;
     if (row == 0) {
-      before = mix(0x7f4a7c15u, prefix.adapter);
+      before = mix(0x7f4a7c15u, from == 0 ? prefix.adapter : 0);
       before = mix(mix(before, prefix.domain[0]), prefix.domain[1]);
+    } else if (row == from) {
+      before = mix(before, prefix.adapter);
     }
     return mix(before, static_cast<std::uint64_t>(symbol));
   }

@@ -19,7 +19,7 @@ namespace ingot::sim {
 namespace {
 
 constexpr int kUsage = 64;
-constexpr int kMutantsMax = 28;
+constexpr int kMutantsMax = 31;
 /// One seed in 64 is simulated twice, and must have equal hashes.
 constexpr std::uint64_t kTwiceEvery = 64;
 

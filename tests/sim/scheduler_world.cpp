@@ -73,7 +73,10 @@ void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant, std::int64_t ro
   auto r = std::make_unique<Runner>(cache_);
   r->job.choice = static_cast<std::uint32_t>(random_.below(3));
   if (random_.chance(settings_.domains)) r->job.prefix.domain = {1, 1};
-  if (random_.chance(settings_.adapters)) r->job.prefix.adapter = 1;
+  if (random_.chance(settings_.adapters)) {
+    r->job.prefix.adapter = 1;
+    r->job.prefix.adapter_from = kinds_.below(3) == 0 ? kinds_.below(40) : 0;
+  }
   const std::int64_t shared =
       rows == 0 && random_.chance(settings_.shared) ? random_.below(std::min(pool, kSharedMax)) : 0;
   const std::int64_t own = rows > 0 ? rows : random_.between(1, random_.below(2) ? 8 : 60);
@@ -110,6 +113,9 @@ void SchedulerWorld::add(std::unique_ptr<Runner> r, Runner* before) {
   s.tokens = r->job.rows;
   s.rows_max = r->end - 1;
   s.prefix = r->job.prefix;
+  if (s.prefix.adapter != 0) {
+    s.adapters = std::make_shared<AdapterList>(AdapterList{.number = s.prefix.adapter});
+  }
   s.terms = {.tenant = s.prefix.tenant, .arrival = now_};
   r->job.needs_host = Random(Random(random_).next() ^ 4).chance(settings_.host);
   s.draws_ahead = model_.draws() && !r->job.needs_host;
@@ -241,11 +247,23 @@ void SchedulerWorld::turn() {
     shares_.begin_plan();
     const Step& step = scheduler_.plan();
     shares_.end_plan(step);
+    check_idle();
     planned = !step.parts.empty();
     if (planned) model_.run(step, draws(step));
   }
   if (scheduler_.under_way() == depth || (!planned && scheduler_.under_way() > 0)) {
     commit(scheduler_.step_under_way(0));
+  }
+}
+
+/// Checks that a plan knows which sequences are idle.
+void SchedulerWorld::check_idle() const {
+  for (const Sequence* s : scheduler_.running_sequences()) {
+    SIM_EXPECT("I24", s->blocks.is_idle() == s->paused, "sequence ", s->id,
+               " is paused: ", s->paused ? 1 : 0);
+  }
+  for (const Sequence* s : scheduler_.resting_sequences()) {
+    SIM_EXPECT("I24", s->blocks.is_idle(), "sequence ", s->id, " rests");
   }
 }
 

@@ -51,6 +51,7 @@ class SchedulerWorld {
   void truncate(Runner& r);
   void guess(Runner& r);
   void turn();
+  void check_idle() const;
   std::span<const SampleRow> draws(const Step& step);
   void commit(const Step& step);
   void remove_ended();

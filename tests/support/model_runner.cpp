@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "base/index.h"
+#include "load/adapter/adapter_file.h"
+#include "model/adapter.h"
 #include "runtime/sampling/row_sampler.h"
+#include "support/random_adapter.h"
 
 namespace ingot::testing_support {
 
@@ -75,8 +78,11 @@ ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
   Backend& device = late_ ? *late_ : backend_;
   ModelOptions model = options.model;
   model.context = options.context;
-  model_ = load_model(checkpoint, bind_model(checkpoint), device, model,
+  model_ = load_model(checkpoint, bind_model(checkpoint, options.context), device, model,
                       [](std::uint64_t, std::uint64_t) {});
+  if (options.adapters > 0) {
+    adapters_ = random_adapters(*model_, device, options.adapters, options.adapter_seed);
+  }
   auto groups = kv_groups(device, model_->kv_uses(), options.kv_type);
   const std::int32_t held = options.pool_sequences > 0 ? options.pool_sequences : options.sequences;
   const auto blocks = kv_blocks(groups, options.context, held, options.rows);
@@ -87,15 +93,29 @@ ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
   }
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(device);
   Backend& steps = profiled_ ? static_cast<Backend&>(*profiled_) : device;
-  executor_ = std::make_unique<Executor>(*model_, steps, *cache_,
-                                         ExecutorLimits{.rows = options.rows,
-                                                        .out_rows = options.rows,
-                                                        .sequences = options.sequences,
-                                                        .context = options.context,
-                                                        .logits_rows = options.rows,
-                                                        .score_top = options.score_top,
-                                                        .finds_best = true,
-                                                        .pools = spec().pooling != Pooling::kNone});
+  executor_ = std::make_unique<Executor>(
+      *model_, steps, *cache_,
+      ExecutorLimits{.rows = options.rows,
+                     .out_rows = options.rows,
+                     .sequences = options.sequences,
+                     .context = options.context,
+                     .logits_rows = options.rows,
+                     .score_top = options.score_top,
+                     .finds_best = true,
+                     .pools = spec().pooling != Pooling::kNone,
+                     .adapters = options.adapters > 0 || options.loads_adapters});
+}
+
+std::size_t ModelRunner::load(const std::string& path) {
+  Backend& device = late_ ? *late_ : backend_;
+  const std::shared_ptr<const Adapter> adapter =
+      load_adapter(open_adapter(path), model_->adapter_targets, device);
+  AdapterList list{.number = adapters_.size() + 1,
+                   .uses = {{.weights = &adapter->weights}},
+                   .owners = {adapter},
+                   .invocation = adapter->invocation_tokens};
+  adapters_.push_back(std::make_shared<const AdapterList>(std::move(list)));
+  return adapters_.size();
 }
 
 std::int64_t ModelRunner::columns(Output output) const {
@@ -156,11 +176,15 @@ std::vector<std::vector<float>> ModelRunner::run_steps(std::vector<std::vector<S
 
 std::vector<std::vector<float>> ModelRunner::run(
     const std::vector<std::vector<std::int32_t>>& prompts,
-    const std::vector<std::vector<Chunk>>& schedule, Output output) {
+    const std::vector<std::vector<Chunk>>& schedule, Output output,
+    const std::vector<std::size_t>& adapters) {
   std::vector<Sequence> sequences;
   for (const auto& prompt : prompts) {
     sequences.emplace_back(*cache_);
     sequences.back().tokens = prompt;
+    if (!adapters.empty()) {
+      sequences.back().adapters = this->adapters(adapters[sequences.size() - 1]);
+    }
   }
   std::vector<std::vector<StepPart>> steps;
   for (const auto& chunks : schedule) {

@@ -35,6 +35,10 @@ struct RunnerOptions {
   std::int32_t pool_sequences = 0;  ///< whole sequences that the cache holds; 0: `sequences`
   std::int32_t score_top = -1;      ///< for Executor::run
   bool profile = false;             ///< run steps on a ProfiledBackend
+  /// Number of random adapters. Their numbers depend on `adapter_seed` alone.
+  int adapters = 0;
+  std::uint64_t adapter_seed = 1;
+  bool loads_adapters = false;  ///< whether `load` may be called
   /// 0: run on the CPU. 1 or 2: run on a LateBackend that has this many steps under way.
   std::int32_t late = late_steps();
   /// Whether the LateBackend draws tokens: by `late_options.draw`, or if that is empty,
@@ -58,15 +62,24 @@ class ModelRunner {
  public:
   ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options);
 
-  /// Runs sequences of token ids by `schedule`; returns the output rows of each sequence.
+  /// Runs sequences of token ids by `schedule`; returns the output rows of each sequence. Sequence
+  /// s has list number `adapters[s]`: see `adapters`.
   std::vector<std::vector<float>> run(const std::vector<std::vector<std::int32_t>>& prompts,
                                       const std::vector<std::vector<Chunk>>& schedule,
-                                      Output output = Output::kLogits);
+                                      Output output = Output::kLogits,
+                                      const std::vector<std::size_t>& adapters = {});
   /// Runs one sequence of embedding rows, in steps of the given sizes.
   std::vector<float> run_embeddings(std::vector<float> rows, const std::vector<std::int32_t>& steps,
                                     Output output);
 
   const Spec& spec() const { return model_->spec; }
+  /// Returns a list of random adapters; null for 0. Lists 1 to RunnerOptions::adapters have one
+  /// adapter, the next one has two of them.
+  std::shared_ptr<const AdapterList> adapters(std::size_t number) const {
+    return number == 0 ? nullptr : adapters_.at(number - 1);
+  }
+  /// Loads an adapter. Returns the number of its list. Errors: those of open_adapter, load_adapter.
+  std::size_t load(const std::string& path);
   Executor& executor() { return *executor_; }
   ThreadPool& pool() { return *pool_; }
   const KernelTable& table() const { return backend_.table(); }
@@ -90,6 +103,7 @@ class ModelRunner {
   std::unique_ptr<Backend> late_;
   std::unique_ptr<ProfiledBackend> profiled_;
   std::unique_ptr<const Model> model_;
+  std::vector<std::shared_ptr<const AdapterList>> adapters_;
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Executor> executor_;
 };

@@ -38,7 +38,9 @@ struct Shape {
             .groups = {},
             .out_rows = {},
             .pool_seqs = {},
-            .adapter = {}};
+            .adapter = {},
+            .adapter_from = {},
+            .adapters = {}};
   }
 };
 

@@ -113,7 +113,8 @@ Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> b
     w.rows += part.rows;
   }
   w.segments = segments_of(parts);
-  has_block_weights_ |= w.has_blocks();
+  // Adapters, which have no blocks, are packed while steps read this.
+  if (w.has_blocks()) has_block_weights_ = true;
   for (const Segment& s : w.segments) {
     if (format_info(s.format).dense) continue;
     constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -127,9 +128,12 @@ Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> b
   return w;
 }
 
-Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> bias, Use) {
+Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> bias, Use use) {
   Weight w = outline(parts, bias);
-  w.storage = weights_.allocate(segment_bytes(w.segments));
+  const bool is_adapter = use == Use::kAdapter;
+  INGOT_CHECK(!is_adapter || !w.has_blocks(), "an adapter's matrix in a block format");
+  const std::int64_t bytes = segment_bytes(w.segments);
+  w.storage = is_adapter ? allocate_host(bytes) : weights_.allocate(bytes);
   place_segments(w, w.storage.data());
   std::vector<SegmentRows> rows;
   std::int64_t panels = 0;
@@ -137,16 +141,21 @@ Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> b
     rows.emplace_back(parts, s);
     panels += s.units;
   }
-  const auto lease = pool_.acquire();
-  // In the order of `linear`: a thread packs the panels that it will read, so that the first touch
-  // puts their memory on its node.
-  pool_.parallel_for(panels, [&](std::int64_t panel, int) {
+  const auto pack = [&](std::int64_t panel, int) {
     std::size_t i = 0;
     while (panel >= w.segments[i].units) panel -= w.segments[i++].units;
     const Segment& s = w.segments[i];
     const std::int64_t offset = s.data - w.storage.data() + panel * s.unit_bytes;
     rows[i].pack(panel, w.storage.data() + offset);
-  });
+  };
+  if (is_adapter) {
+    for (std::int64_t panel = 0; panel < panels; ++panel) pack(panel, 0);
+    return w;
+  }
+  const auto lease = pool_.acquire();
+  // In the order of `linear`: a thread packs the panels that it will read, so that the first touch
+  // puts their memory on its node.
+  pool_.parallel_for(panels, pack);
   return w;
 }
 
@@ -223,6 +232,12 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
     s.experts.routed_rows = array.operator()<std::int32_t>(pairs);
     s.experts.pairs = array.operator()<std::int32_t>(pairs);
     s.experts.experts = array.operator()<ExpertRows>(limits.moe.experts);
+    if (limits.adapters) s.routed_lists = array.operator()<std::int32_t>(pairs);
+  }
+  if (limits.adapters) {
+    s.adapter_u = array.operator()<float>(kAdapterFloats).data();
+    s.sums_floats = PanelWork::sums_floats(table_);
+    s.sums = array.operator()<float>(s.sums_floats * pool_.size()).data();
   }
   return s;
 }
@@ -248,17 +263,31 @@ void CpuBackend::plan(const StepLimits& limits) {
   scratch_ = lay_out(limits, scratch_buffer_.data());
   quantised_ = {};
   expert_work_.reserve(to_size(limits.moe.experts));
+  if (limits.adapters) {
+    adapters_.reserve(limits.rows, limits.out_rows);
+    // A run for each row, and a few parts of each. More parts than that allocate once.
+    const std::int64_t runs = std::int64_t{limits.rows} * std::max(1, limits.moe.used);
+    adapter_runs_.reserve(to_size(runs));
+    adapter_work_.reserve(to_size(4 * runs));
+  }
   experts_ = ExpertPlan(scratch_.experts, scratch_.cached_rows, rows_together());
   attention_ = AttentionPlan(limits.rows, pool_.size(), scratch_.states_floats);
   splits_left_ =
       std::vector<std::atomic<std::int32_t>>(to_size(AttentionPlan::counters_max(pool_.size())));
 }
 
-void CpuBackend::step(const Batch&, FunctionRef<void()> body) {
+void CpuBackend::step(const Batch& batch, FunctionRef<void()> body) {
   const auto lease = pool_.acquire();
   const CanonicalFp canonical;
   quantised_ = {};
+  // A step that ran out of memory may have left some.
+  adapter_runs_.clear();
+  adapter_work_.clear();
+  adapter_items_ = 0;
+  adapters_.begin(batch);
+  INGOT_CHECK(adapters_.empty() || limits_.adapters, "rows with adapters, which are not planned");
   body();
+  adapters_.end();
 }
 
 }  // namespace ingot

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cpu/adapter_rows.h"
 #include "backend/cpu/attention_plan.h"
 #include "backend/cpu/expert_plan.h"
 #include "backend/cpu/kernel_table.h"
@@ -68,6 +69,10 @@ class CpuBackend final : public Backend {
   void normalise(View x) override;
 
  private:
+  /// Floats of A x that a loop over runs holds: all rows of usual steps and ranks, and a row of the
+  /// largest ranks. With fewer, the loop reads adapters again.
+  static constexpr std::int64_t kAdapterFloats = std::int64_t{1} << 18;
+
   /// Rows of a wave, in the order of routed rows. Row 0 of `view` is routed row `first`.
   struct WaveRows {
     View view;
@@ -79,6 +84,23 @@ class CpuBackend final : public Backend {
     std::int64_t first_item = 0;
     PanelWork panels;
     LinearInput rows;
+  };
+  /// Consecutive rows with the same adapter, and what it adds to them.
+  struct AdapterRun {
+    View in;   ///< [n, K] inputs; null for embeddings
+    View out;  ///< [n, M]
+    const Weight* a = nullptr;
+    std::span<const AdapterPart> parts;
+    float scale = 1;             ///< AdapterUse::scale
+    float factor = 1;            ///< Embedding::scale, or 1
+    std::int64_t first_row = 0;  ///< only for embeddings: number of row 0 in the batch
+    View u{};                    ///< [n, sum of ranks] A x
+  };
+  /// A run's share of a parallel loop over the panels of A or B of all runs.
+  struct AdapterWork {
+    std::int64_t first_item = 0;
+    PanelWork panels;
+    float scale = 1;
   };
   /// Pointers into the scratch buffer, for the planned limits.
   struct Scratch {
@@ -101,6 +123,10 @@ class CpuBackend final : public Backend {
     std::int32_t* pair_expert = nullptr;  ///< [T, Moe::used] experts of each row, best first
     float* pair_weight = nullptr;         ///< [T, Moe::used] weights of `pair_expert`
     ExpertPlanMemory experts;
+    float* adapter_u = nullptr;  ///< [kAdapterFloats] A x of runs: see AdapterRun::u
+    float* sums = nullptr;       ///< `sums_floats` floats for each thread: see PanelWork::add
+    std::int64_t sums_floats = 0;
+    std::span<std::int32_t> routed_lists;  ///< [T * Moe::used] adapters of each routed row
     std::int64_t bytes = 0;
   };
   /// Lays out scratch memory from `base` on. If `base` is null, only Scratch::bytes is valid.
@@ -156,8 +182,30 @@ class CpuBackend final : public Backend {
   void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);
   /// Computes out = in W^T for each expert of the wave, in one parallel loop over all panels.
   void expert_linears(const ExpertWave& wave, WaveRows in, std::span<const Weight> w, WaveRows out);
-  /// Computes the logits of `in`, with the head's scale and cap.
-  void head_rows(View in, const Head& head, View out);
+  /// Computes the logits of `in`, with the head's scale and cap. Row 0 of `in` is output row
+  /// `first`.
+  void head_rows(View in, std::int64_t first, const Head& head, View out);
+  /// linear without adapters.
+  void base_linear(View in, const Weight& w, View out);
+  /// Adds what the rows' adapters add to the outputs of `w`. lists[i]: see AdapterRows.
+  void add_adapters(View in, const Weight& w, View out, std::span<const std::int32_t> lists);
+  /// Adds what the rows' adapters add to the outputs of the wave's experts.
+  void add_expert_adapters(const ExpertWave& wave, WaveRows in, std::span<const Weight> w,
+                           WaveRows out);
+  /// Adds what the rows' adapters add to their tokens' embeddings.
+  void add_embedding_adapters(const Batch& batch, const Embedding& e, View x);
+  /// Appends a run for each sequence of rows whose adapter number `turn` is the same and changes w.
+  void append_runs(View in, const Weight& w, View out, std::span<const std::int32_t> lists,
+                   std::int64_t turn);
+  /// Appends a run, cut into pieces whose A x fit into the scratch memory.
+  void append_run(const AdapterRun& run);
+  /// Computes all runs, and forgets them. `batch` has the tokens of embeddings, and is else null.
+  void run_adapters(const Batch* batch);
+  /// Computes runs whose A x fit into the scratch memory together.
+  void run_adapters(std::span<const AdapterRun> runs, const Batch* batch);
+  /// Appends work to the list that `run_adapter_work` runs and forgets.
+  void add_adapter_work(AdapterWork work);
+  void run_adapter_work(FunctionRef<void(const AdapterWork&, std::int64_t item, int thread)> run);
   void reduce_rows(View rows, std::int64_t first, const LogitsReduce& reduce);
 
   ThreadPool& pool_;
@@ -173,6 +221,10 @@ class CpuBackend final : public Backend {
   MoeSeconds* moe_seconds_ = nullptr;
   ExpertPlan experts_;
   std::vector<ExpertWork> expert_work_;  ///< work of the current loop, one entry for each expert
+  AdapterRows adapters_;
+  std::vector<AdapterRun> adapter_runs_;   ///< runs of the current linear
+  std::vector<AdapterWork> adapter_work_;  ///< work of the current loop over runs
+  std::int64_t adapter_items_ = 0;         ///< number of items of `adapter_work_`
   AttentionPlan attention_;
   /// For each counter of attention_: the number of splits that no thread has computed yet.
   std::vector<std::atomic<std::int32_t>> splits_left_;

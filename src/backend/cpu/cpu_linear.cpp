@@ -88,6 +88,11 @@ std::byte* CpuBackend::linear_scratch(int thread) const {
 }
 
 void CpuBackend::linear(View in, const Weight& w, View out) {
+  base_linear(in, w, out);
+  add_adapters(in, w, out, adapters_.of_rows());
+}
+
+void CpuBackend::base_linear(View in, const Weight& w, View out) {
   if (observer_ != nullptr) observer_->linear(in, w);
   const LinearInput rows = w.has_blocks() ? quantised(in) : LinearInput{};
   overwrites(out);

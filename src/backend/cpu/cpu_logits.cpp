@@ -49,8 +49,12 @@ void CpuBackend::reduce_rows(View rows, std::int64_t first, const LogitsReduce& 
   });
 }
 
-void CpuBackend::head_rows(View in, const Head& head, View out) {
-  linear(in, *head.weight, out);
+void CpuBackend::head_rows(View in, std::int64_t first, const Head& head, View out) {
+  base_linear(in, *head.weight, out);
+  if (!adapters_.empty()) {
+    add_adapters(in, *head.weight, out,
+                 adapters_.of_outputs().subspan(to_size(first), to_size(in.rows)));
+  }
   if (head.scale == 1 && head.cap == 0) return;
   // Columns of an item: enough for a call, and few enough that threads share a single row.
   constexpr std::int64_t kPieceCols = 4096;
@@ -68,7 +72,7 @@ void CpuBackend::logits(View in, const Head& head, const LogitsReduce& reduce) {
   const std::int64_t whole = reduce.full ? reduce.full.rows : 0;
   INGOT_CHECK(whole <= in.rows, whole, " rows kept whole of ", in.rows);
   if (whole > 0) {
-    head_rows(in.slice(0, whole), head, reduce.full);
+    head_rows(in.slice(0, whole), 0, head, reduce.full);
     reduce_rows(reduce.full, 0, reduce);
   }
   const View tile = scratch_.head_rows;
@@ -77,7 +81,7 @@ void CpuBackend::logits(View in, const Head& head, const LogitsReduce& reduce) {
   for (std::int64_t first = whole; first < in.rows; first += tile.rows) {
     const std::int64_t count = std::min(tile.rows, in.rows - first);
     const View rows = tile.slice(0, count);
-    head_rows(in.slice(first, count), head, rows);
+    head_rows(in.slice(first, count), first, head, rows);
     reduce_rows(rows, first, reduce);
   }
 }

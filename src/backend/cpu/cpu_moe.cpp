@@ -129,7 +129,7 @@ void CpuBackend::send_rows(View in, const LinearInput& q, const MoeWeights& w, c
     const std::int64_t t = pair / m.used;
     const std::int32_t expert = scratch_.pair_expert[pair];
     const Weight& gate_up = at(w.gate_up, expert);
-    if (observer_ != nullptr || gate_up.has_dense()) {
+    if (observer_ != nullptr || gate_up.has_dense() || !adapters_.empty()) {
       std::copy_n(in.row<const float>(t), in.cols, scratch_.routed.row<float>(row));
     }
     if (!gate_up.has_blocks()) return;
@@ -180,6 +180,7 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
     const ExpertWork& work = *(after - 1);
     work.panels.run(item - work.first_item, work.rows, linear_scratch(thread));
   });
+  if (!adapters_.empty()) add_expert_adapters(wave, in, w, out);
 }
 
 void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
@@ -194,6 +195,10 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
   route(logits, w, m);
   const auto pairs = to_size(in.rows * m.used);
   experts_.sort({scratch_.pair_expert, pairs}, m.experts);
+  for (std::size_t i = 0; !adapters_.empty() && i < pairs; ++i) {
+    const std::int32_t row = experts_.pair(static_cast<std::int64_t>(i)) / m.used;
+    scratch_.routed_lists[i] = at(adapters_.of_rows(), row);
+  }
   clock.end(MoeStage::kRoute);
   const bool blocks = std::any_of(w.gate_up.begin(), w.gate_up.end(),
                                   [](const Weight& gate_up) { return gate_up.has_blocks(); });

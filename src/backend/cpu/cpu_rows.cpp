@@ -18,13 +18,7 @@ void read_embedding(const KernelTable& table, const Batch& batch, const Embeddin
     return;
   }
   INGOT_CHECK(e.tokens != nullptr, "neither embeddings nor an embedding matrix");
-  std::int64_t row = at(batch.tokens, t);
-  INGOT_CHECK(row >= 0 && row < e.tokens->rows, "token ", row, " of ", e.tokens->rows);
-  const Segment* s = e.tokens->segments.data();
-  while (row >= s->first_row + s->rows) ++s;
-  row -= s->first_row;
-  const std::byte* panel = s->data + row / kPanelCols * s->unit_bytes;
-  unpack_column(s->format, panel, static_cast<int>(row % kPanelCols), e.tokens->cols, out);
+  unpack_row(*e.tokens, at(batch.tokens, t), out);
   if (e.scale != 1) table.scale(out, e.scale, cols);
 }
 
@@ -90,8 +84,12 @@ void CpuBackend::embed(const Batch& batch, const Embedding& e, View x) {
   }
   overwrites(x);
   pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
+    read_embedding(table_, batch, e, t, x.cols, x.row<float>(t));
+  });
+  if (!adapters_.empty()) add_embedding_adapters(batch, e, x);
+  if (!e.types && !e.positions) return;
+  pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
     float* row = x.row<float>(t);
-    read_embedding(table_, batch, e, t, x.cols, row);
     add_row(table_, e.types, batch.types.empty() ? 0 : at(batch.types, t), x.cols, row);
     add_row(table_, e.positions, std::int64_t{at(batch.positions, t)} + e.position_offset, x.cols,
             row);
@@ -199,6 +197,7 @@ void CpuBackend::pool(View x, const Batch& batch, Pooling pooling, View out) {
       batch.pool_seqs.size(), " sequences of ", x.cols, " columns into [", out.rows, ", ", out.cols,
       "]");
   overwrites(out);
+  adapters_.begin_pooled(batch);
   pool_.parallel_for(out.rows, [&](std::int64_t i, int) {
     const std::int32_t s = at(batch.pool_seqs, i);
     const std::int64_t first = at(batch.q_start, s);

@@ -194,4 +194,13 @@ void unpack_column(Format format, const std::byte* panel, int column, std::int64
   });
 }
 
+void unpack_row(const Weight& w, std::int64_t row, float* out) {
+  INGOT_CHECK(row >= 0 && row < w.rows, "row ", row, " of ", w.rows);
+  const Segment* s = w.segments.data();
+  while (row >= s->first_row + s->rows) ++s;
+  row -= s->first_row;
+  const std::byte* panel = s->data + row / kPanelCols * s->unit_bytes;
+  unpack_column(s->format, panel, static_cast<int>(row % kPanelCols), w.cols, out);
+}
+
 }  // namespace ingot

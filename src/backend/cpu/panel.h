@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backend/weight.h"
 #include "quant/formats.h"
 
 namespace ingot {
@@ -93,5 +94,10 @@ void pack_panel(View rows, std::int64_t first, std::byte* panel);
 /// Shapes: column in [0, 16), out [cols].
 void unpack_column(Format format, const std::byte* panel, int column, std::int64_t cols,
                    float* out);
+
+/// Decodes row `row` of a packed weight. A row that the weight does not have is a bug.
+///
+/// Shapes: out [w.cols].
+void unpack_row(const Weight& w, std::int64_t row, float* out);
 
 }  // namespace ingot

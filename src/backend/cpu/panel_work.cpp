@@ -14,6 +14,9 @@ namespace {
 /// Rows, a multiple of the rows in a pass of every block kernel, so that no pass is short.
 constexpr std::int64_t kRowStep = 48;
 
+/// Rows whose sums `PanelWork::add` holds at once. More would leave the first-level cache.
+constexpr std::int64_t kAddedRows = 48;
+
 /// Number of rows in a row block. All blocks are equal, and their quantised rows take at most
 /// `bytes`. The result is a multiple of kRowStep if `bytes` is large enough, else of `rows_min`.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols, std::int64_t bytes,
@@ -81,7 +84,8 @@ std::int64_t PanelWork::items_of(const Segment& s) const {
   return (s.units + at_once - 1) / at_once;
 }
 
-void PanelWork::run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const {
+PanelArgs PanelWork::args_of(std::int64_t item, const LinearInput& rows, std::byte* scratch,
+                             const LinearKernel*& kernel) const {
   const Weight& w = *weight_;
   const std::int64_t row = item / block_items_ * block_rows_;
   const View x = in_.slice(row, std::min(block_rows_, in_.rows - row));
@@ -94,7 +98,8 @@ void PanelWork::run(std::int64_t item, const LinearInput& rows, std::byte* scrat
   const std::int64_t left = s->rows - panel * kPanelCols;
   const LinearInput q = rows.groups == 0 ? rows : rows.from(row);
   const float* bias = w.bias ? w.bias.view.row<const float>(0) + first : nullptr;
-  kernel_of(*s).run({
+  kernel = &kernel_of(*s);
+  return {
       .panel = s->data + panel * s->unit_bytes,
       .panel_bytes = s->unit_bytes,
       .cols = w.cols,
@@ -107,7 +112,38 @@ void PanelWork::run(std::int64_t item, const LinearInput& rows, std::byte* scrat
       .out_stride = out_.row_bytes / std::int64_t{sizeof(float)},
       .columns = static_cast<int>(std::min<std::int64_t>(left, at_once * kPanelCols)),
       .scratch = scratch,
-  });
+  };
+}
+
+void PanelWork::run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const {
+  const LinearKernel* kernel = nullptr;
+  const PanelArgs args = args_of(item, rows, scratch, kernel);
+  kernel->run(args);
+}
+
+void PanelWork::add(std::int64_t item, float factor, std::byte* scratch, float* sums) const {
+  const LinearKernel* kernel = nullptr;
+  const PanelArgs all = args_of(item, {}, scratch, kernel);
+  for (std::int64_t first = 0; first < all.rows; first += kAddedRows) {
+    PanelArgs args = all;
+    args.rows = std::min(kAddedRows, all.rows - first);
+    args.x = all.x.slice(first, args.rows);
+    args.out = sums;
+    args.out_stride = all.columns;
+    kernel->run(args);
+    for (std::int64_t i = 0; i < args.rows; ++i) {
+      table_->add_scaled(factor, sums + i * all.columns, all.columns,
+                         all.out + (first + i) * all.out_stride);
+    }
+  }
+}
+
+std::int64_t PanelWork::sums_floats(const KernelTable& table) {
+  int panels = 1;
+  for (const LinearKernel& kernel : table.linear) {
+    panels = std::max({panels, kernel.panels, kernel.few_panels});
+  }
+  return kAddedRows * panels * kPanelCols;
 }
 
 }  // namespace ingot

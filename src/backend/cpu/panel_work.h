@@ -24,8 +24,15 @@ class PanelWork {
   /// Runs one item. `rows` are the quantised rows of `in`; only block formats need them. `scratch`
   /// is the calling thread's memory, as large as the largest LinearKernel::scratch.
   void run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const;
+  /// Runs one item of a dense weight, and adds: out = fma(factor, in W^T, out). `sums` is the
+  /// calling thread's memory of `sums_floats` floats.
+  void add(std::int64_t item, float factor, std::byte* scratch, float* sums) const;
+  /// Returns the floats of `sums` that `add` needs with a kernel table.
+  static std::int64_t sums_floats(const KernelTable& table);
 
  private:
+  PanelArgs args_of(std::int64_t item, const LinearInput& rows, std::byte* scratch,
+                    const LinearKernel*& kernel) const;
   const LinearKernel& kernel_of(const Segment& s) const;
   std::int64_t panels_of_item(const Segment& s) const;
   std::int64_t kernel_panels(const Segment& s) const;

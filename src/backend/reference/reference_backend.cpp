@@ -89,9 +89,26 @@ std::int64_t ReferenceBackend::scratch_bytes(const StepLimits&) const { return 0
 
 void ReferenceBackend::plan(const StepLimits&) {}
 
-void ReferenceBackend::step(const Batch&, FunctionRef<void()> body) {
+void ReferenceBackend::step(const Batch& batch, FunctionRef<void()> body) {
   set_canonical_fp();
+  batch_ = &batch;
+  has_pooled_ = false;
   body();
+  batch_ = nullptr;
+}
+
+std::vector<double> ReferenceBackend::adapted(const Weight& w, const std::vector<double>& x,
+                                              std::int64_t t) const {
+  reference::Row y = reference::multiply(w, x);
+  const std::int32_t list = batch_ == nullptr ? -1 : batch_->adapter_of(t);
+  if (list < 0) return y;
+  for (const AdapterUse& use : at(batch_->adapters, list)) {
+    const AdapterLinear* change = use.weights->find(w);
+    if (change == nullptr) continue;
+    const reference::Row u = reference::multiply(change->a, x);
+    for (const AdapterPart& part : change->parts) reference::add_part(part, use.scale, u, y);
+  }
+  return y;
 }
 
 void ReferenceBackend::embed(const Batch& batch, const Embedding& e, View x) {
@@ -104,6 +121,15 @@ void ReferenceBackend::embed(const Batch& batch, const Embedding& e, View x) {
       INGOT_CHECK(token >= 0 && token < e.tokens->rows, "token ", token, " of ", e.tokens->rows);
       row = reference::read_row(reference::weight_row(*e.tokens, token), x.cols);
       for (double& v : row) v *= double{e.scale};
+      const std::int32_t list = batch.adapter_of(t);
+      for (std::size_t i = 0; list >= 0 && i < at(batch.adapters, list).size(); ++i) {
+        const AdapterUse& use = at(batch.adapters, list)[i];
+        const AdapterEmbedding* change = use.weights->find_embedding(*e.tokens);
+        if (change == nullptr) continue;
+        const reference::Row u =
+            reference::read_row(reference::weight_row(change->a, token), change->a.cols);
+        reference::add_part(change->part, double{use.scale} * double{e.scale}, u, row);
+      }
     }
     const auto add = [&](const View& table, std::int64_t r) {
       for (std::size_t i = 0; table && i < row.size(); ++i)
@@ -136,7 +162,10 @@ void ReferenceBackend::scale(View x, float factor) {
 
 void ReferenceBackend::linear(View in, const Weight& w, View out) {
   for (std::int64_t t = 0; t < in.rows; ++t) {
-    reference::write_row(reference::multiply(w, reference::read_row(in.row<float>(t), in.cols)),
+    // The last row of a pooled row's sequence says which adapters it has.
+    const std::int64_t row =
+        has_pooled_ ? at(batch_->q_start, at(batch_->pool_seqs, t) + 1) - 1 : t;
+    reference::write_row(adapted(w, reference::read_row(in.row<float>(t), in.cols), row),
                          out.row<float>(t));
   }
 }
@@ -193,8 +222,8 @@ void ReferenceBackend::gather(View x, const Batch& batch, View out) {
 
 void ReferenceBackend::logits(View in, const Head& head, const LogitsReduce& reduce) {
   for (std::int64_t r = 0; r < in.rows; ++r) {
-    reference::Row y =
-        reference::multiply(*head.weight, reference::read_row(in.row<float>(r), in.cols));
+    const reference::Row x = reference::read_row(in.row<float>(r), in.cols);
+    reference::Row y = adapted(*head.weight, x, batch_ == nullptr ? 0 : at(batch_->out_rows, r));
     for (double& v : y) {
       v *= double{head.scale};
       if (head.cap != 0) v = double{head.cap} * std::tanh(v / double{head.cap});
@@ -204,6 +233,7 @@ void ReferenceBackend::logits(View in, const Head& head, const LogitsReduce& red
 }
 
 void ReferenceBackend::pool(View x, const Batch& batch, Pooling pooling, View out) {
+  has_pooled_ = true;
   for (std::int64_t i = 0; i < out.rows; ++i) {
     const std::int32_t s = at(batch.pool_seqs, i);
     std::int64_t first = at(batch.q_start, s);

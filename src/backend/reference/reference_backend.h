@@ -1,6 +1,8 @@
 // ReferenceBackend: every op in plain double precision; tests compare other backends with it.
 #pragma once
 
+#include <vector>
+
 #include "backend/backend.h"
 
 namespace ingot {
@@ -45,6 +47,13 @@ class ReferenceBackend final : public Backend {
   void logits(View in, const Head& head, const LogitsReduce& reduce) override;
   void pool(View x, const Batch& batch, Pooling pooling, View out) override;
   void normalise(View x) override;
+
+ private:
+  /// Returns w x with what the adapters of row `t` of the step's batch add; -1: no adapters.
+  std::vector<double> adapted(const Weight& w, const std::vector<double>& x, std::int64_t t) const;
+
+  const Batch* batch_ = nullptr;  ///< the batch of the current step
+  bool has_pooled_ = false;       ///< whether rows are pooled rows now
 };
 
 }  // namespace ingot

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "backend/adapter.h"
 #include "backend/ops.h"
 #include "backend/weight.h"
 #include "base/check.h"
@@ -42,6 +43,15 @@ inline Row multiply(const Weight& w, const Row& x) {
     at(y, r) = sum;
   }
   return y;
+}
+
+/// Adds scale * part.scale * B u to the part's elements of y. `u` are the results of all rows of A.
+inline void add_part(const AdapterPart& part, double scale, const Row& u, Row& y) {
+  const auto first = u.begin() + part.first_rank;
+  const Row added = multiply(part.b, Row(first, first + part.b.cols));
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    y[to_size(part.first_row) + i] += scale * double{part.scale} * added[i];
+  }
 }
 
 /// Normalises x with row `r` of the weights.

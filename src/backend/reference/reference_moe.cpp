@@ -59,10 +59,10 @@ void ReferenceBackend::moe(View in, const MoeWeights& w, const Moe& m, View out)
   for (std::int64_t t = 0; t < in.rows; ++t) {
     const reference::Row x = reference::read_row(in.row<float>(t), in.cols);
     reference::Row y(x.size(), 0.0);
-    for (const auto& [e, weight] : chosen_experts(reference::multiply(*w.router, x), w, m)) {
+    for (const auto& [e, weight] : chosen_experts(adapted(*w.router, x, t), w, m)) {
       const reference::Row inner =
-          reference::activated(m.act, true, reference::multiply(at(w.gate_up, e), x));
-      const reference::Row part = reference::multiply(at(w.down, e), inner);
+          reference::activated(m.act, true, adapted(at(w.gate_up, e), x, t));
+      const reference::Row part = adapted(at(w.down, e), inner, t);
       for (std::size_t i = 0; i < y.size(); ++i) y[i] += weight * part[i];
     }
     reference::write_row(y, out.row<float>(t));

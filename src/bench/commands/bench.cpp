@@ -29,6 +29,7 @@ struct BenchValues {
   std::optional<std::string> batch;
   std::int32_t reps = 5;
   bool shared_prefix = false;
+  bool mixes_adapters = false;
   bool profile = false;
   bool profile_layers = false;
   bool peaks = false;
@@ -43,18 +44,18 @@ constexpr std::int32_t kBatchMax = 4096;
 /// Least memory for a read peak that caches do not distort: 512 MiB.
 constexpr std::int64_t kReadBytesGood = std::int64_t{512} << 20;
 
-/// Prompt length without --prefill.
-constexpr std::int64_t kPrefill = 512;
+/// Prompt length without --prefill, and generated tokens without --decode.
+constexpr std::int64_t kPrefill = 512, kDecode = 128;
 
-/// The values of the list options.
+/// The values of the list options; empty for an option that was not given.
 struct Lists {
   std::vector<std::int64_t> prefill, decode, depth, batch;
 };
 
-std::vector<std::int64_t> read_list(const std::optional<std::string>& text,
-                                    std::string_view fallback, std::string_view option,
+std::vector<std::int64_t> read_list(const std::optional<std::string>& text, std::string_view option,
                                     std::int64_t low, std::int64_t high) {
-  auto values = parse_list(text ? std::string_view(*text) : fallback, option, low, high);
+  if (!text) return {};
+  auto values = parse_list(*text, option, low, high);
   if (values.size() > kListMax) {
     throw Error(ErrorCode::kInvalid,
                 cat(option, " has ", values.size(), " entries, at most ", kListMax));
@@ -62,13 +63,23 @@ std::vector<std::int64_t> read_list(const std::optional<std::string>& text,
   return values;
 }
 
+/// Needs no model, so that a wrong list is refused before a model is opened.
+Lists read_lists(const BenchValues& v) {
+  return {.prefill = read_list(v.prefill, "--prefill", 0, kContextMax),
+          .decode = read_list(v.decode, "--decode", 0, kContextMax),
+          .depth = read_list(v.depth, "--depth", 0, kContextMax),
+          .batch = read_list(v.batch, "--batch", 1, kBatchMax)};
+}
+
 /// `embeds`: whether the model only embeds or scores texts, of at most `longest` tokens.
-Lists read_lists(const BenchValues& v, bool embeds, std::int64_t longest) {
-  const std::string prefill = cat(embeds ? std::min(kPrefill, longest) : kPrefill);
-  return {.prefill = read_list(v.prefill, prefill, "--prefill", 0, kContextMax),
-          .decode = read_list(v.decode, embeds ? "0" : "128", "--decode", 0, kContextMax),
-          .depth = read_list(v.depth, "0", "--depth", 0, kContextMax),
-          .batch = read_list(v.batch, "1", "--batch", 1, kBatchMax)};
+void set_defaults(Lists& lists, bool embeds, std::int64_t longest) {
+  const auto set = [](std::vector<std::int64_t>& list, std::int64_t value) {
+    if (list.empty()) list.push_back(value);
+  };
+  set(lists.prefill, embeds ? std::min(kPrefill, longest) : kPrefill);
+  set(lists.decode, embeds ? 0 : kDecode);
+  set(lists.depth, 0);
+  set(lists.batch, 1);
 }
 
 using Kind = Workload::Kind;
@@ -211,6 +222,17 @@ Peaks median_peaks(const std::vector<Peaks>& rounds) {
 /// Most measurements of the peaks: with more, they would take longer than the runs of small models.
 constexpr std::int32_t kPeakRoundsMax = 16;
 
+/// The adapters of the sequences, in turn: all of --lora, or the usual one.
+AdapterTurns adapters_of(const BenchValues& v, AdapterStore& adapters) {
+  AdapterTurns lists;
+  if (!v.mixes_adapters) return {default_adapters(v.model.adapters, adapters)};
+  for (const auto& adapter : adapters.all()) {
+    const AdapterChoice choice{.adapter = adapter};
+    lists.push_back(adapters.list({&choice, 1}));
+  }
+  return lists;
+}
+
 /// Measures all rows in rounds, one repetition of each row per round, so that noise on the machine
 /// hits all rows alike. Peaks are measured before each round, or before some of many rounds.
 void measure_rows(Instance& instance, const BenchValues& v, PeakMeter& meter, BenchReport& report) {
@@ -222,6 +244,7 @@ void measure_rows(Instance& instance, const BenchValues& v, PeakMeter& meter, Be
   for (const BenchRow& row : rows) workloads.push_back(row.workload);
   WorkloadRunner runner(instance.executor(), v.shared_prefix, interruption_point,
                         instance.profiled());
+  runner.set_adapters(adapters_of(v, instance.adapters()));
   runner.prepare(workloads);
   const std::uint64_t total = rows.size() * static_cast<std::uint64_t>(v.reps);
   std::uint64_t done = 0;
@@ -277,6 +300,10 @@ int bench_peaks(const BenchValues& v) {
 }
 
 int bench_model(const BenchValues& v) {
+  if (v.mixes_adapters && v.model.adapters.lora.empty()) {
+    throw Error(ErrorCode::kInvalid, "--mix-adapters: there are no adapters, give --lora");
+  }
+  Lists lists = read_lists(v);
   InstanceOptions options = instance_options(v.model);
   BenchReport report;
   report.profile = shown_profile(v);
@@ -286,7 +313,7 @@ int bench_model(const BenchValues& v) {
   Instance instance(*pool, options);
   show_warnings(instance);
   const bool embeds = !can_do(instance.config(), ModelUse::kText);
-  const Lists lists = read_lists(v, embeds, instance.spec().context);
+  set_defaults(lists, embeds, instance.spec().context);
   const std::vector<Workload> workloads = make_workloads(lists, v, embeds);
   const StartOptions start = start_options(v, instance, workloads);
   const MemoryPlan plan = instance.plan(start);
@@ -299,9 +326,10 @@ int bench_model(const BenchValues& v) {
   for (const Workload& w : workloads) report.rows.emplace_back().workload = w;
   measure_rows(instance, v, meter, report);
   const Executor& executor = instance.executor();
+  const AdapterTurns adapters = adapters_of(v, instance.adapters());
   for (BenchRow& row : report.rows) {
-    row.cost =
-        workload_cost(executor.model(), executor.cache(), report.peaks.all_threads, row.workload);
+    row.cost = workload_cost(executor.model(), executor.cache(), report.peaks.all_threads,
+                             row.workload, adapters);
   }
   write_report(v, report);
   return report_mismatches(report);
@@ -320,6 +348,9 @@ void add_workload_options(CLI::App& sub, BenchValues& v) {
       {.name = "--reps", .help = "Repetitions; medians are reported", .low = 1, .high = 1000});
   add_switch(sub, v.shared_prefix, "--shared-prefix",
              "The sequences of a batch begin with the same tokens, in shared KV blocks");
+  add_switch(sub, v.mixes_adapters, "--mix-adapters",
+             "The sequences of a batch use the adapters of --lora in turn, not the first alone");
+  exclude(sub, "--mix-adapters", {"--adapter", "--shared-prefix"});
 }
 
 }  // namespace
@@ -328,6 +359,7 @@ Command add_bench_command(CLI::App& app) {
   auto values = std::make_shared<BenchValues>();
   CLI::App& sub = add_command(app, "bench", "Measure speed as fractions of the machine's limits");
   add_model_options(sub, values->model);
+  add_adapter_options(sub, values->model.adapters);
   add_workload_options(sub, *values);
   add_switch(sub, values->peaks, "--peaks",
              "Measure only the machine's limits: memory reads, float and byte products");

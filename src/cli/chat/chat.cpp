@@ -156,6 +156,7 @@ int chat(const CLI::App& app, ChatValues& v) {
   TraceFile trace(v.trace);
   const std::unique_ptr<ChatTools> tools = bind_tools(v, instance, chosen, std::move(list));
   start(v, instance);
+  request.adapters = default_adapters(v.model.adapters, instance.adapters());
   const int code = talk(v, instance, *instance.make_engine({.observer = trace.observer()}), chosen,
                         tools.get(), std::move(request), keys ? &*keys : nullptr);
   trace.finish();
@@ -170,6 +171,7 @@ Command add_chat_command(CLI::App& app) {
                               "Talk with a model, on a terminal or with a message a line on stdin; "
                               "or print one reply");
   add_model_options(sub, values->model);
+  add_adapter_options(sub, values->model.adapters);
   add_prompt_options(sub, values->prompt_flags, "A message: print the reply to it alone, and end");
   set_help(
       sub, "--ctx",

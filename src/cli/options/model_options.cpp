@@ -163,6 +163,7 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
           .context = values.ctx,
           .pack_cache = pack_cache_options(values.pack_cache),
           .memory_limit = parse_bytes(values.memory_limit, "--memory-limit"),
+          .adapters = adapter_sources(values.adapters),
           .accept_unknown = values.accept_unknown,
           .end_ids = parse_end_tokens(values.end_tokens)};
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/options/adapter_options.h"
 #include "cli/options/option_row.h"
 #include "cli/options/pack_cache_options.h"
 #include "runtime/instance.h"
@@ -33,6 +34,7 @@ struct ModelOptionValues {
   bool check_tensors = false;
   std::string weights = "stored";
   PackCacheValues pack_cache;
+  AdapterValues adapters;                   ///< only of commands with add_adapter_options
   std::vector<std::string> accept_unknown;  ///< keys that are not known or not applied
   std::optional<std::string> end_tokens;    ///< ids that replace the model's end tokens: "1,2"
 };

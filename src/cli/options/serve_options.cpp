@@ -52,8 +52,10 @@ std::vector<OptionRow> server_option_rows(ServerConfig& c) {
                "keys"},
       {.flag = "--operator-key",
        .value = &c.access.operator_keys,
-       .help = "The ID of an API key that sees all of /metrics. Other keys do not see counts that "
-               "depend on the cached prompts of several keys; the admin socket does"},
+       .help =
+           "The ID of an API key that loads and unloads adapters of --lora-dir, and sees all of "
+           "/metrics. Other keys do not see counts that depend on the cached prompts of "
+           "several keys; the admin socket does"},
       {.flag = "--key-weight",
        .value = &c.access.key_weights,
        .help = "ID=WEIGHT: while several API keys have requests waiting, this key gets WEIGHT "
@@ -69,6 +71,14 @@ std::vector<OptionRow> server_option_rows(ServerConfig& c) {
        .help = "Serve requests for unknown models with this model, and warn in their responses"},
       {.flag = "--template", .value = &c.chat_template.source, .help = template_help()},
       {.flag = "--template-name", .value = &c.chat_template.name, .help = template_name_help()},
+      {.flag = "--lora-dir",
+       .value = &c.lora_dir,
+       .help = "A folder of adapters: requests that name a folder in it load this adapter"},
+      {.flag = "--max-loras",
+       .value = &c.max_loras,
+       .help = "Adapters that are loaded at once",
+       .low = 1,
+       .high = 256},
       {.flag = "--no-prefix-cache",
        .value = &c.prefix_cache,
        .help = "Compute every prompt from its first token, even if it begins as an earlier one"},
@@ -194,7 +204,9 @@ std::vector<OptionRow> server_option_rows(ServerConfig& c) {
 
 void add_server_options(CLI::App& app, ServerValues& values) {
   add_model_options(app, values.model);
+  add_adapter_options(app, values.model.adapters, false);
   add_options(app, server_option_rows(values.server));
+  exclude(app, "--any-model", {"--lora", "--lora-dir"});
   exclude(app, "--template", {"--template-name"});
 }
 

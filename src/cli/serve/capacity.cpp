@@ -79,12 +79,18 @@ void fit_whole_sequences(const Instance& instance, const ServerValues& values,
 
 }  // namespace
 
+bool may_load_adapters(const ServerConfig& config) {
+  return !config.any_model && (!config.lora_dir.empty() || !config.listen.admin_socket.empty());
+}
+
 StartOptions plan_start(const ServerValues& values, const Instance& instance) {
   const ServerConfig& config = values.server;
   StartOptions start{.model = {.check_tensors = values.model.check_tensors},
                      .sequences = wanted_sequences(config, values.model.ctx),
                      .rows = config.step_rows,
-                     .generates = true};
+                     .generates = true,
+                     .more_adapters = may_load_adapters(config),
+                     .adapters_max = config.max_loras};
   if (can_do(instance.config(), ModelUse::kText)) {
     start.prompt_logprobs = kLogprobsMax;
   } else {

@@ -11,6 +11,9 @@ namespace ingot {
 /// Errors: those of choose_context.
 StartOptions plan_start(const ServerValues& values, const Instance& instance);
 
+/// Returns whether adapters may be loaded while the server runs.
+bool may_load_adapters(const ServerConfig& config);
+
 /// Raises the process's limit on descriptors to what `listen` needs. If the system allows fewer
 /// descriptors, lowers `listen.connections_max` and logs a warning.
 void fit_connections(ServerOptions& listen);

@@ -65,6 +65,37 @@ std::string file_name(const Instance& instance) {
   return name.empty() ? std::string(kBuiltInModel) : name;
 }
 
+/// The model's names: those of --model-name, or its file's name.
+std::vector<std::string> model_names(const ServerConfig& config, const Instance& instance) {
+  if (!config.model_names.empty()) return config.model_names;
+  return {file_name(instance)};
+}
+
+/// Errors: Error{kInvalid} if there are too many adapters, or if one has a name of the model.
+void check_adapters(const std::vector<AdapterSource>& sources, std::int32_t adapters_max,
+                    const std::vector<std::string>& names) {
+  if (std::ssize(sources) > adapters_max) {
+    throw Error(ErrorCode::kInvalid,
+                cat("--max-loras ", adapters_max, ": --lora names ", sources.size(), " adapters"));
+  }
+  for (const AdapterSource& source : sources) {
+    if (std::find(names.begin(), names.end(), source.name) == names.end()) continue;
+    throw Error(ErrorCode::kInvalid,
+                cat("--lora: the adapter's name ", printable(source.name),
+                    " is the model's: write NAME=PATH, or name the model with --model-name"));
+  }
+}
+
+AdapterSettings adapter_settings(const ServerValues& values, const Instance& instance) {
+  AdapterSettings settings{.model_path = instance.name(),
+                           .can_load = may_load_adapters(values.server)};
+  if (!values.server.lora_dir.empty()) settings.folder.emplace(values.server.lora_dir);
+  for (const AdapterSource& source : adapter_sources(values.model.adapters)) {
+    settings.ids.push_back(source.name);
+  }
+  return settings;
+}
+
 /// The chat templates; nothing if the model has none, or has no tokenizer.
 std::optional<ChatTemplates> served_templates(const ServerConfig& config,
                                               const Instance& instance) {
@@ -89,6 +120,13 @@ void add_pack_cache(const PackCacheOptions& options, bool texts, Json& j) {
   j.set("pack_cache_limit", options.bytes_max ? Json(*options.bytes_max) : Json());
 }
 
+/// Adds --lora: as typed, or only the number of adapters, since the texts have paths.
+void add_lora(const std::vector<std::string>& lora, bool texts, Json& j) {
+  Json list = Json::array();
+  for (const std::string& text : lora) list.push(text);
+  j.set("lora", texts ? std::move(list) : Json(std::ssize(lora)));
+}
+
 /// The effective settings. With `texts` they are for the operator's log; without, for GET /props,
 /// which must not reveal paths of this machine.
 Json settings(ServerValues values, const Instance& instance, const StartOptions& start, int threads,
@@ -108,6 +146,7 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   j.set("kv_tokens", start.context * start.pool_sequences);
   j.set("io_threads", values.server.listen.io_threads);
   add_pack_cache(pack_cache_options(values.model.pack_cache), texts, j);
+  add_lora(values.model.adapters.lora, texts, j);
   std::vector<OptionRow> rows = model_option_rows(values.model);
   const std::vector<OptionRow> server_rows = server_option_rows(values.server);
   rows.insert(rows.end(), server_rows.begin(), server_rows.end());
@@ -171,12 +210,12 @@ ServerLog::Level log_level(const ServerConfig& config) {
   return config.log_requests ? ServerLog::Level::kRequests : ServerLog::Level::kErrors;
 }
 
-void enter_sandbox_with_warnings(const ServerOptions& listen) {
+void enter_sandbox_with_warnings(const ServerOptions& listen, const std::string& folder) {
   std::vector<std::string> sockets;
   for (const std::string* path : {&listen.unix_socket, &listen.admin_socket}) {
     if (!path->empty()) sockets.push_back(*path);
   }
-  for (const std::string& missing : enter_sandbox(sockets)) log_warning(missing);
+  for (const std::string& missing : enter_sandbox(sockets, folder)) log_warning(missing);
 }
 
 /// Waits until the process must end. Errors: Error{kIo} if the file of the weights changed.
@@ -251,18 +290,19 @@ int serve(ServerValues values) {
   Instance& instance = model.instance;
   const StartOptions start = plan_start(values, instance);
   auto templates = served_templates(config, instance);
-  std::string fingerprint = system_fingerprint(
-      instance.fingerprint(), to_string(instance.kv_type()), instance.backend().numerics());
+  std::vector<std::string> aliases = model_names(config, instance);
+  check_adapters(adapter_sources(values.model.adapters), config.max_loras, aliases);
+  AdapterSettings adapter_folder = adapter_settings(values, instance);
+  const ModelFingerprint fingerprint = instance.fingerprint();
   start_with_progress(instance, start);
   if (config.sandbox) {
     // Threads that start from now on, which read requests, inherit the sandbox.
-    enter_sandbox_with_warnings(config.listen);
+    enter_sandbox_with_warnings(config.listen, config.lora_dir);
     loading.begin(config.times);
   }
 
   ServingEngine serving(config, std::move(keys.weights), instance, stop);
-  std::vector<std::string> aliases = config.model_names;
-  if (aliases.empty()) aliases.push_back(file_name(instance));
+  ServedAdapters adapters(instance.adapters(), std::move(adapter_folder));
   std::string model_name = std::move(aliases.front());
   aliases.erase(aliases.begin());
   ServiceOptions options{.limits = config.requests,
@@ -270,12 +310,12 @@ int serve(ServerValues values) {
                          .aliases = std::move(aliases),
                          .any_model = config.any_model,
                          .version = INGOT_VERSION,
-                         .fingerprint = std::move(fingerprint),
+                         .fingerprint = fingerprint,
                          .keys = keys.keys.size(),
                          .operators = std::move(keys.operators),
                          .settings = settings(values, instance, start, model.pool->size(), false),
                          .stop = [&stop] { stop.ask(); }};
-  Service service(std::move(options), instance, serving.engine(), serving.metrics(),
+  Service service(std::move(options), instance, serving.engine(), adapters, serving.metrics(),
                   serving.steps(), http_metrics, std::move(templates));
   if (config.log_content) {
     log_alarm("--log-content: the log has the contents of requests and responses");

@@ -95,9 +95,13 @@ Json gguf_json(const GgufEntry& entry) {
   return out;
 }
 
+const GgufEntry* GgufKeys::find(std::string_view key) const {
+  if (wanted_ != nullptr) wanted_->emplace(key);
+  return file_->find(key);
+}
+
 const GgufEntry* GgufKeys::any(std::string_view key) {
-  wanted_.emplace(key);
-  const GgufEntry* entry = file_->find(key);
+  const GgufEntry* entry = find(key);
   if (entry != nullptr) at(asked_, entry - file_->entries.data()) = true;
   return entry;
 }
@@ -150,9 +154,8 @@ const GgufEntry* GgufKeys::array(std::string_view key, GgufType element) {
   return entry;
 }
 
-bool GgufKeys::is_unread(std::string_view key) {
-  wanted_.emplace(key);
-  const GgufEntry* entry = file_->find(key);
+bool GgufKeys::is_unread(std::string_view key) const {
+  const GgufEntry* entry = find(key);
   return entry != nullptr && !at(asked_, entry - file_->entries.data());
 }
 

@@ -28,7 +28,12 @@ Json gguf_json(const GgufEntry& entry);
 /// Errors: model_error(file, "metadata", offset of the value, reason) that names the key.
 class GgufKeys {
  public:
-  explicit GgufKeys(const GgufFile& file) : file_(&file), asked_(file.entries.size(), false) {}
+  using KeySet = std::set<std::string, std::less<>>;
+
+  /// `wanted`: gets all keys that are looked for, also keys that the file lacks. For tests, which
+  /// damage each of them; null: the keys are not collected.
+  explicit GgufKeys(const GgufFile& file, KeySet* wanted = nullptr)
+      : file_(&file), asked_(file.entries.size(), false), wanted_(wanted) {}
 
   const GgufFile& file() const { return *file_; }
 
@@ -45,12 +50,9 @@ class GgufKeys {
   const GgufEntry* any(std::string_view key);
 
   /// Returns whether the file has the key, and nothing has read it.
-  bool is_unread(std::string_view key);
+  bool is_unread(std::string_view key) const;
   /// Returns the entries whose keys begin with `prefix` and were not read, in file order.
   std::vector<const GgufEntry*> unread(std::string_view prefix) const;
-
-  /// Returns all keys that were looked for, also keys that the file lacks. Tests damage each.
-  const std::set<std::string, std::less<>>& wanted() const { return wanted_; }
 
   /// Returns a short form of a key's value for a message; empty if the key is absent.
   std::string shown(std::string_view key) const;
@@ -60,6 +62,7 @@ class GgufKeys {
   [[noreturn]] void fail(std::string_view reason) const;
 
  private:
+  const GgufEntry* find(std::string_view key) const;
   const GgufEntry* typed(std::string_view key, GgufType type);
   template <class T>
   std::optional<T> number(std::string_view key, GgufType type);
@@ -67,7 +70,7 @@ class GgufKeys {
 
   const GgufFile* file_;
   std::vector<bool> asked_;
-  std::set<std::string, std::less<>> wanted_;
+  KeySet* wanted_;
 };
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 #include "load/gguf/gguf_tokenizer.h"
 
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "base/index.h"
@@ -65,6 +66,7 @@ class Reader {
     } else {
       keys_.refuse(kModel, "is not supported; supported: llama, gpt2, bert, t5, gemma4");
     }
+    drop_padding();
     return std::move(out_);
   }
 
@@ -285,6 +287,43 @@ class Reader {
     if (!out_->frame_begin.empty() && !out_->frame_end.empty()) {
       out_->pair = bert_pair(out_->frame_begin.front(), out_->frame_end.front());
     }
+  }
+
+  /// Whether a converter wrote the token only because the embedding has a row with this id.
+  bool is_padding(std::size_t id) const {
+    return out_->types[id] == TokenType::kUnused && out_->tokens[id] == cat("[PAD", id, "]");
+  }
+
+  /// The ids that have a role, however their tokens are called.
+  std::set<std::int32_t> named_ids() const {
+    std::set<std::int32_t> ids(out_->frame_begin.begin(), out_->frame_begin.end());
+    ids.insert(out_->frame_end.begin(), out_->frame_end.end());
+    const FimIds& fim = out_->fim;
+    for (const auto id :
+         {out_->bos, out_->eos, out_->eot, out_->eom, out_->unknown, out_->padding, fim.prefix,
+          fim.suffix, fim.middle, fim.padding, fim.repository, fim.file}) {
+      if (id) ids.insert(*id);
+    }
+    return ids;
+  }
+
+  /// Empties padding tokens, and drops those at the end: as in a folder, rows of the embedding
+  /// without a token are never drawn. Padding of a file without other tokens stays.
+  ///
+  /// Source: llama.cpp, convert_hf_to_gguf.py (get_vocab_base): the name and the type.
+  void drop_padding() {
+    const std::set<std::int32_t> named = named_ids();
+    const auto drops = [&](std::size_t id) {
+      return is_padding(id) && !named.contains(static_cast<std::int32_t>(id));
+    };
+    std::size_t end = size();
+    while (end > 0 && drops(end - 1)) --end;
+    if (end == 0) return;
+    StringTable kept;
+    for (std::size_t i = 0; i < end; ++i) kept.add(drops(i) ? "" : out_->tokens[i]);
+    out_->tokens = std::move(kept);
+    out_->types.resize(end);
+    if (!out_->scores.empty()) out_->scores.resize(end);
   }
 
   std::string read_charsmap() {

@@ -165,6 +165,50 @@ TEST(GgufTokenizer, gemma4) {
   EXPECT_TRUE(t.frame_end.empty());
 }
 
+/// A tokenizer whose last tokens have these texts; `ids` of them are of type unused.
+TokenizerData with_unused(const std::vector<std::string>& last, const std::set<std::size_t>& ids,
+                          std::string_view named_key = {}) {
+  std::vector<std::string> tokens;
+  std::vector<std::int32_t> types;
+  for (std::size_t i = 0; i < 16; ++i) {
+    const std::size_t rest = 16 - last.size();
+    tokens.push_back(i < rest ? cat("t", i) : last[i - rest]);
+    types.push_back(ids.contains(i) ? 5 : 1);
+  }
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.ggml.tokens", strings(tokens)).set("tokenizer.ggml.token_type", ints(types));
+  if (!named_key.empty()) w.set(std::string(named_key), u32(15));
+  const Opened opened = open_bytes(w.build());
+  EXPECT_EQ(opened.config().vocab, 16);
+  return *opened.checkpoint->tokenizer();
+}
+
+TEST(GgufTokenizer, rows_without_a_token) {
+  const TokenizerData t = with_unused({"[PAD12]", "x", "[PAD14]", "[PAD15]"}, {12, 14, 15});
+  ASSERT_EQ(t.tokens.size(), 14u);
+  EXPECT_EQ(t.types.size(), 14u);
+  EXPECT_EQ(t.scores.size(), 14u);
+  EXPECT_EQ(t.tokens[11], "t11");
+  EXPECT_EQ(t.tokens[12], "");
+  EXPECT_EQ(t.types[12], TokenType::kUnused);
+  EXPECT_EQ(t.tokens[13], "x");
+}
+
+TEST(GgufTokenizer, other_tokens_named_like_padding_stay) {
+  EXPECT_EQ(with_unused({"[PAD14]", "[PAD15]"}, {14}).tokens.size(), 16u) << "a text";
+  EXPECT_EQ(with_unused({"[PAD15]", "[PAD16]"}, {14, 15}).tokens.size(), 16u) << "other ids";
+  EXPECT_EQ(with_unused({"<unused0>"}, {15}).tokens.size(), 16u);
+  for (const char* role :
+       {"bos", "eos", "eot", "eom", "unknown", "padding", "fim_pre", "fim_sep"}) {
+    const TokenizerData t =
+        with_unused({"[PAD14]", "[PAD15]"}, {14, 15}, cat("tokenizer.ggml.", role, "_token_id"));
+    ASSERT_EQ(t.tokens.size(), 16u) << role;
+    EXPECT_EQ(t.tokens[14], "") << role;
+    EXPECT_EQ(t.tokens[15], "[PAD15]") << role;
+    EXPECT_TRUE(t.warnings.empty()) << role;
+  }
+}
+
 TEST(GgufTokenizer, files_without_types) {
   GgufWriter w = tiny_model();
   w.remove("tokenizer.ggml.token_type");

@@ -110,6 +110,12 @@ void GgufValues::set_uint32(std::string_view key, std::uint32_t number) {
   put(out, number);
 }
 
+void GgufValues::set_int32(std::string_view key, std::int32_t number) {
+  std::string& out = value(key);
+  put(out, GgufType::kInt32);
+  put(out, number);
+}
+
 void GgufValues::set_float32(std::string_view key, float number) {
   std::string& out = value(key);
   put(out, GgufType::kFloat32);

@@ -20,6 +20,7 @@ namespace ingot {
 class GgufValues {
  public:
   void set_uint32(std::string_view key, std::uint32_t value);
+  void set_int32(std::string_view key, std::int32_t value);
   void set_float32(std::string_view key, float value);
   void set_boolean(std::string_view key, bool value);
   void set_text(std::string_view key, std::string_view value);

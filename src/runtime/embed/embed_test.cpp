@@ -63,6 +63,10 @@ TEST(EmbedInput, PairsHaveTypesAndLoseTokensOfTheLongerText) {
   EXPECT_EQ(pair_of(*tokenizer, "a b c d", "e", 6).ids, (Ids{2, 4, 5, 3, 8, 3}));
   EXPECT_EQ(pair_of(*tokenizer, "a", "b", 2).ids, (Ids{2, 3, 3}));
   EXPECT_EQ(pair_of(*tokenizer, "a b", "c d e", 6).uncut, 8);
+  EXPECT_EQ(pair_of(*tokenizer, "a b", "c d e", 7).first_cut, 0);
+  EXPECT_EQ(pair_of(*tokenizer, "a b", "c d e", 6).first_cut, 1);
+  EXPECT_EQ(pair_of(*tokenizer, "a b c d", "e", 6).first_cut, 2);
+  EXPECT_EQ(pair_of(*tokenizer, "a b", "", 3).first_cut, 1);
   const InputTokens short_second = pair_of(*tokenizer, "a b", "c d e", kNoCut, 1);
   EXPECT_EQ(short_second.ids, (Ids{2, 4, 5, 3, 6, 3}));
   EXPECT_EQ(short_second.uncut, 8);

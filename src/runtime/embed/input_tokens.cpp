@@ -59,6 +59,7 @@ InputTokens encode_pair(const Tokenizer& tokenizer, std::span<const std::int32_t
   if (second.empty()) {
     InputTokens input = cut_framed(tokenizer, framed(tokenizer, first), limits.tokens);
     input.types.resize(input.ids.size());
+    input.first_cut = input.uncut - std::ssize(input.ids);
     return input;
   }
   const std::vector<std::int32_t> second_ids = tokenizer.encode(second);
@@ -67,7 +68,10 @@ InputTokens encode_pair(const Tokenizer& tokenizer, std::span<const std::int32_t
   const auto [first_size, second_size] =
       pair_lengths(std::ssize(first), std::min(std::ssize(second_ids), limits.second),
                    std::max<std::int64_t>(0, limits.tokens - special));
-  InputTokens input{.ids = {}, .types = {}, .uncut = texts + special};
+  InputTokens input{.ids = {},
+                    .types = {},
+                    .uncut = texts + special,
+                    .first_cut = std::ssize(first) - first_size};
   const auto add = [&](std::span<const std::int32_t> ids, std::int32_t type) {
     input.ids.insert(input.ids.end(), ids.begin(), ids.end());
     input.types.insert(input.types.end(), ids.size(), type);

@@ -19,6 +19,7 @@ struct InputTokens {
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> types;  ///< token type of each token; empty: all 0
   std::int64_t uncut = 0;           ///< number of tokens before some were cut off
+  std::int64_t first_cut = 0;       ///< number of tokens cut off the first text of a pair
 
   bool is_cut() const { return uncut > std::ssize(ids); }
 };

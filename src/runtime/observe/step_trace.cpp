@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "load/json.h"
 
 namespace ingot {
 
@@ -151,6 +152,11 @@ void write_events(std::string& text, const RequestRecord& r) {
   if (r.start_seconds && r.miss.reason != MissReason::kNone) {
     events.request('n', cat("prefix miss: ", to_string(r.miss.reason)), r.id, start,
                    {{"token", r.miss.token}});
+  }
+  if (r.adapters != nullptr) {
+    std::string names;
+    append_json(names, names_of(r.adapters));
+    events.request('n', cat("adapters: ", names.substr(1, names.size() - 2)), r.id, start);
   }
   if (r.first_token_seconds) part("tokens", first, end);
   if (r.finish) events.request('n', to_string(*r.finish), r.id, end);

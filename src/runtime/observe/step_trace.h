@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/output_file.h"
 #include "kv/prefix_index.h"
+#include "runtime/adapters/adapter_list.h"
 #include "runtime/observe/step_log.h"
 #include "runtime/outcome.h"
 
@@ -26,6 +28,7 @@ struct RequestRecord {
   std::int64_t cached_tokens = 0;    ///< prompt tokens that were found in the prefix cache
   std::int64_t computed_tokens = 0;  ///< prompt tokens that steps computed so far
   PrefixMiss miss{};                 ///< where the cached prefix ended, and why
+  std::shared_ptr<const AdapterList> adapters{};  ///< null: none
   std::int64_t generated_tokens = 0;
   std::int64_t max_tokens = 0;  ///< limit on the number of generated tokens
   std::int32_t choices = 0;     ///< first choice's record: number of choices; other records: 0

@@ -162,6 +162,8 @@ TEST(StepTrace, OpsStandBelowTheForward) {
 TEST(StepTrace, ARequestIsASliceOfItsOwn) {
   const TempFolder folder;
   StepTrace trace(folder.path("t.json"));
+  AdapterList adapters;
+  adapters.names = {"a\"b", "c"};
   trace.add(RequestRecord{.id = 18446744073709551615u,
                           .queued_seconds = 1,
                           .start_seconds = 2,
@@ -169,6 +171,7 @@ TEST(StepTrace, ARequestIsASliceOfItsOwn) {
                           .end_seconds = 5,
                           .prompt_tokens = 11,
                           .miss = {.reason = MissReason::kEvicted, .token = 7},
+                          .adapters = std::make_shared<const AdapterList>(adapters),
                           .generated_tokens = 22,
                           .finish = FinishReason::kStop});
   trace.finish();
@@ -187,6 +190,7 @@ TEST(StepTrace, ARequestIsASliceOfItsOwn) {
   EXPECT_EQ(at("b", "tokens"), 3);
   EXPECT_EQ(at("e", "tokens"), 5);
   EXPECT_EQ(at("n", "stop"), 5);
+  EXPECT_EQ(at("n", "adapters: a\"b,c"), 2);
   EXPECT_EQ(at("n", "prefix miss: evicted"), 2);
   EXPECT_EQ(Trace::arg(read.event("n", "prefix miss: evicted"), "token"), 7);
   EXPECT_EQ(Trace::arg(read.event("b", "request"), "prompt_tokens"), 11);

@@ -48,10 +48,6 @@ Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
   order_.reserve(sequences);
   prompts_.reserve(sequences);
   dropped_.reserve(sequences);
-  std::int32_t blocks = 0;
-  for (std::int32_t g = 0; g < cache.groups(); ++g)
-    blocks = std::max(blocks, cache.pool(g).total());
-  holders_.resize(to_size(blocks));
   steps_.resize(to_size(limits.pipeline_depth));
   for (Step& step : steps_) step.parts.reserve(sequences);
 }
@@ -108,6 +104,7 @@ void Scheduler::stop_running(Sequence& s) {
   if (prefixes_) prefixes_->leave(s.place);
   s.place = {};
   s.blocks.truncate(0);
+  s.blocks.set_idle(false);
 }
 
 const Step& Scheduler::plan() {
@@ -119,6 +116,7 @@ const Step& Scheduler::plan() {
   do {
     fill(step);
   } while (break_deadlock(step));
+  group_by_adapters(step);
   step.count_parts();
   if (step.parts.empty()) return step;
   cache_.begin_step();
@@ -127,9 +125,22 @@ const Step& Scheduler::plan() {
   return step;
 }
 
+/// Puts parts with equal adapters beside each other, because backends compute their rows together.
+void Scheduler::group_by_adapters(Step& step) {
+  const auto adapter_of = [](const StepPart& part) { return part.sequence->prefix.adapter; };
+  const auto differs = [&](const StepPart& a, const StepPart& b) {
+    return adapter_of(a) != adapter_of(b);
+  };
+  if (std::adjacent_find(step.parts.begin(), step.parts.end(), differs) == step.parts.end()) return;
+  std::sort(step.parts.begin(), step.parts.end(), [&](const StepPart& a, const StepPart& b) {
+    return std::pair(adapter_of(a), a.sequence->id) < std::pair(adapter_of(b), b.sequence->id);
+  });
+}
+
 void Scheduler::fill(Step& step) {
   rows_left_ = budget_ = step.rows_max = limits_.rows;
   order_.assign(running_.begin(), running_.end());
+  for (Sequence* const s : running_) s->blocks.set_idle(s->paused);
   guarantees_.withhold_all(running_);
   plan_decodes(step);
   const auto decodes = static_cast<std::int32_t>(step.parts.size());
@@ -376,7 +387,7 @@ std::int64_t Scheduler::running(IdleRoom idle) const {
 /// Whether there are blocks for all known rows of `s` and of the running sequences, and one more
 /// block for each running sequence. With fewer blocks, `s` would soon be preempted. If the
 /// guarantee of `s` is due, all its future rows need blocks too.
-bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match, IdleRoom idle) {
+bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match, IdleRoom idle) const {
   const std::int64_t running = this->running(idle);
   if (running == 0) return !is_releasing();
   if (running >= limits_.sequences) return false;
@@ -399,29 +410,13 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match, Id
 
 /// Number of blocks of group g that only resting and paused sequences hold, without those of
 /// `match`. A block that several of them share counts once.
-std::int64_t Scheduler::held_by_idle(std::int32_t g, const PrefixIndex::Match& match) {
+std::int64_t Scheduler::held_by_idle(std::int32_t g, const PrefixIndex::Match& match) const {
   const BlockPool& pool = cache_.pool(g);
-  const auto visit_blocks = [&](const auto& visit) {
-    for (const auto* list : {&resting_, &running_}) {
-      for (const Sequence* s : *list) {
-        if (list == &running_ && !s->paused) continue;
-        for (const std::int32_t block : s->blocks.table(g)) {
-          if (block >= 0) visit(block);
-        }
-      }
-    }
-  };
-  std::int64_t blocks = 0;
-  visit_blocks([&](std::int32_t block) {
-    if (++at(holders_, block) == pool.references(block)) ++blocks;
-  });
+  std::int64_t blocks = pool.idle();
   for (std::int64_t i = 0; i < match.blocks; ++i) {
     const std::int32_t block = prefixes_->found(i, g);
-    if (block >= 0 && at(holders_, block) > 0 && at(holders_, block) == pool.references(block)) {
-      --blocks;
-    }
+    if (block >= 0 && pool.is_idle(block)) --blocks;
   }
-  visit_blocks([&](std::int32_t block) { at(holders_, block) = 0; });
   return blocks;
 }
 
@@ -468,6 +463,7 @@ bool Scheduler::reserve(Step& step, Sequence& s, std::int64_t first, std::int32_
     if (fits) {
       dropped_.push_back({.sequence = &s, .reason = Dropped::Reason::kNoMemory});
       s.paused = true;  // no part of this plan either
+      s.blocks.set_idle(true);
       return false;
     }
     if (is_releasing()) return false;
@@ -569,7 +565,7 @@ void Scheduler::commit_part(const StepPart& part) {
   s.computed = last;
   s.blocks.set_filled(last);
   if (prefixes_ && s.place.node >= 0) {
-    prefixes_->extend(s.place, s.tokens, std::min(last, s.token_rows()), s.blocks);
+    prefixes_->extend(s.prefix, s.place, s.tokens, std::min(last, s.token_rows()), s.blocks);
   }
   s.forget();
 }

@@ -157,6 +157,7 @@ class Scheduler {
   };
 
   Step& step_at(std::int64_t number) { return at(steps_, number % limits_.pipeline_depth); }
+  static void group_by_adapters(Step& step);
   void fill(Step& step);
   bool break_deadlock(Step& step);
   void plan_decodes(Step& step);
@@ -176,8 +177,8 @@ class Scheduler {
   Sequence* first_waiting() const;
   std::int64_t running(IdleRoom idle) const;
   bool make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match);
-  bool may_admit(const Sequence& s, const PrefixIndex::Match& match, IdleRoom idle);
-  std::int64_t held_by_idle(std::int32_t g, const PrefixIndex::Match& match);
+  bool may_admit(const Sequence& s, const PrefixIndex::Match& match, IdleRoom idle) const;
+  std::int64_t held_by_idle(std::int32_t g, const PrefixIndex::Match& match) const;
   std::int64_t blocks_missing(const Sequence& s, std::int32_t g) const;
   void add_part(Step& step, Sequence& s, std::int64_t rows_max);
   bool reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows);
@@ -198,13 +199,12 @@ class Scheduler {
   WaitingQueue waiting_;
   StepTimes times_;
   GuaranteedBlocks guarantees_;
-  std::vector<Sequence*> running_;     ///< in order of admission
-  std::vector<Sequence*> resting_;     ///< see `rest`; with `running_`, at most `limits_.sequences`
-  std::vector<Sequence*> order_;       ///< copy of `running_` from the start of `plan`
-  std::vector<Prompt> prompts_;        ///< prompts of the planned step
-  std::vector<std::int32_t> holders_;  ///< by block: idle sequences, for `held_by_idle`
-  std::vector<Step> steps_;            ///< step n at index n modulo the pipeline depth
-  std::int64_t planned_ = 0;           ///< number of steps planned so far
+  std::vector<Sequence*> running_;  ///< in order of admission
+  std::vector<Sequence*> resting_;  ///< see `rest`; with `running_`, at most `limits_.sequences`
+  std::vector<Sequence*> order_;    ///< copy of `running_` from the start of `plan`
+  std::vector<Prompt> prompts_;     ///< prompts of the planned step
+  std::vector<Step> steps_;         ///< step n at index n modulo the pipeline depth
+  std::int64_t planned_ = 0;        ///< number of steps planned so far
   std::int32_t under_way_ = 0;
   std::vector<Dropped> dropped_;
   std::int32_t rows_left_ = 0;  ///< number of rows that may still be added to the planned step

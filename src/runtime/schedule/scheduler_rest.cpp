@@ -13,6 +13,8 @@ void Scheduler::rest(Sequence& s) {
   leave_steps(s);
   guarantees_.revoke(s);
   s.in_flight = s.pending = 0;
+  s.adapters = nullptr;  // the next request brings its own
+  s.blocks.set_idle(true);
   resting_.push_back(&s);
 }
 
@@ -23,6 +25,9 @@ void Scheduler::add_after(Sequence& s, Sequence& before) {
     before.admitted = false;
     waiting_.erase(s);
     running_.push_back(&s);
+  } else if (INGOT_MUTANT(30)) {
+    waiting_.erase(s);
+    waiting_.add_returned(s);
   }
   remove(before);
 }
@@ -35,6 +40,7 @@ bool Scheduler::take_over(Sequence& s, Sequence& before) {
       std::min(INGOT_MUTANT(27) ? s.length() : common_rows(s, before), before.blocks.filled());
   const std::int64_t computed = std::min({rows, before.computed, s.skippable_rows()});
   if (computed <= 0 || !before.blocks.can_share(computed, rows)) return false;
+  before.blocks.set_idle(false);
   s.blocks = std::move(before.blocks);
   s.place = std::exchange(before.place, {});
   if (prefixes_) prefixes_->truncate(s.place, rows);

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "base/index.h"
 #include "base/view.h"
 #include "kv/kv_cache.h"
 #include "kv/prefix_index.h"
+#include "runtime/adapters/adapter_list.h"
 #include "runtime/schedule/clock.h"
 
 namespace ingot {
@@ -56,6 +58,8 @@ struct Sequence {
       std::numeric_limits<std::int64_t>::max();  ///< limit on the number of rows of the sequence
   SequenceBlocks blocks;
   SchedulingTerms terms;
+
+  std::shared_ptr<const AdapterList> adapters;  ///< adapters of all rows; null: none
 
   // How the sequence shares blocks with other sequences.
   PrefixKey prefix;

@@ -9,9 +9,9 @@
 namespace ingot {
 
 std::int64_t save_session(Engine& engine, const std::string& path, Session session,
-                          const std::array<std::uint64_t, 2>& domain) {
+                          const PrefixKey& key) {
   session.model = session_model(engine.cache(), session.model.weights);
-  SessionReader reader(session.tokens, {.domain = domain}, engine.cache(), engine.prefixes());
+  SessionReader reader(session.tokens, key, engine.cache(), engine.prefixes());
   engine.between_steps([&] { reader.find(); });
   while (reader.prepare(engine.options().session_bytes)) {
     engine.between_steps([&] { reader.read(); });
@@ -26,11 +26,10 @@ std::int64_t save_session(Engine& engine, const std::string& path, Session sessi
 }
 
 std::int64_t restore_session(Engine& engine, const SessionFile& file,
-                             const ModelFingerprint& weights,
-                             const std::array<std::uint64_t, 2>& domain) {
+                             const ModelFingerprint& weights, const PrefixKey& key) {
   file.require_model(session_model(engine.cache(), weights));
   if (engine.prefixes() == nullptr) return 0;
-  SessionLoader loader(file, {.domain = domain}, engine.cache(), *engine.prefixes());
+  SessionLoader loader(file, key, engine.cache(), *engine.prefixes());
   engine.between_steps([&] { loader.find(); });
   while (loader.prepare(engine.options().session_bytes)) {
     engine.between_steps([&] { loader.load(); });

@@ -206,7 +206,7 @@ void SessionLoader::load() {
   hold_known(held);
   for (std::int32_t g = 0; g < cache_.groups(); ++g) load_group(held, g);
   PrefixIndex::Place place = index_.adopt(key_, {}, held);
-  index_.extend(place, all_tokens(), last_ * kBlockTokens, held);
+  index_.extend(key_, place, all_tokens(), last_ * kBlockTokens, held);
   index_.leave(place);
   held.truncate(0);
   look_up();

@@ -34,7 +34,7 @@ class Place {
     auto place = index_.adopt({}, index_.find({}, tokens, std::ssize(tokens)), blocks);
     ASSERT_TRUE(blocks.reserve(std::ssize(tokens)));
     blocks.set_filled(std::ssize(tokens));
-    index_.extend(place, tokens, std::ssize(tokens), blocks);
+    index_.extend({}, place, tokens, std::ssize(tokens), blocks);
     index_.leave(place);
   }
   std::int64_t known(std::span<const std::int32_t> tokens) {

@@ -118,8 +118,8 @@ void SessionFile::require_model(const SessionModel& mine) const {
                to_string(mine.kv_type), "; `kv_type` chooses"));
   }
   if (its.weights != mine.weights) {
-    refuse(cat("it belongs to another model: its fingerprint is ", to_string(its.weights),
-               ", this one's is ", to_string(mine.weights)));
+    refuse(cat("it belongs to another model or adapter: its fingerprint is ",
+               to_string(its.weights), ", this one's is ", to_string(mine.weights)));
   }
 }
 

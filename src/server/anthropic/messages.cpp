@@ -6,6 +6,7 @@
 #include "server/anthropic/messages_input.h"
 #include "server/anthropic/messages_writer.h"
 #include "server/common/common_params.h"
+#include "server/common/model_choice.h"
 #include "server/common/reply_constraint.h"
 
 namespace ingot {
@@ -63,11 +64,13 @@ void refuse_demands(Params& params) {
 Reply messages(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  MessageForm form{.id = call.id, .model = call.service.read_model(params)};
+  ChosenModel model = read_model(params, call);
+  MessageForm form{.id = call.id, .model = std::move(model.name)};
   form.stream = params.flag("stream").value_or(false);
   Generation generation;
   Request& request = generation.request;
-  MessagesInput input = read_messages(params, call.service, PromptRoom::kContext);
+  request.adapters = std::move(model.adapters);
+  MessagesInput input = read_messages(params, call, PromptRoom::kContext);
   form.prompt_tokens = std::ssize(input.prompt.ids);
   request.prompt = std::move(input.prompt.ids);
   params.refuse("stop", "its name is stop_sequences here");
@@ -93,8 +96,8 @@ Reply messages(const Call& call) {
 Reply count_tokens(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.read_model(params);
-  const MessagesInput input = read_messages(params, call.service, PromptRoom::kAny);
+  check_model(params, call);
+  const MessagesInput input = read_messages(params, call, PromptRoom::kAny);
   read_hints(params);
   params.finish();
   Json j = Json::object();

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "load/json_object.h"
 #include "server/anthropic/messages_tools.h"
+#include "server/common/list_entries.h"
 #include "server/common/message_calls.h"
 #include "server/common/message_text.h"
 #include "server/common/reasoning_params.h"
@@ -153,7 +154,7 @@ class TurnReader {
   std::set<std::string> ids_;  ///< ids of the calls so far
 };
 
-std::vector<ChatTurn> read_turns(Params& params) {
+std::vector<ChatTurn> read_turns(Params& params, const Call& call) {
   const Json* messages = params.array("messages");
   if (messages == nullptr) throw invalid_request("messages", "messages is missing");
   const Json::Array& all = *messages->as_array();
@@ -164,9 +165,9 @@ std::vector<ChatTurn> read_turns(Params& params) {
   }
   TurnReader reader(params);
   if (const Json* system = params.take("system")) reader.add_system(*system);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    reader.add_message(entry_place("messages", i), all[i]);
-  }
+  each_entry(call, "messages", all, [&](const Json& message, const std::string& place) {
+    reader.add_message(place, message);
+  });
   return reader.take();
 }
 
@@ -221,13 +222,13 @@ void check_begun(const ChatTurn& turn, const std::string& place) {
 
 }  // namespace
 
-MessagesInput read_messages(Params& params, const Service& service, PromptRoom room) {
-  const std::vector<ChatTurn> turns = read_turns(params);
+MessagesInput read_messages(Params& params, const Call& call, PromptRoom room) {
+  const std::vector<ChatTurn> turns = read_turns(params, call);
   MessagesInput input{.tools = read_message_tools(params)};
   Json messages = Json::array();
   for (const ChatTurn& turn : turns) messages.push(turn.json());
-  messages = normalised_messages(messages);
-  ChatArguments arguments(params, chat_for(service, messages, input.tools));
+  messages = normalised_messages(messages, call);
+  ChatArguments arguments(params, chat_for(call.service, messages, input.tools));
   const ReasoningDemand reasoning = read_thinking(params, arguments);
   input.format = read_output(params, arguments);
   const bool is_begun = turns.back().role == "assistant";
@@ -240,7 +241,7 @@ MessagesInput read_messages(Params& params, const Service& service, PromptRoom r
                                  {"chat_template_kwargs", arguments.values()}});
   const auto name_of = [&](std::size_t number) { return turns[number].place; };
   const ChatNames names{.param = "messages", .name_of = name_of};
-  input.prompt = encode_chat(params, chat, service, names, room, input.tools);
+  input.prompt = encode_chat(params, chat, call, names, room, input.tools);
   input.prompt.reasoning = reasoning;
   return input;
 }

@@ -23,7 +23,7 @@ struct MessagesInput {
 /// continues this message. Blocks of thinking must have their signature; blocks that were signed
 /// before a restart are left out, with a warning.
 ///
-/// Errors: ApiError naming the JSON member.
-MessagesInput read_messages(Params& params, const Service& service, PromptRoom room);
+/// Errors: ApiError naming the JSON member; those of Call::require_wanted.
+MessagesInput read_messages(Params& params, const Call& call, PromptRoom room);
 
 }  // namespace ingot

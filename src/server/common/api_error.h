@@ -24,7 +24,7 @@ struct ApiError : std::exception {
   std::string message;
   std::string anthropic_message{};  ///< the message for Anthropic's clients; empty: `message`
   std::string param;                ///< the body's wrong member, such as "stop[3]"; empty: none
-  std::string cause{};              ///< reason for a status 500; written only to the log
+  std::string cause{};              ///< the reason, which only the log has (500, 503)
   std::int64_t prompt_tokens = -1;  ///< tokens of a prompt that is too long; -1: unknown
   std::int64_t context = -1;        ///< context in tokens, if a prompt is too long; -1: unset
   std::int64_t retry_seconds = 1;   ///< seconds until a retry can succeed (429, 503); 0: never

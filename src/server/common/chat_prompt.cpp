@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "load/json_object.h"
+#include "server/common/list_entries.h"
 #include "server/common/message_calls.h"
 #include "server/common/message_text.h"
 #include "text/chat/chat_members.h"
@@ -82,11 +83,11 @@ class MessageReader {
 };
 
 /// The members of a chat, in an object of their own.
-Json chat_members(Params& params) {
+Json chat_members(Params& params, const Call& call) {
   const Json* messages = params.take("messages");
   if (messages == nullptr) throw invalid_request("messages", "messages is missing");
   Json chat = Json::object();
-  chat.set("messages", normalised_messages(*messages, &params));
+  chat.set("messages", normalised_messages(*messages, call, &params));
   for (const std::string_view name :
        {"documents", "add_generation_prompt", "continue_final_message"}) {
     if (const Json* value = params.take(name)) chat.set(std::string(name), *value);
@@ -103,7 +104,7 @@ std::tm local_time() {
 
 }  // namespace
 
-Json normalised_messages(const Json& messages, Params* params) {
+Json normalised_messages(const Json& messages, const Call& call, Params* params) {
   const Json::Array* all = messages.as_array();
   if (all == nullptr) {
     throw invalid_request("messages", cat("messages is ", messages.kind(), ", expected an array"));
@@ -114,9 +115,9 @@ Json normalised_messages(const Json& messages, Params* params) {
   }
   MessageReader reader(params);
   Json out = Json::array();
-  for (std::size_t i = 0; i < all->size(); ++i) {
-    out.push(reader.read(entry_place("messages", i), (*all)[i]));
-  }
+  each_entry(call, "messages", *all, [&](const Json& message, const std::string& place) {
+    out.push(reader.read(place, message));
+  });
   return out;
 }
 
@@ -211,8 +212,9 @@ const ServedChat& chat_for(const Service& service, const Json& messages,
   return service.chat(!tools.empty() || takes_tools(nullptr, &messages));
 }
 
-ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
-                       const ChatNames& names, PromptRoom room, const RequestTools& tools) {
+ChatPrompt encode_chat(Params& params, const Json& chat, const Call& call, const ChatNames& names,
+                       PromptRoom room, const RequestTools& tools) {
+  const Service& service = call.service;
   const std::string_view param = names.param;
   return about_chat(param, [&] {
     const ServedChat& served = chat_for(service, *chat.find("messages"), tools);
@@ -277,10 +279,10 @@ namespace {
 constexpr auto kMessagesEntry = [](std::size_t number) { return cat("messages[", number, "]"); };
 
 /// A chat and its template's arguments, read from the request.
-Json whole_chat(Params& params, const Service& service, const RequestTools& tools,
+Json whole_chat(Params& params, const Call& call, const RequestTools& tools,
                 ReasoningDemand& reasoning) {
-  Json chat = chat_members(params);
-  ChatArguments arguments(params, chat_for(service, *chat.find("messages"), tools));
+  Json chat = chat_members(params, call);
+  ChatArguments arguments(params, chat_for(call.service, *chat.find("messages"), tools));
   reasoning = read_chat_reasoning(params, arguments);
   chat.set("chat_template_kwargs", arguments.values());
   return chat;
@@ -288,22 +290,22 @@ Json whole_chat(Params& params, const Service& service, const RequestTools& tool
 
 }  // namespace
 
-ChatText render_chat(Params& params, const Service& service) {
+ChatText render_chat(Params& params, const Call& call) {
   const RequestTools tools = read_chat_tools(params);
   ReasoningDemand reasoning;
-  const Json chat = whole_chat(params, service, tools, reasoning);
-  const ServedChat& served = chat_for(service, *chat.find("messages"), tools);
+  const Json chat = whole_chat(params, call, tools, reasoning);
+  const ServedChat& served = chat_for(call.service, *chat.find("messages"), tools);
   const ChatNames names{.param = "messages", .name_of = kMessagesEntry};
   return about_chat("messages", [&] {
     return ChatText{rendered(params, chat, served, names, tools), served};
   });
 }
 
-ChatPrompt read_chat(Params& params, const Service& service, const RequestTools& tools) {
+ChatPrompt read_chat(Params& params, const Call& call, const RequestTools& tools) {
   ReasoningDemand reasoning;
-  const Json chat = whole_chat(params, service, tools, reasoning);
+  const Json chat = whole_chat(params, call, tools, reasoning);
   const ChatNames names{.param = "messages", .name_of = kMessagesEntry};
-  ChatPrompt prompt = encode_chat(params, chat, service, names, PromptRoom::kContext, tools);
+  ChatPrompt prompt = encode_chat(params, chat, call, names, PromptRoom::kContext, tools);
   prompt.reasoning = reasoning;
   return prompt;
 }

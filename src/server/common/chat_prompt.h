@@ -67,14 +67,14 @@ struct ChatNames {
 ///
 /// Errors: ApiError naming the JSON member. This is `names.param` if the template refuses the
 /// messages, or if the prompt is too long (context_length_exceeded).
-ChatPrompt encode_chat(Params& params, const Json& chat, const Service& service,
-                       const ChatNames& names, PromptRoom room, const RequestTools& tools = {});
+ChatPrompt encode_chat(Params& params, const Json& chat, const Call& call, const ChatNames& names,
+                       PromptRoom room, const RequestTools& tools = {});
 
 /// Makes a prompt from `messages`, `chat_template_kwargs` and the other members of a chat. Reads
 /// ChatPrompt::reasoning.
 ///
-/// Errors: ApiError naming the JSON member; context_length_exceeded.
-ChatPrompt read_chat(Params& params, const Service& service, const RequestTools& tools);
+/// Errors: ApiError naming the JSON member; context_length_exceeded; those of Call::require_wanted.
+ChatPrompt read_chat(Params& params, const Call& call, const RequestTools& tools);
 
 /// The text of a chat's prompt, and the template that rendered it.
 struct ChatText {
@@ -85,8 +85,8 @@ struct ChatText {
 /// Reads a chat and its tools like `read_chat`, but returns text instead of tokens. Allows any
 /// length.
 ///
-/// Errors: ApiError naming the JSON member.
-ChatText render_chat(Params& params, const Service& service);
+/// Errors: ApiError naming the JSON member; those of Call::require_wanted.
+ChatText render_chat(Params& params, const Call& call);
 
 /// Returns the template for a chat with these normalised messages and these tools. A history with
 /// calls takes the template for tools, which can write them. Errors: those of Service::chat.
@@ -100,7 +100,8 @@ const ServedChat& chat_for(const Service& service, const Json& messages, const R
 /// `params` gets a warning "not_json" for arguments that are no JSON object: such arguments, of a
 /// call that was cut, stay text. Null: no warnings.
 ///
-/// Errors: ApiError naming the message, for roles and contents that templates cannot render.
-Json normalised_messages(const Json& messages, Params* params = nullptr);
+/// Errors: ApiError naming the message, for roles and contents that templates cannot render; those
+/// of Call::require_wanted.
+Json normalised_messages(const Json& messages, const Call& call, Params* params = nullptr);
 
 }  // namespace ingot

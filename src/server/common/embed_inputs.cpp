@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "runtime/embed/prompts.h"
+#include "server/common/list_entries.h"
 #include "server/common/message_text.h"
 #include "server/common/prompts.h"
 
@@ -65,6 +66,12 @@ InputTokens read_input(const Json& value, std::string_view place, std::string_vi
   return input;
 }
 
+/// Whether a member has one input: a text or a list of ids.
+bool is_single(const Json& value) {
+  const Json::Array* list = value.as_array();
+  return list == nullptr || list->empty() || list->front().number().has_value();
+}
+
 }  // namespace
 
 InputLimit read_input_limit(Params& params, const Service& service) {
@@ -107,6 +114,12 @@ void check_input(const InputTokens& input, const InputLimit& limit, std::string_
                   " of its text were cut off"));
 }
 
+std::size_t count_inputs(const Json& body, std::string_view name) {
+  const Json* value = body.find(name);
+  if (value == nullptr) return 0;
+  return is_single(*value) ? 1 : value->as_array()->size();
+}
+
 std::vector<InputTokens> read_inputs(Params& params, std::string_view name, std::string_view prefix,
                                      const InputLimit& limit, const Call& call) {
   const Service& service = call.service;
@@ -114,12 +127,12 @@ std::vector<InputTokens> read_inputs(Params& params, std::string_view name, std:
   if (value == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
   std::vector<InputTokens> inputs;
   const Json::Array* list = value->as_array();
-  const bool is_single = list == nullptr || list->empty() || list->front().number();
-  const bool has_ids = list != nullptr && (is_single || list->front().as_array() != nullptr);
+  const bool has_one = is_single(*value);
+  const bool has_ids = list != nullptr && (has_one || list->front().as_array() != nullptr);
   if (has_ids && !prefix.empty()) {
     params.warn(name, "no_prompt", "token ids stay as they are, without the model's prompt");
   }
-  if (is_single) {
+  if (has_one) {
     inputs.push_back(read_input(*value, name, prefix, limit, service, params));
     return inputs;
   }
@@ -127,16 +140,13 @@ std::vector<InputTokens> read_inputs(Params& params, std::string_view name, std:
     throw invalid_request(std::string(name),
                           cat(name, " has ", list->size(), " entries, possible are ", kInputsMax));
   }
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const Json& entry = (*list)[i];
-    const std::string place = entry_place(name, i);
+  each_entry(call, name, *list, [&](const Json& entry, const std::string& place) {
     const bool is_ids = entry.as_array() != nullptr;
     if (is_ids != has_ids) {
       refuse_at(place, cat("is ", entry.kind(), ", but the first entry is ", list->front().kind()));
     }
-    call.require_wanted();
     inputs.push_back(read_input(entry, place, prefix, limit, service, params));
-  }
+  });
   return inputs;
 }
 

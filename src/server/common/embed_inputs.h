@@ -1,6 +1,7 @@
 // Reads the inputs of embeddings, reranking and scores: texts, token ids, and limits on them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,9 @@ void check_length(const InputTokens& input, const InputLimit& limit, std::string
 /// Errors: ApiError naming `param`: it has no tokens, or context_length_exceeded.
 void check_input(const InputTokens& input, const InputLimit& limit, std::string_view param,
                  Params& params);
+
+/// Returns how many inputs the member `name` has; 0: the member is absent.
+std::size_t count_inputs(const Json& body, std::string_view name);
 
 /// Reads the member `name`: a text (see `read_text`), a list of texts, a list of ids, or a list of
 /// lists of ids. Puts `prefix` before each text, and warns that token ids get none.

@@ -52,6 +52,7 @@ struct Call {
   std::size_t key;        ///< number of the request's API key, from 1; 0: no key is needed
   Service& service;
   const std::atomic<bool>& has_left;  ///< becomes true when the client closes the connection
+  const AdapterLoads& loads;          ///< adapters for which the request waited
 
   /// Checks that the response is still wanted. Endpoints with many parts call it between the parts.
   ///

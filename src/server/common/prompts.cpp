@@ -3,6 +3,7 @@
 
 #include "base/index.h"
 #include "base/text.h"
+#include "server/common/list_entries.h"
 #include "server/common/message_text.h"
 
 namespace ingot {
@@ -56,7 +57,8 @@ std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view pla
 }
 
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
-                                     const Service& service, const PromptForm& form) {
+                                     const Call& call, const PromptForm& form) {
+  const Service& service = call.service;
   const Json* prompt = params.take(name);
   if (prompt == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
   const Json::Array* list = prompt->as_array();
@@ -73,14 +75,12 @@ std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std:
     throw invalid_request("suffix", "suffix needs one prompt");
   }
   std::vector<ReadPrompt> prompts;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const Json& entry = (*list)[i];
-    const std::string place = entry_place(name, i);
+  each_entry(call, name, *list, [&](const Json& entry, const std::string& place) {
     if (entry.kind() != list->front().kind()) {
       refuse_at(place, cat("is ", entry.kind(), ", but the first entry is ", list->front().kind()));
     }
     prompts.push_back(read_prompt(entry, place, service, form));
-  }
+  });
   return prompts;
 }
 

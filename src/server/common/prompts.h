@@ -27,9 +27,10 @@ struct PromptForm {
 /// Reads the member `name`: a string, a list of at most `most` strings, a list of ids, or a list of
 /// at most `most` lists of ids. A prompt has at least one token and leaves room for one more.
 ///
-/// Errors: ApiError naming the JSON member, or the entry of its list; context_length_exceeded.
+/// Errors: ApiError naming the JSON member, or the entry of its list; context_length_exceeded;
+/// those of Call::require_wanted.
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
-                                     const Service& service, const PromptForm& form);
+                                     const Call& call, const PromptForm& form);
 
 /// Reads a list of token ids below the vocabulary's size. `place` is the list's path in the body.
 /// Errors: ApiError naming the entry.

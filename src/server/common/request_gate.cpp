@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "server/common/model_choice.h"
 #include "server/common/request_id.h"
 #include "server/common/route.h"
 #include "server/http/http_head.h"
@@ -150,7 +151,8 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
                               request.field("origin") != nullptr;
     if (is_preflight && !match.allowed.empty()) return preflight(request, admitted.id);
     admitted.key = authenticate(request, route);
-    if (route == nullptr && match.allowed.empty()) {
+    const bool is_hidden = match.is_for_operators && !service_.is_operator(admitted.key);
+    if (is_hidden || (route == nullptr && match.allowed.empty())) {
       throw ApiError(404, "not_found", "there is no such path");
     }
     if (route == nullptr) {
@@ -166,7 +168,9 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
       throw ApiError(415, "unsupported_media_type", "Content-Type has to be application/json");
     }
     const bool computes = route->kind == RouteKind::kWork;
-    if ((computes || route->kind == RouteKind::kText) && service_.is_draining()) throw draining();
+    const bool is_refused_by_drain =
+        computes || route->kind == RouteKind::kText || route->kind == RouteKind::kLoad;
+    if (is_refused_by_drain && service_.is_draining()) throw draining();
     if (computes) {
       // This is checked before the body is read, which is most of the work under overload. It is
       // not thrown, since such refusals come in floods.
@@ -180,6 +184,7 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     admitted.route = route;
     if (route->kind == RouteKind::kText) admitted.threads = HandlerThreads::kTexts;
     if (route->kind == RouteKind::kState) admitted.threads = HandlerThreads::kStates;
+    if (route->kind == RouteKind::kLoad) admitted.threads = HandlerThreads::kLoads;
     return admitted;
   } catch (const ApiError& error) {
     return refuse(error);
@@ -189,20 +194,17 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
   }
 }
 
-std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> RequestGate::handle(
-    const HttpRequest& request, const Admitted& admitted, Notify notify,
-    const std::atomic<bool>& has_left) {
+Handled RequestGate::handle(const HttpRequest& request, const Admitted& admitted, Notify notify,
+                            const std::atomic<bool>& has_left) {
   try {
     const Call call{.http = request,
                     .id = admitted.id,
                     .key = admitted.key,
                     .service = service_,
-                    .has_left = has_left};
-    if (admitted.route->use) service_.require(*admitted.route->use);
-    Reply reply = admitted.route->handler(call);
-    if (auto* response = std::get_if<HttpResponse>(&reply)) return std::move(*response);
-    return service_.start(std::move(std::get<Generation>(reply)), admitted.id, admitted.key,
-                          notify);
+                    .has_left = has_left,
+                    .loads = admitted.loads};
+    if (admitted.loads.wait()) return load_adapters(admitted.loads, call);
+    return call_endpoint(call, *admitted.route, notify);
   } catch (const ApiError& error) {
     return failed(error, admitted);
   } catch (const Error& error) {
@@ -214,13 +216,42 @@ std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> RequestGate::hand
   }
 }
 
+Handled RequestGate::call_endpoint(const Call& call, const Route& route, const Notify& notify) {
+  try {
+    if (route.use) service_.require(*route.use);
+    Reply reply = route.handler(call);
+    if (auto* response = std::get_if<HttpResponse>(&reply)) return std::move(*response);
+    return service_.start(std::move(std::get<Generation>(reply)), call.id, call.key, notify);
+  } catch (NeedsLoad& needs) {
+    return wait_for_load(std::move(needs.loads));
+  }
+}
+
+AdapterLoads RequestGate::wait_for_load(AdapterLoads loads) {
+  std::vector<std::string> names;
+  for (const MissingAdapter& adapter : loads.missing) names.push_back(adapter.name);
+  loads.place = loads_.enter(std::move(names));
+  if (loads.place == nullptr) throw overloaded();
+  loads.begin = std::chrono::steady_clock::now();
+  return loads;
+}
+
+AdapterLoads RequestGate::load_adapters(const AdapterLoads& loads, const Call& call) {
+  const ServiceLimits& limits = service_.options().limits;
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - loads.begin;
+  if (waited.count() > std::min(limits.queue_seconds, limits.first_token_seconds())) {
+    throw ApiError(503, "queue_timeout", "queue_timeout: the request waited too long for a load");
+  }
+  return load_missing(loads, call);
+}
+
 HttpResponse RequestGate::failed(const ApiError& error, const Admitted& admitted) {
   log_failure(error, admitted);
   return error_response(error, admitted.errors, admitted.id);
 }
 
 void RequestGate::log_failure(const ApiError& error, const Admitted& admitted) {
-  if (error.status != 500) return;
+  if (error.status != 500 && error.cause.empty()) return;
   log_.failure(admitted.route->path, admitted.id, error.cause);
 }
 
@@ -263,7 +294,7 @@ void RequestGate::ended(const HttpRequest& request, const Admitted& admitted,
     if (log_.has_requests()) {
       log_end(request, admitted, end);
     } else if (!end.error.code.empty() && end.status != 500) {
-      log_.refusal("refused", end.status, request, end.error);
+      log_.refusal(end.status == kClientLeft ? "left" : "refused", end.status, request, end.error);
     }
   } catch (const std::bad_alloc&) {
     service_.http_metrics().log_lines_dropped.fetch_add(1);
@@ -280,6 +311,7 @@ void RequestGate::log_end(const HttpRequest& request, const Admitted& admitted,
   line.set("method", admitted.route->method);
   line.set("route", admitted.route->path);
   line.set("status", end.status);
+  if (!end.adapters.empty()) line.set("adapters", end.adapters);
   line.set("seconds", end.seconds);
   line.set("prompt_tokens", end.prompt_tokens);
   line.set("generated_tokens", end.generated_tokens);

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/index.h"
 #include "server/common/api_keys.h"
 #include "server/common/auth_failures.h"
+#include "server/common/load_queue.h"
 #include "server/common/request_log.h"
 #include "server/common/route.h"
 #include "server/common/service.h"
@@ -23,7 +25,7 @@ struct AccessOptions {
   std::vector<std::string> allowed_hosts{};
   /// Web origins that may use the API (CORS). "*" allows any origin, and requires API keys.
   std::vector<std::string> cors_origins{};
-  std::vector<std::string> operator_keys{};  ///< IDs of API keys that see all metrics
+  std::vector<std::string> operator_keys{};  ///< IDs of operators' API keys
   std::vector<std::string> key_weights{};    ///< each "ID=WEIGHT": relative share of an API key
 };
 
@@ -41,12 +43,15 @@ inline constexpr std::size_t kContentBytesMax = 64 << 10;
 class RequestGate final : public RequestHandler {
  public:
   RequestGate(GateOptions options, Service& service, ServerLog& log)
-      : options_(std::move(options)), service_(service), log_(log) {}
+      : options_(std::move(options)),
+        service_(service),
+        log_(log),
+        loads_(to_size(2 * service.adapters().adapters_max()),
+               to_size(service.options().limits.queue)) {}
 
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
-  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
-      const HttpRequest& request, const Admitted& admitted, Notify notify,
-      const std::atomic<bool>& has_left) override;
+  Handled handle(const HttpRequest& request, const Admitted& admitted, Notify notify,
+                 const std::atomic<bool>& has_left) override;
   HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest& request) override;
   HttpResponse no_room(NoRoom what, const Admitted& admitted) override;
   HttpResponse failure(const Outcome& outcome, const Admitted& admitted, ResponseWriter& writer,
@@ -66,8 +71,13 @@ class RequestGate final : public RequestHandler {
   /// Returns the entry of `cors_origins` that matches the request's origin; null if none does.
   const std::string* allowed_origin(const HttpRequest& request) const;
   HttpResponse preflight(const HttpRequest& request, const std::string& id) const;
+  Handled call_endpoint(const Call& call, const Route& route, const Notify& notify);
+  /// Gives a request a place in the queue of loads. Errors: ApiError if there is none.
+  AdapterLoads wait_for_load(AdapterLoads loads);
+  /// Errors: those of `load_missing`; ApiError if the request waited too long.
+  AdapterLoads load_adapters(const AdapterLoads& loads, const Call& call);
   ApiError error_of(const Outcome& outcome) const;
-  /// Makes the response to an error. Logs an error 500 with its cause.
+  /// Makes the response to an error. Logs an error that has a cause.
   HttpResponse failed(const ApiError& error, const Admitted& admitted);
   void log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end);
   void log_failure(const ApiError& error, const Admitted& admitted);
@@ -76,6 +86,7 @@ class RequestGate final : public RequestHandler {
   Service& service_;
   ServerLog& log_;
   AuthFailures auth_failures_;
+  LoadQueue loads_;  ///< twice as many adapters may be waited for as have places
 };
 
 }  // namespace ingot

@@ -15,12 +15,11 @@ std::string json_string(std::string_view text) {
   return out;
 }
 
-std::string response_head_json(const Service& service, std::string_view model, std::string_view id,
+std::string response_head_json(const ChosenModel& model, std::string_view id,
                                std::string_view object, std::int64_t created, const Json& seed) {
   return cat("{\"id\":\"", id, "\",\"object\":\"", object, "\",\"created\":", created,
-             ",\"model\":", json_string(model),
-             ",\"system_fingerprint\":", json_string(service.options().fingerprint),
-             ",\"seed\":", seed.dump());
+             ",\"model\":", json_string(model.name),
+             ",\"system_fingerprint\":", json_string(model.fingerprint), ",\"seed\":", seed.dump());
 }
 
 double finite_logprob(float logprob) { return std::isfinite(logprob) ? logprob : -9999.0; }

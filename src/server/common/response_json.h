@@ -8,6 +8,7 @@
 
 #include "load/json.h"
 #include "runtime/stream.h"
+#include "server/common/model_choice.h"
 #include "server/common/service.h"
 
 namespace ingot {
@@ -24,9 +25,8 @@ std::string token_text(const Service& service, std::int32_t id);
 Json ids_json(std::span<const std::int32_t> ids);
 
 /// Formats the beginning of a response, or of each chunk of a stream: members from "id" to
-/// "system_fingerprint" and "seed", without the closing brace. `model` comes from
-/// Service::read_model.
-std::string response_head_json(const Service& service, std::string_view model, std::string_view id,
+/// "system_fingerprint" and "seed", without the closing brace.
+std::string response_head_json(const ChosenModel& model, std::string_view id,
                                std::string_view object, std::int64_t created, const Json& seed);
 
 /// Returns the source of the template for chats without tools; null if the model has no template.

@@ -61,7 +61,12 @@ RouteMatch find_route(std::span<const Route> routes, std::string_view method,
     if (route.errors == ErrorForm::kAnthropic && is_below(route, path)) match.errors = route.errors;
     if (!leads_to(route, path)) continue;
     match.errors = route.errors;
-    if (route.method == wanted) return {.route = &route, .errors = route.errors};
+    match.is_for_operators = route.access == Access::kOperator;
+    if (route.method == wanted) {
+      match.route = &route;
+      match.allowed.clear();
+      return match;
+    }
     match.allowed += match.allowed.empty() ? "" : ", ";
     match.allowed += route.method;
   }

@@ -11,14 +11,16 @@
 
 namespace ingot {
 
-/// Whether a route needs an API key.
-enum class Access { kPublic, kKey };
+/// Whether a route needs an API key. For keys that are no operator's, the path of a kOperator route
+/// does not exist.
+enum class Access { kPublic, kKey, kOperator };
 
 /// What a route does, and when its requests are refused.
 enum class RouteKind {
   kState,    ///< shows or changes the server's state; never refused, logged only if it fails
   kWork,     ///< uses the engine; refused while the server is full or stops
   kText,     ///< tokenizes or renders without the engine; refused while the server stops
+  kLoad,     ///< loads or unloads adapters, one request at a time; refused while the server stops
   kControl,  ///< an operator's command that waits for an engine step; never refused
 };
 
@@ -40,8 +42,9 @@ inline constexpr std::string_view kGoodState = R"({"status":"ok"})";
 
 /// The result of a search for a route.
 struct RouteMatch {
-  const Route* route = nullptr;  ///< null: no route matches
-  std::string allowed{};         ///< if no route matches: the path's methods, such as "GET, POST"
+  const Route* route = nullptr;   ///< null: no route matches
+  std::string allowed{};          ///< if no route matches: the path's methods, such as "GET, POST"
+  bool is_for_operators = false;  ///< whether the path has a route, and only for operators
   std::optional<ErrorForm> errors{};  ///< form of errors about this path; empty: the client's form
 };
 

@@ -14,6 +14,7 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "runtime/request_fields.h"
+#include "runtime/session/session.h"
 #include "server/common/params.h"
 #include "server/common/prompt_feed.h"
 #include "text/chat/constraint_tokens.h"
@@ -46,12 +47,13 @@ ServedChat::ServedChat(const ChatTemplate& chat, const Tokenizer& tokenizer, std
       markers(marker_tokens(tokenizer, dialect->markers(), ids, kMarkersMax)) {}
 
 Service::Service(ServiceOptions options, const Instance& instance, Engine& engine,
-                 const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
-                 std::optional<ChatTemplates> templates)
+                 ServedAdapters& adapters, const EngineMetrics& metrics, const StepLog& steps,
+                 HttpMetrics& http_metrics, std::optional<ChatTemplates> templates)
     : options_(std::move(options)),
       instance_(instance),
       tokenizer_(instance.tokenizer()),
       engine_(engine),
+      adapters_(adapters),
       metrics_(metrics),
       steps_(steps),
       http_metrics_(http_metrics),
@@ -184,26 +186,16 @@ bool Service::has_model_name(const std::string& name) const {
          std::find(aliases.begin(), aliases.end(), name) != aliases.end();
 }
 
-std::string Service::read_model(Params& params) const {
-  const Json* name = params.take("model");
-  if (name == nullptr) return options_.model_name;
-  const std::string* text = name->as_string();
-  if (text == nullptr) {
-    throw invalid_request("model", cat("model is ", name->kind(), ", expected a string"));
+std::string Service::fingerprint_with(std::span<const AdapterChoice> choices) const {
+  ModelFingerprint fingerprint = options_.fingerprint;
+  for (const AdapterChoice& choice : choices) {
+    const LoadedAdapter& loaded = *choice.adapter;
+    fingerprint =
+        ingot::fingerprint_with(fingerprint, cat("adapter ", to_string(loaded.adapter->identity),
+                                                 " ", choice.scale * loaded.source.scale));
   }
-  if (options_.any_model && !has_model_name(*text)) {
-    params.warn("model", "ignored", cat("the server has only the model ", options_.model_name));
-    return options_.model_name;
-  }
-  check_model(*text);
-  return *text;
-}
-
-void Service::check_model(const std::string& name) const {
-  if (has_model_name(name)) return;
-  throw ApiError(404, "model_not_found",
-                 cat("the model ", printable(name, 64), " is not served here: see /v1/models"),
-                 "model");
+  return system_fingerprint(fingerprint, to_string(instance_.kv_type()),
+                            instance_.backend().numerics());
 }
 
 std::array<std::uint64_t, 2> Service::domain(std::size_t key, std::string_view salt) const {
@@ -313,6 +305,7 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
   set_limits(generation.request, notify);
   enter(id, key, to_size(generation.choices));
   auto running = std::make_shared<RunningGeneration>();
+  running->adapters = generation.request.adapters;
   try {
     running->later_choices = choices_of(generation);
     const auto feed = std::make_shared<PromptFeed>(
@@ -329,11 +322,24 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
     forget(id);
     throw;
   }
+  adapters_.count(running->adapters);
   running->writer = std::move(generation.writer);
   running->stream = generation.stream;
   const std::lock_guard lock(mutex_);
   running_[id].generation = running;
   return running;
+}
+
+AdapterLoad Service::adapter_load() {
+  AdapterLoad load;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, request] : running_) {
+    const auto generation = request.generation.lock();
+    if (generation == nullptr || generation->adapters == nullptr) continue;
+    const std::vector<std::string>& names = generation->adapters->names;
+    (generation->has_started() ? load.running : load.waiting).insert(names.begin(), names.end());
+  }
+  return load;
 }
 
 bool Service::is_late(std::size_t key) {

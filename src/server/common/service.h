@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "runtime/observe/step_log.h"
 #include "server/common/api_keys.h"
 #include "server/common/endpoint.h"
+#include "server/common/served_adapters.h"
 #include "server/http/http_metrics.h"
 #include "server/http/request_handler.h"
 #include "text/chat/named_templates.h"
@@ -47,8 +49,6 @@ struct ServiceLimits {
   std::size_t waiting_per_key() const { return to_size(std::max(1, queue / 2)); }
 };
 
-class Params;
-
 /// Settings of a Service: the model's name, the API keys, the limits.
 struct ServiceOptions {
   ServiceLimits limits{};
@@ -56,9 +56,9 @@ struct ServiceOptions {
   std::vector<std::string> aliases{};  ///< other names of the model
   bool any_model = false;              ///< whether requests may name any model
   std::string version;                 ///< version of the program
-  std::string fingerprint{};           ///< "system_fingerprint" of responses
+  ModelFingerprint fingerprint{};      ///< identifies the model
   std::size_t keys = 0;                ///< number of API keys
-  std::set<std::size_t> operators{};   ///< numbers of the keys that see all metrics
+  std::set<std::size_t> operators{};   ///< numbers of the keys of operators
   Json settings{};                     ///< the options, without paths, for GET /props
   std::function<void()> stop{};        ///< begins an orderly stop of the process
 };
@@ -95,15 +95,23 @@ struct ServedChat {
   bool is_for_tools = false;  ///< whether chats without tools have another template
 };
 
+/// Names of the adapters of requests under way. An adapter can be in both lists.
+struct AdapterLoad {
+  std::set<std::string> running;
+  std::set<std::string> waiting;
+};
+
 /// Gives endpoints access to the model and the engine. Thread-safe.
 class Service {
  public:
   /// `instance` must have been started. All referenced objects must outlive the service.
   Service(ServiceOptions options, const Instance& instance, Engine& engine,
-          const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
-          std::optional<ChatTemplates> templates);
+          ServedAdapters& adapters, const EngineMetrics& metrics, const StepLog& steps,
+          HttpMetrics& http_metrics, std::optional<ChatTemplates> templates);
 
   const ServiceOptions& options() const { return options_; }
+  ServedAdapters& adapters() { return adapters_; }
+  const ServedAdapters& adapters() const { return adapters_; }
   Engine& engine() { return engine_; }
   /// Returns the engine's counts, with the numbers of requests that run and wait at this moment.
   EngineCounts counts() const;
@@ -165,12 +173,10 @@ class Service {
 
   /// Returns the model's names: first the main one, then the aliases.
   std::vector<std::string> model_names() const;
-  /// Reads the member `model`. Returns the name for the response: the name that was asked for, or
-  /// the main name if none was. With `any_model`, an unknown name adds a warning, and the response
-  /// has the main name. Errors: ApiError{model_not_found}.
-  std::string read_model(Params& params) const;
-  /// Errors: ApiError{model_not_found} if the model does not have this name.
-  void check_model(const std::string& name) const;
+  /// Returns whether the model itself has this name.
+  bool has_model_name(const std::string& name) const;
+  /// Returns "system_fingerprint" of responses: of the model with these adapters, in their order.
+  std::string fingerprint_with(std::span<const AdapterChoice> choices = {}) const;
 
   /// Returns the cache domain of an API key and a salt. Only requests of one domain share prefixes.
   std::array<std::uint64_t, 2> domain(std::size_t key, std::string_view salt) const;
@@ -180,6 +186,10 @@ class Service {
   bool sees_all_counts(std::size_t key) const {
     return key == 0 || options_.keys == 1 || options_.operators.count(key) > 0;
   }
+  /// Returns whether an API key is an operator's: the key may load adapters.
+  bool is_operator(std::size_t key) const { return options_.operators.count(key) > 0; }
+  /// Returns the names of adapters of requests that run, and of requests that wait.
+  AdapterLoad adapter_load();
   /// Submits a generation to the engine, under the request's id. Errors: ApiError.
   std::shared_ptr<RunningGeneration> start(Generation&& generation, const std::string& id,
                                            std::size_t key, const Notify& notify);
@@ -211,7 +221,6 @@ class Service {
   }
 
  private:
-  bool has_model_name(const std::string& name) const;
   void check_size(const Generation& generation) const;
   void set_limits(Request& request, const Notify& notify) const;
   void enter(const std::string& id, std::size_t key, std::size_t choices);
@@ -232,6 +241,7 @@ class Service {
   const Instance& instance_;
   const Tokenizer* tokenizer_;
   Engine& engine_;
+  ServedAdapters& adapters_;
   const EngineMetrics& metrics_;
   const StepLog& steps_;
   HttpMetrics& http_metrics_;

@@ -34,9 +34,8 @@ class Holding : public RequestHandler {
     if (request.path == "/state") admitted.threads = HandlerThreads::kStates;
     return admitted;
   }
-  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
-      const HttpRequest& request, const Admitted& admitted, Notify,
-      const std::atomic<bool>& has_left) override {
+  Handled handle(const HttpRequest& request, const Admitted& admitted, Notify,
+                 const std::atomic<bool>& has_left) override {
     if (admitted.threads == HandlerThreads::kTexts || request.path == "/held") {
       std::unique_lock lock(mutex_);
       ++held_;

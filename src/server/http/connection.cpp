@@ -214,10 +214,8 @@ Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& a
   const auto waker = std::make_shared<Waker>(executor_, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->input_.wake();
   });
-  Notify notify = [waker](bool is_urgent) { waker->notify(is_urgent); };
-  co_await asio::post(asio::bind_executor(parts_.workers.pool(admitted.threads), use_awaitable));
-  auto result = parts_.handler.handle(request, admitted, std::move(notify), input_.ended());
-  co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  const Notify notify = [waker](bool is_urgent) { waker->notify(is_urgent); };
+  Handled result = co_await handle_in_threads(request, admitted, notify);
   // The body is freed here, because a stream can take long and does not need it.
   std::string().swap(request.body);
   body_share.release();
@@ -228,6 +226,22 @@ Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& a
   }
   auto running = std::move(std::get<std::shared_ptr<RunningGeneration>>(result));
   co_return co_await generate(std::move(running), *waker, exchange);
+}
+
+/// Calls the handler in the threads that the request needs. Returns in this connection's thread.
+Connection::Awaitable<Handled> Connection::handle_in_threads(const HttpRequest& request,
+                                                             const Admitted& admitted,
+                                                             const Notify& notify) {
+  Admitted as = admitted;
+  for (;;) {
+    co_await asio::post(asio::bind_executor(parts_.workers.pool(as.threads), use_awaitable));
+    Handled result = parts_.handler.handle(request, as, notify, input_.ended());
+    co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+    AdapterLoads* loads = std::get_if<AdapterLoads>(&result);
+    if (loads == nullptr) co_return result;
+    as.loads = std::move(*loads);
+    as.threads = as.loads.wait() ? HandlerThreads::kLoads : admitted.threads;
+  }
 }
 
 /// Sends a generation's response. Returns whether the connection can serve another request.

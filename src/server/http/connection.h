@@ -1,6 +1,7 @@
 // Connection: serves HTTP requests on one socket, from its first request to its close.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -35,15 +36,22 @@ struct Budgets {
 /// Thread pools that run the request handlers, so that handlers do not block an IoThread.
 struct Workers {
   /// Sets the number of threads in each pool.
-  Workers(std::size_t request_threads, std::size_t text_threads, std::size_t state_threads)
-      : requests(request_threads), texts(text_threads), states(state_threads) {}
+  Workers(std::size_t request_threads, std::size_t text_threads, std::size_t state_threads,
+          std::size_t load_threads)
+      : requests(request_threads),
+        texts(text_threads),
+        states(state_threads),
+        loads(load_threads) {}
 
   boost::asio::thread_pool& pool(HandlerThreads which) {
     if (which == HandlerThreads::kTexts) return texts;
+    if (which == HandlerThreads::kLoads) return loads;
     return which == HandlerThreads::kStates ? states : requests;
   }
 
-  boost::asio::thread_pool requests, texts, states;
+  std::array<boost::asio::thread_pool*, 4> all() { return {&requests, &texts, &states, &loads}; }
+
+  boost::asio::thread_pool requests, texts, states, loads;
 };
 
 /// Objects and limits that all connections share.
@@ -93,6 +101,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<bool> drop_body(const HttpHead& head);
   Awaitable<bool> handle(HttpHead& head, const Admitted& admitted, BudgetShare& body_share,
                          BudgetShare* place);
+  Awaitable<Handled> handle_in_threads(const HttpRequest& request, const Admitted& admitted,
+                                       const Notify& notify);
   Awaitable<bool> generate(std::shared_ptr<RunningGeneration> running, Waker& waker,
                            Exchange& exchange);
   Awaitable<bool> send_stream(RunningGeneration& running, StreamWriter& writer, Waker& waker);

@@ -32,9 +32,8 @@ class SilentHandler : public RequestHandler {
   std::variant<Admitted, HttpResponse> admit(const HttpRequest&, bool) override {
     return Admitted{.id = "1"};
   }
-  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
-      const HttpRequest& request, const Admitted&, Notify notify,
-      const std::atomic<bool>&) override {
+  Handled handle(const HttpRequest& request, const Admitted&, Notify notify,
+                 const std::atomic<bool>&) override {
     if (request.query.empty()) return HttpResponse{.body = "{}"};
     auto channel =
         std::make_shared<Channel>(1, std::make_shared<Doorbell>(),

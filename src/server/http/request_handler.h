@@ -1,6 +1,7 @@
 // RequestHandler and ResponseWriter: the interface between HTTP connections and API endpoints.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/adapters/adapter_list.h"
 #include "runtime/stream.h"
 #include "server/http/http.h"
 
@@ -21,6 +23,7 @@ namespace ingot {
 
 struct Route;
 struct ApiError;
+struct LoadedAdapter;
 enum class ErrorForm;
 
 /// Writes the response to one HTTP request from the deltas of its choices. Calls never overlap.
@@ -48,6 +51,28 @@ enum class HandlerThreads {
   kRequests,
   kTexts,   ///< for long requests that do not use the engine; few may be queued
   kStates,  ///< for quick requests, such as probes, that must not wait behind others
+  kLoads,   ///< one thread, for requests that load adapters
+};
+
+/// An adapter that a request names and that is not loaded.
+struct MissingAdapter {
+  std::string name;
+  std::string param;  ///< the request's member that names it
+};
+
+/// The adapters that a request needs from files. A thread of HandlerThreads::kLoads finds them;
+/// then the request is handled again in its own threads.
+struct AdapterLoads {
+  std::vector<MissingAdapter> missing{};
+  bool only_exist = false;  ///< the request only needs to know that they exist
+  bool are_done = false;    ///< true after all `missing` were found
+  /// All adapters of the request that are loaded. They stay although others need their places.
+  std::vector<std::shared_ptr<const LoadedAdapter>> loaded{};
+  std::shared_ptr<const void> place{};            ///< the request's place in the queue of loads
+  std::chrono::steady_clock::time_point begin{};  ///< time from which the request waits
+
+  /// Returns whether the adapters are to be found next.
+  bool wait() const { return !missing.empty() && !are_done; }
 };
 
 /// An admitted request.
@@ -57,6 +82,7 @@ struct Admitted {
   const Route* route = nullptr;
   ErrorForm errors{};  ///< form of errors about this request
   HandlerThreads threads = HandlerThreads::kRequests;
+  AdapterLoads loads{};  ///< empty unless the request had to wait for adapters
 };
 
 /// A running generation: the streams of its choices, in order. The choices of later
@@ -71,8 +97,15 @@ class RunningGeneration {
   std::size_t later_choices = 0;  ///< number of choices without a stream
   SubmitLater submit_later{};     ///< empty if there are no later choices
   std::unique_ptr<ResponseWriter> writer;
-  bool stream = false;  ///< the response is sent as server-sent events
+  bool stream = false;                            ///< the response is sent as server-sent events
+  std::shared_ptr<const AdapterList> adapters{};  ///< adapters of all choices; null: none
 
+  /// Returns whether a choice has left the queue. Thread-safe.
+  bool has_started() {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(streams.begin(), streams.end(),
+                       [](const Stream& s) { return s.has_started(); });
+  }
   /// Adds the streams of later choices that have room. Only the thread that reads `streams`
   /// may call it. Errors: those of `submit_later`.
   void begin_later(std::size_t under_way) {
@@ -92,7 +125,8 @@ class RunningGeneration {
   }
 
  private:
-  std::mutex mutex_;  ///< guards `is_cancelled_`; and `streams` in `begin_later` and `cancel`
+  /// Guards `is_cancelled_`; and `streams` in `begin_later`, `cancel` and `has_started`.
+  std::mutex mutex_;
   bool is_cancelled_ = false;
 };
 
@@ -138,9 +172,10 @@ struct RequestEnd {
   PrefixMiss miss{};                  ///< where and why the first prompt's cached prefix ends
   std::optional<double> first_token_seconds{};  ///< from submission; later prompts do not count
   double seconds = 0;
-  bool is_cut = false;  ///< true if the generation was cut off
-  Content request{};    ///< first `content_bytes_max` bytes of the request's body
-  Content response{};   ///< first `content_bytes_max` bytes of the response's body
+  bool is_cut = false;     ///< true if the generation was cut off
+  std::string adapters{};  ///< names of the adapters, with commas between them
+  Content request{};       ///< first `content_bytes_max` bytes of the request's body
+  Content response{};      ///< first `content_bytes_max` bytes of the response's body
 };
 
 /// The exhausted resource for which a request is refused.
@@ -148,6 +183,10 @@ enum class NoRoom {
   kResponse,  ///< the memory for large responses
   kText,      ///< the places for requests of HandlerThreads::kTexts
 };
+
+/// The result of RequestHandler::handle: a response, a generation under way, or the adapters
+/// without which the request cannot be handled.
+using Handled = std::variant<HttpResponse, std::shared_ptr<RunningGeneration>, AdapterLoads>;
 
 /// Answers requests. All functions except `handle` are quick. Every function is thread-safe, and
 /// none throws. The defaults suit a handler that admits nothing.
@@ -160,8 +199,10 @@ class RequestHandler {
   virtual std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) = 0;
   /// Answers a request, or submits it to the engine. Called from a handler thread. The engine's
   /// thread calls `notify` when a stream has a delta or has ended. `has_left` becomes true when the
-  /// client closes the connection: then it needs no response.
-  virtual std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
+  /// client closes the connection: then it needs no response. If it returns loads, it is called
+  /// again with these in `admitted`: in a thread of HandlerThreads::kLoads while they wait, and
+  /// in a thread as before once they are done.
+  virtual Handled handle(
       // NOLINTNEXTLINE(performance-unnecessary-value-param): overrides keep `notify`
       const HttpRequest& /*request*/, const Admitted& /*admitted*/, Notify /*notify*/,
       const std::atomic<bool>& /*has_left*/) {

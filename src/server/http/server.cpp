@@ -142,7 +142,7 @@ class Server::Impl {
     const auto requests = to_size(std::max(1, options_.worker_threads));
     const auto texts = to_size(std::max(1, options_.text_threads));
     // Created only now, since threads inherit the sandbox that the process has entered by now.
-    workers_ = std::make_unique<Workers>(requests, texts, 1);
+    workers_ = std::make_unique<Workers>(requests, texts, 1, 1);
     run(handler, admin, times, *workers_);
   }
 
@@ -163,9 +163,8 @@ class Server::Impl {
     if (!has_ended) {
       for_each_connection([](Connection& c) { c.close(); });
       // No connection waits any longer for requests that were not started.
-      Workers& workers = parts_->workers;
-      for (auto* pool : {&workers.requests, &workers.texts, &workers.states}) pool->stop();
-      for (auto* pool : {&workers.requests, &workers.texts, &workers.states}) pool->join();
+      for (auto* pool : parts_->workers.all()) pool->stop();
+      for (auto* pool : parts_->workers.all()) pool->join();
       places_.wait_until_none(kCloseSeconds);
     }
     for (IoThread& thread : threads_) thread.join();
@@ -304,7 +303,7 @@ class Server::Impl {
   ConnectionPlaces places_;
   // Connections live in the threads' contexts, so those are destroyed first.
   std::vector<IoThread> threads_;
-  Workers no_workers_{0, 0, 0};  ///< used while nothing is admitted
+  Workers no_workers_{0, 0, 0, 0};  ///< used while nothing is admitted
   std::unique_ptr<Workers> workers_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unique_ptr<Listener> admin_;

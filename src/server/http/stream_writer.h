@@ -28,7 +28,9 @@ class StreamWriter {
         first_choices_(running.streams.size()),
         has_ended_(running.streams.size() + running.later_choices),
         dropped_(has_ended_.size()),
-        left_(has_ended_.size()) {}
+        left_(has_ended_.size()) {
+    end_.adapters = names_of(running.adapters);
+  }
 
   /// Takes the available deltas, up to some 64 KiB of events. Lets later choices begin in the place
   /// of choices that ended. Returns false if no delta and no end came.

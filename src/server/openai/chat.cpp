@@ -6,6 +6,7 @@
 #include "server/common/chat_prompt.h"
 #include "server/common/common_params.h"
 #include "server/common/constraint_params.h"
+#include "server/common/model_choice.h"
 #include "server/common/reply_constraint.h"
 #include "server/common/response_json.h"
 #include "server/common/tool_params.h"
@@ -32,13 +33,14 @@ std::int32_t read_logprobs(Params& params) {
 Reply chat_completions(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  const std::string model = call.service.read_model(params);
+  const ChosenModel model = read_model(params, call);
   ChatForm form{.stream = read_stream(params)};
   Generation generation;
   Request& request = generation.request;
+  request.adapters = model.adapters;
   const RequestTools tools = read_chat_tools(params);
   form.has_function_call = tools.is_legacy;
-  ChatPrompt chat = read_chat(params, call.service, tools);
+  ChatPrompt chat = read_chat(params, call, tools);
   request.prompt = std::move(chat.ids);
   read_fields(params, call, request, place::kChat);
   const auto format = read_constraint(params);
@@ -68,7 +70,7 @@ Reply chat_completions(const Call& call) {
   form.prompt_tokens = std::ssize(request.prompt);
   generation.add_prompt();
   std::string head = response_head_json(
-      call.service, model, cat("chatcmpl-", call.id),
+      model, cat("chatcmpl-", call.id),
       form.stream.stream ? "chat.completion.chunk" : "chat.completion", Service::now(), seed);
   generation.writer = chat_writer(std::move(form), std::move(head), std::move(once), reply);
   return generation;

@@ -8,6 +8,7 @@
 #include "load/json_object.h"
 #include "server/common/common_params.h"
 #include "server/common/constraint_params.h"
+#include "server/common/model_choice.h"
 #include "server/common/prompts.h"
 #include "server/common/reply_constraint.h"
 #include "server/common/response_json.h"
@@ -205,13 +206,14 @@ Reply completions(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   Service& service = call.service;
-  const std::string model = service.read_model(params);
+  const ChosenModel model = read_model(params, call);
   CompletionForm form{.stream = read_stream(params)};
   const PromptForm prompt_form = read_prompt_form(params, call);
-  auto prompts = read_prompts(params, "prompt", kPromptsMax, service, prompt_form);
+  auto prompts = read_prompts(params, "prompt", kPromptsMax, call, prompt_form);
   form.special = prompt_form.use == TextUse::kPrompt && prompts.front().text != nullptr;
   Generation generation;
   Request& common = generation.request;
+  common.adapters = model.adapters;
   read_fields(params, call, common, place::kCompletions);
   const auto format = read_constraint(params);
   refuse_unsupported(params);
@@ -246,8 +248,8 @@ Reply completions(const Call& call) {
   const Json seed = used_seed(params, common);
   if (format) constrain_text(params, service, *format, common);
   params.finish();
-  std::string head = response_head_json(service, model, cat("cmpl-", call.id), "text_completion",
-                                        Service::now(), seed);
+  std::string head =
+      response_head_json(model, cat("cmpl-", call.id), "text_completion", Service::now(), seed);
   const std::size_t all = generation.prompts.size() * form.choices;
   generation.writer = std::make_unique<CompletionWriter>(service, std::move(form), std::move(head),
                                                          warnings_member(params.warnings()), all);

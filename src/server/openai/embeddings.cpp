@@ -12,6 +12,7 @@
 #include "runtime/embed/vectors.h"
 #include "server/common/common_params.h"
 #include "server/common/embed_inputs.h"
+#include "server/common/model_choice.h"
 #include "server/common/params.h"
 #include "server/common/response_json.h"
 #include "server/openai/endpoints.h"
@@ -164,8 +165,9 @@ Reply embeddings(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   Service& service = call.service;
-  std::string model = service.read_model(params);
+  ChosenModel model = read_model(params, call);
   Generation generation;
+  generation.request.adapters = model.adapters;
   read_fields(params, call, generation.request, place::kEmbeddings);
   const std::int64_t size = service.limits().pooled;
   VectorForm form{.base64 = read_is_base64(params), .is_normalised = service.normalises()};
@@ -175,13 +177,13 @@ Reply embeddings(const Call& call) {
   params.ignore_text("user", 256, "it changes nothing here");
   const std::string prefix = read_prefix(params, service.embedder());
   const InputLimit limit = read_input_limit(params, service);
+  check_embeddings_size(count_inputs(body, "input"), size);
   std::vector<InputTokens> inputs = read_inputs(params, "input", prefix, limit, call);
-  check_embeddings_size(inputs.size(), size);
   for (InputTokens& input : inputs) add_pooled(generation, std::move(input));
   warn_of_decoder(params, service);
   params.finish();
-  generation.writer = std::make_unique<EmbeddingWriter>(std::move(model), params.warnings(), form,
-                                                        generation.prompts.size());
+  generation.writer = std::make_unique<EmbeddingWriter>(std::move(model.name), params.warnings(),
+                                                        form, generation.prompts.size());
   return generation;
 }
 

@@ -9,7 +9,9 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "server/common/common_params.h"
+#include "server/common/list_entries.h"
 #include "server/common/message_text.h"
+#include "server/common/model_choice.h"
 #include "server/common/response_json.h"
 #include "server/openai/choices_writer.h"
 #include "server/openai/endpoints.h"
@@ -83,7 +85,7 @@ std::string need_text(Params& params, std::string_view name, std::size_t bytes_m
 }
 
 /// Reads `input_extra`: other files, [{"filename", "text"}]. The views refer to the body.
-std::vector<FimFile> read_files(Params& params) {
+std::vector<FimFile> read_files(Params& params, const Call& call) {
   std::vector<FimFile> files;
   const Json* list = params.array("input_extra");
   if (list == nullptr) return files;
@@ -91,18 +93,18 @@ std::vector<FimFile> read_files(Params& params) {
     throw invalid_request("input_extra", cat("input_extra has ", list->as_array()->size(),
                                              " entries, possible are ", kInfillFilesMax));
   }
-  for (std::size_t i = 0; i < list->as_array()->size(); ++i) {
-    const Json& file = (*list->as_array())[i];
-    const Json* name = file.find("filename");
-    const Json* text = file.find("text");
-    const bool is_file = text != nullptr && text->as_string() != nullptr &&
-                         (name == nullptr || name->as_string() != nullptr);
-    if (!is_file) {
-      refuse_at(entry_place("input_extra", i), "is not {\"filename\", \"text\"} with two strings");
-    }
-    files.push_back({.name = name == nullptr ? "tmp" : std::string_view(*name->as_string()),
-                     .text = *text->as_string()});
-  }
+  each_entry(
+      call, "input_extra", *list->as_array(), [&](const Json& file, const std::string& place) {
+        const Json* name = file.find("filename");
+        const Json* text = file.find("text");
+        const bool is_file = text != nullptr && text->as_string() != nullptr &&
+                             (name == nullptr || name->as_string() != nullptr);
+        if (!is_file) {
+          refuse_at(place, "is not {\"filename\", \"text\"} with two strings");
+        }
+        files.push_back({.name = name == nullptr ? "tmp" : std::string_view(*name->as_string()),
+                         .text = *text->as_string()});
+      });
   return files;
 }
 
@@ -124,7 +126,7 @@ std::vector<std::int32_t> read_gap(Params& params, const Call& call) {
   const std::string suffix = need_text(params, "input_suffix", bytes_max);
   const std::string prompt = params.text("prompt", bytes_max).value_or("");
   prefix += prompt;
-  const std::vector<FimFile> files = read_files(params);
+  const std::vector<FimFile> files = read_files(params, call);
   const FimText text{.prefix = prefix,
                      .suffix = suffix,
                      .files = files,
@@ -145,9 +147,10 @@ bool read_infill_stream(Params& params) {
 Reply infill(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  const std::string model = call.service.read_model(params);
+  const ChosenModel model = read_model(params, call);
   Generation generation;
   Request& request = generation.request;
+  request.adapters = model.adapters;
   request.prompt = read_gap(params, call);
   read_fields(params, call, request, place::kCompletions);
   read_unsupported(params, "/infill");
@@ -157,7 +160,7 @@ Reply infill(const Call& call) {
   generation.stream = read_infill_stream(params);
   params.finish();
   generation.writer =
-      std::make_unique<InfillWriter>(model, used_seed(params, request), request.stop,
+      std::make_unique<InfillWriter>(model.name, used_seed(params, request), request.stop,
                                      warnings_member(params.warnings()), generation.stream);
   generation.add_prompt();
   return generation;

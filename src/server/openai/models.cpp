@@ -1,7 +1,9 @@
-// GET /v1/models and /v1/models/{name}: all names of the one model that is served.
+// GET /v1/models and /v1/models/{name}: all names of the one model that is served, and its
+// adapters.
 #include <ctime>
 
 #include "load/json_object.h"
+#include "server/common/model_choice.h"
 #include "server/common/route.h"
 #include "server/common/service.h"
 #include "server/openai/endpoints.h"
@@ -19,13 +21,16 @@ std::string rfc3339(std::int64_t seconds) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
 
+/// An adapter has the model as its parent.
 Json openai_model(const Service& service, const std::string& name) {
+  const std::string& main = service.options().model_name;
+  const bool is_model = service.has_model_name(name);
   return json_object({{"id", name},
                       {"object", "model"},
                       {"created", service.started()},
                       {"owned_by", "ingot"},
-                      {"root", service.options().model_name},
-                      {"parent", Json()},
+                      {"root", is_model ? main : name},
+                      {"parent", is_model ? Json() : Json(main)},
                       {"max_model_len", service.context()}});
 }
 
@@ -44,7 +49,10 @@ Json model_json(const Call& call, const std::string& name) {
 }  // namespace
 
 Reply list_models(const Call& call) {
-  const std::vector<std::string> names = call.service.model_names();
+  std::vector<std::string> names = call.service.model_names();
+  for (const AdapterState& state : call.service.adapters().states()) {
+    names.push_back(state.adapter->source.name);
+  }
   Json data = Json::array();
   for (const std::string& name : names) data.push(model_json(call, name));
   // All names fit into one page, so nothing reads the query's `limit`, `before_id` and `after_id`.
@@ -59,7 +67,7 @@ Reply list_models(const Call& call) {
 
 Reply get_model(const Call& call) {
   const std::string name = path_name(call.http.path, "/models/");
-  call.service.check_model(name);
+  check_name(name, call);
   return HttpResponse{.body = model_json(call, name).dump()};
 }
 

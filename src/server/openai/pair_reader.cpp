@@ -7,6 +7,7 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "server/common/common_params.h"
+#include "server/common/list_entries.h"
 #include "server/common/message_text.h"
 #include "server/common/response_json.h"
 #include "server/common/service.h"
@@ -48,7 +49,8 @@ bool read_raw(Params& params, const Service& service) {
 }  // namespace
 
 PairReader::PairReader(const Call& call, const Json& body)
-    : call_(call), params_(body), model_(call.service.read_model(params_)) {
+    : call_(call), params_(body), model_(read_model(params_, call)) {
+  generation_.request.adapters = model_.adapters;
   read_fields(params_, call, generation_.request, place::kEmbeddings);
   raw_ = read_raw(params_, call.service);
   params_.ignore_text("user", 256, "it changes nothing here");
@@ -57,21 +59,23 @@ PairReader::PairReader(const Call& call, const Json& body)
   for (const auto& [name, why] : kRefused) params_.refuse(name, why);
 }
 
-std::vector<std::string> PairReader::read_texts(std::string_view name) {
+MemberTexts PairReader::read_texts(std::string_view name) {
   const Json* value = params_.take(name);
   if (value == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
   const Json::Array* list = value->as_array();
-  if (list == nullptr) return {read_text(*value, name, params_)};
+  if (list == nullptr) {
+    return {.name = name, .texts = {read_text(*value, name, params_)}, .is_list = false};
+  }
   if (list->empty()) throw invalid_request(std::string(name), cat(name, " has no entries"));
   if (list->size() > to_size(kInputsMax)) {
     throw invalid_request(std::string(name),
                           cat(name, " has ", list->size(), " entries, possible are ", kInputsMax));
   }
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    texts.push_back(read_text((*list)[i], entry_place(name, i), params_));
-  }
-  return texts;
+  each_entry(call_, name, *list, [&](const Json& entry, const std::string& place) {
+    texts.push_back(read_text(entry, place, params_));
+  });
+  return {.name = name, .texts = std::move(texts), .is_list = true};
 }
 
 void PairReader::begin_query(const std::string& text, std::size_t documents,
@@ -83,6 +87,7 @@ void PairReader::begin_query(const std::string& text, std::size_t documents,
   }
   const Service& service = call_.service;
   if (!limit_.cuts) service.check_text_room(text.size(), param);
+  query_place_ = param;
   query_ = as_api([&] { return service.reranker().read_query(text); });
   const PairLimits limits{.tokens = limit_.cut_at()};
   const InputTokens alone = as_api([&] { return service.reranker().encode(query_, "", limits); });
@@ -96,7 +101,9 @@ void PairReader::add_document(const std::string& document, const std::string& pa
   if (!may_cut) service.check_text_room(query_.text.size() + document.size(), param);
   const PairLimits limits{.tokens = limit_.cut_at(), .second = document_max_};
   InputTokens input = as_api([&] { return service.reranker().encode(query_, document, limits); });
-  check_input(input, limit_, param, params_);
+  if (input.ids.empty()) refuse_at(param, "has no tokens");
+  check_length(input, limit_, param);
+  warn_of_cut(input, param);
   tokens_ += std::ssize(input.ids);
   if (tokens_ > kPairsTokensMax) {
     refuse_at(param, cat("gives the pairs ", tokens_, " tokens together, possible are ",
@@ -105,11 +112,25 @@ void PairReader::add_document(const std::string& document, const std::string& pa
   add_pooled(generation_, std::move(input));
 }
 
+/// Warns if tokens of the document or of its query were cut off.
+void PairReader::warn_of_cut(const InputTokens& input, const std::string& param) {
+  const std::int64_t document_cut = input.uncut - std::ssize(input.ids) - input.first_cut;
+  if (input.first_cut > 0) {
+    params_.warn_once(
+        query_place_, "truncated",
+        cat("its last tokens were cut off: with a document it has more than ", limit_.tokens_max));
+  }
+  if (document_cut > 0) {
+    params_.warn(param, "truncated",
+                 cat("the last ", document_cut, " tokens of its text were cut off"));
+  }
+}
+
 ScoreForm PairReader::finish(std::string_view prefix) {
   params_.finish();
   return {.head = cat("{\"id\":", json_string(cat(prefix, call_.id)),
                       ",\"object\":\"list\",\"created\":", Service::now(),
-                      ",\"model\":", json_string(model_)),
+                      ",\"model\":", json_string(model_.name)),
           .warnings = params_.warnings(),
           .raw = raw_,
           .count = generation_.prompts.size()};

@@ -14,7 +14,6 @@
 #include "runtime/embed/reranker.h"
 #include "server/common/common_params.h"
 #include "server/common/embed_inputs.h"
-#include "server/common/message_text.h"
 #include "server/common/params.h"
 #include "server/common/response_json.h"
 #include "server/openai/endpoints.h"
@@ -141,41 +140,41 @@ Reply rerank(const Call& call) {
   const Json* query = params.take("query");
   if (query == nullptr) throw invalid_request("query", "query is missing");
   const std::string query_text = read_text(*query, "query", params);
-  std::vector<std::string> documents = reader.read_texts("documents");
+  MemberTexts documents = reader.read_texts("documents");
   // 0 stands for all, as in vLLM.
   const std::int64_t top = params.whole("top_n", 0, kTopMax).value_or(0);
   const bool returns = params.flag("return_documents").value_or(true);
   if (params.flag("return_embeddings").value_or(false)) {
     throw invalid_request("return_embeddings", "return_embeddings: a reranker has no embeddings");
   }
-  reader.begin_query(query_text, documents.size(), "query");
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    reader.add_document(documents[i], entry_place("documents", i));
+  reader.begin_query(query_text, documents.texts.size(), "query");
+  for (std::size_t i = 0; i < documents.texts.size(); ++i) {
+    reader.add_document(documents.texts[i], documents.place(i));
   }
   ScoreForm form = reader.finish("rerank-");
-  if (!returns) documents.clear();
+  if (!returns) documents.texts.clear();
   const std::size_t count = top > 0 ? to_size(top) : form.count;
-  return reader.take(std::make_unique<RerankWriter>(std::move(form), count, std::move(documents)));
+  return reader.take(
+      std::make_unique<RerankWriter>(std::move(form), count, std::move(documents.texts)));
 }
 
 Reply score(const Call& call) {
   const Json body = read_body(call);
   PairReader reader(call, body);
   const PairMembers members = find_pair_members(reader.params());
-  const std::vector<std::string> first = reader.read_texts(members.first);
-  const std::vector<std::string> second = reader.read_texts(members.second);
-  if (first.size() != 1 && first.size() != second.size()) {
+  const MemberTexts first = reader.read_texts(members.first);
+  const MemberTexts second = reader.read_texts(members.second);
+  const std::size_t queries = first.texts.size(), documents = second.texts.size();
+  if (queries != 1 && queries != documents) {
     throw invalid_request(std::string(members.first),
-                          cat(members.first, " has ", first.size(), " entries and ", members.second,
-                              " ", second.size(), ": expected one, or equally many"));
+                          cat(members.first, " has ", queries, " entries and ", members.second, " ",
+                              documents, ": expected one, or equally many"));
   }
-  const std::size_t pairs_each = second.size() / first.size();
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    reader.begin_query(
-        first[i], pairs_each,
-        first.size() == 1 ? std::string(members.first) : entry_place(members.first, i));
+  const std::size_t pairs_each = documents / queries;
+  for (std::size_t i = 0; i < queries; ++i) {
+    reader.begin_query(first.texts[i], pairs_each, first.place(i));
     for (std::size_t j = i; j < i + pairs_each; ++j) {
-      reader.add_document(second[j], entry_place(members.second, j));
+      reader.add_document(second.texts[j], second.place(j));
     }
   }
   return reader.take(std::make_unique<PairWriter>(reader.finish("score-")));

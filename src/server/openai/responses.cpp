@@ -9,6 +9,7 @@
 #include "server/common/common_params.h"
 #include "server/common/constraint_params.h"
 #include "server/common/message_text.h"
+#include "server/common/model_choice.h"
 #include "server/common/reply_constraint.h"
 #include "server/common/response_json.h"
 #include "server/openai/endpoints.h"
@@ -178,9 +179,9 @@ Json repeated_members(Params& params, const Request& request, const RequestTools
   return j;
 }
 
-/// The model's name, and whether the response is a stream.
+/// Reads whether the response is a stream.
 ResponseForm read_form(Params& params, const Call& call) {
-  ResponseForm form{.id = call.id, .model = call.service.read_model(params)};
+  ResponseForm form{.id = call.id};
   const StreamParams stream = read_stream(params);
   form.stream = stream.stream;
   if (stream.usage_in_chunks) {
@@ -207,13 +208,16 @@ std::optional<ConstraintSpec> read_options(Params& params, const Call& call, Req
 Reply responses(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
+  ChosenModel model = read_model(params, call);
   ResponseForm form = read_form(params, call);
+  form.model = std::move(model.name);
   form.created = Service::now();
   read_stored(params);
   Generation generation;
   Request& request = generation.request;
+  request.adapters = std::move(model.adapters);
   const RequestTools tools = read_response_tools(params);
-  ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kContext, tools);
+  ChatPrompt chat = read_response_input(params, call, PromptRoom::kContext, tools);
   request.prompt = std::move(chat.ids);
   const auto format = read_options(params, call, request, form);
   if (request.sampling.logprobs >= 0) {
@@ -237,10 +241,11 @@ Reply responses(const Call& call) {
 Reply count_response_tokens(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
+  check_model(params, call);
   ResponseForm form = read_form(params, call);
   read_stored(params);
   const RequestTools tools = read_response_tools(params);
-  const ChatPrompt chat = read_response_input(params, call.service, PromptRoom::kAny, tools);
+  const ChatPrompt chat = read_response_input(params, call, PromptRoom::kAny, tools);
   Request request;
   read_options(params, call, request, form);
   const RequestField& limit = *find_field("max_output_tokens", place::kResponses);

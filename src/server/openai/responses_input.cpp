@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "load/json_object.h"
+#include "server/common/list_entries.h"
 #include "server/common/message_calls.h"
 #include "server/common/message_text.h"
 #include "server/common/thinking_signature.h"
@@ -169,7 +170,7 @@ class Items {
   std::set<std::string> ids_;  ///< ids of the calls so far
 };
 
-std::vector<Entry> read_items(Params& params) {
+std::vector<Entry> read_items(Params& params, const Call& call) {
   Items items(params);
   if (auto instructions = params.text("instructions", SIZE_MAX)) {
     items.add_text("instructions", "system", std::move(*instructions));
@@ -190,7 +191,8 @@ std::vector<Entry> read_items(Params& params) {
     throw invalid_request(
         "input", cat("input has ", all->size(), " entries, possible are 1 to ", kMessagesMax - 1));
   }
-  for (std::size_t i = 0; i < all->size(); ++i) items.add(entry_place("input", i), (*all)[i]);
+  each_entry(call, "input", *all,
+             [&](const Json& item, const std::string& place) { items.add(place, item); });
   return items.take();
 }
 
@@ -204,20 +206,20 @@ void read_reasoning(Params& params, ChatArguments& arguments) {
 
 }  // namespace
 
-ChatPrompt read_response_input(Params& params, const Service& service, PromptRoom room,
+ChatPrompt read_response_input(Params& params, const Call& call, PromptRoom room,
                                const RequestTools& tools) {
-  const std::vector<Entry> entries = read_items(params);
+  const std::vector<Entry> entries = read_items(params, call);
   Json messages = Json::array();
   for (const Entry& entry : entries) messages.push(entry.json());
   if (entries.empty()) throw invalid_request("input", "input has no messages");
-  messages = normalised_messages(messages);
-  ChatArguments arguments(params, chat_for(service, messages, tools));
+  messages = normalised_messages(messages, call);
+  ChatArguments arguments(params, chat_for(call.service, messages, tools));
   read_reasoning(params, arguments);
   const Json chat =
       json_object({{"messages", messages}, {"chat_template_kwargs", arguments.values()}});
   const auto name_of = [&](std::size_t number) { return entries[number].place; };
   const ChatNames names{.param = "input", .name_of = name_of};
-  return encode_chat(params, chat, service, names, room, tools);
+  return encode_chat(params, chat, call, names, room, tools);
 }
 
 }  // namespace ingot

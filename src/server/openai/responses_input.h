@@ -15,8 +15,9 @@ namespace ingot {
 /// Makes the prompt from `input`, `instructions`, `reasoning` and `chat_template_kwargs`. The model
 /// is told about `tools`.
 ///
-/// Errors: ApiError that names the JSON member; context_length_exceeded for a too long prompt.
-ChatPrompt read_response_input(Params& params, const Service& service, PromptRoom room,
+/// Errors: ApiError that names the JSON member; context_length_exceeded for a too long prompt;
+/// those of Call::require_wanted.
+ChatPrompt read_response_input(Params& params, const Call& call, PromptRoom room,
                                const RequestTools& tools);
 
 }  // namespace ingot

@@ -5,6 +5,7 @@
 #include "load/json_object.h"
 #include "server/common/chat_prompt.h"
 #include "server/common/common_params.h"
+#include "server/common/model_choice.h"
 #include "server/common/params.h"
 #include "server/common/prompts.h"
 #include "server/common/response_json.h"
@@ -17,12 +18,12 @@ namespace {
 
 /// Returns the tokens of `prompt`, as in completions, or of `messages`, through the chat template.
 /// Any number of tokens is valid.
-std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
+std::vector<std::int32_t> read_tokens(Params& params, const Call& call) {
   if (params.has("messages")) {
     if (params.has("prompt")) {
       throw invalid_request("prompt", "prompt: there are messages too");
     }
-    const ChatText prompt = render_chat(params, service);
+    const ChatText prompt = render_chat(params, call);
     if (params.flag("add_special_tokens").value_or(false)) {
       throw invalid_request("add_special_tokens",
                             "add_special_tokens: the chat template adds what it needs");
@@ -37,7 +38,7 @@ std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
   const std::string& text = *prompt->as_string();
   const bool parses = params.flag("special").value_or(true);
   const bool adds = params.flag("add_special_tokens").value_or(true);
-  return as_api([&] { return service.tokenizer().encode_prompt(text, parses, adds); });
+  return as_api([&] { return call.service.tokenizer().encode_prompt(text, parses, adds); });
 }
 
 /// A JSON array, written directly: a text of megabytes has millions of tokens.
@@ -77,8 +78,8 @@ Reply tokenize(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   const Service& service = call.service;
-  service.read_model(params);
-  const auto ids = read_tokens(params, service);
+  check_model(params, call);
+  const auto ids = read_tokens(params, call);
   const bool texts = params.flag("return_token_strs").value_or(false);
   params.finish();
   std::string out = cat("{\"count\":", ids.size(), ",\"max_model_len\":", service.context());
@@ -94,7 +95,7 @@ Reply detokenize(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   const Service& service = call.service;
-  service.read_model(params);
+  check_model(params, call);
   const Json* tokens = params.take("tokens");
   if (tokens == nullptr || tokens->as_array() == nullptr) {
     throw invalid_request("tokens", "tokens has to be an array of token ids");
@@ -128,8 +129,8 @@ Reply tokenizer_info(const Call& call) {
 Reply apply_template(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
-  call.service.read_model(params);
-  const ChatText prompt = render_chat(params, call.service);
+  check_model(params, call);
+  const ChatText prompt = render_chat(params, call);
   params.finish();
   return prompt_response(prompt.text.bytes, params);
 }

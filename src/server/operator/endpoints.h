@@ -19,6 +19,16 @@ Reply readyz(const Call& call);
 Reply metrics(const Call& call);
 /// DELETE /v1/requests/{id}: cancels a request that was sent with the caller's API key.
 Reply cancel_request(const Call& call);
+/// POST /v1/load_lora_adapter over TCP: loads an adapter from a folder of --lora-dir.
+Reply load_adapter_by_name(const Call& call);
+/// POST /v1/load_lora_adapter on the admin socket: loads an adapter from any path.
+Reply load_adapter_by_path(const Call& call);
+/// POST /v1/unload_lora_adapter: takes the name from an adapter. Requests under way keep it.
+Reply unload_adapter(const Call& call);
+/// GET /v1/lora_adapters: describes the loaded adapters.
+Reply list_adapters(const Call& call);
+/// GET /lora-adapters: returns the indices of the adapters of --lora, in llama.cpp's form.
+Reply list_adapter_ids(const Call& call);
 /// POST /admin/drain: stops the server as SIGTERM does. A stopping server refuses new work.
 Reply admin_drain(const Call& call);
 /// POST /admin/flush-cache: evicts all cached prefixes that are not in use.

@@ -164,6 +164,29 @@ void add_http(Families& out, const HttpMetrics& http) {
               http.log_lines_dropped.load());
 }
 
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+/// Gateways that balance by adapters read vLLM's metric, whose value is the time of its labels.
+void add_adapters(Families& out, Service& service) {
+  const AdapterLoad load = service.adapter_load();
+  const std::int64_t time = service.adapters().are_possible() ? Service::now() : 0;
+  out.labelled("vllm:lora_requests_info", "Adapters of requests", MetricType::Gauge,
+               {{.name = "max_lora", .value = std::to_string(service.adapters().adapters_max())},
+                {.name = "running_lora_adapters", .value = joined(load.running)},
+                {.name = "waiting_lora_adapters", .value = joined(load.waiting)}},
+               time);
+  out.gauge("ingot:lora_bytes", "Memory of adapters, unloaded ones in use included",
+            service.adapters().bytes());
+  for (const AdapterState& state : service.adapters().states()) {
+    out.labelled("ingot:lora_requests_total", "Requests that named an adapter", MetricType::Counter,
+                 {{.name = "lora_name", .value = state.adapter->source.name}}, state.requests);
+  }
+}
+
 }  // namespace
 
 Reply metrics(const Call& call) {
@@ -183,12 +206,7 @@ Reply metrics(const Call& call) {
                     {{.name = "block_size", .value = std::to_string(kBlockTokens)},
                      {.name = "num_gpu_blocks", .value = std::to_string(counts.blocks_total)}},
                     1);
-  // Adapters are not supported yet, but gateways that balance by adapters read this metric.
-  families.labelled("vllm:lora_requests_info", "Adapters of requests", MetricType::Gauge,
-                    {{.name = "max_lora", .value = "0"},
-                     {.name = "running_lora_adapters", .value = ""},
-                     {.name = "waiting_lora_adapters", .value = ""}},
-                    0);
+  add_adapters(families, call.service);
   families.gauge("ingot:rss_bytes", "Memory that the process holds", resident_memory());
   std::string text = families.text();
   if (!sees_all) {

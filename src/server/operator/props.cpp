@@ -34,6 +34,15 @@ Json reasoning_json(const Service& service) {
                       {"switch", chat->knows("enable_thinking")}});
 }
 
+Json adapters_json(const Service& service) {
+  Json list = Json::array();
+  for (const AdapterState& state : service.adapters().states()) {
+    const AdapterSource& source = state.adapter->source;
+    list.push(json_object({{"name", source.name}, {"scale", static_cast<double>(source.scale)}}));
+  }
+  return list;
+}
+
 /// What requests can ask for.
 Json capabilities_json(const Service& service) {
   const bool generates = service.can(ModelUse::kText);
@@ -50,7 +59,8 @@ Json capabilities_json(const Service& service) {
                       {"json_schema", has_text},
                       {"regex", has_text},
                       {"grammar", has_text},
-                      {"structural_tag", has_text}});
+                      {"structural_tag", has_text},
+                      {"lora", service.adapters().are_possible()}});
 }
 
 }  // namespace
@@ -59,10 +69,11 @@ Reply props(const Call& call) {
   const Service& service = call.service;
   Json body = json_object({{"model", service.options().model_name},
                            {"version", service.options().version},
-                           {"system_fingerprint", service.options().fingerprint},
+                           {"system_fingerprint", service.fingerprint_with()},
                            {"max_model_len", service.context()},
                            {"vocab_size", service.limits().vocab},
                            {"embedding_size", service.limits().hidden},
+                           {"adapters", adapters_json(service)},
                            {"end_tokens", service.end_tokens()},
                            {"tool_calls", tool_calls_json(service)},
                            {"reasoning", reasoning_json(service)},

@@ -89,12 +89,18 @@ constexpr std::size_t kRecordStep = 1;
 constexpr std::size_t kFileStep = 1;
 #endif
 
-TEST(TokenizerGolden, EveryRecordOfEveryFile) {
+/// The files are compared in parts, so that shards share them.
+class TokenizerGoldenFiles : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  static constexpr std::size_t kParts = 4;
+};
+
+TEST_P(TokenizerGoldenFiles, EveryRecord) {
   const std::filesystem::path folder = shared_folder("goldens") / "tokenizer";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
   int run = 0;
   const std::vector<std::filesystem::path> files = files_in(folder, ".jsonl");
-  for (std::size_t f = 0; f < files.size(); f += kFileStep) {
+  for (std::size_t f = GetParam() * kFileStep; f < files.size(); f += kParts * kFileStep) {
     const std::filesystem::path& file = files[f];
     SCOPED_TRACE(file.filename().string());
     const std::vector<std::string> lines = lines_of(read_text(file));
@@ -116,6 +122,8 @@ TEST(TokenizerGolden, EveryRecordOfEveryFile) {
   }
   EXPECT_GT(run, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Parts, TokenizerGoldenFiles, ::testing::Range<std::size_t>(0, 4));
 
 Ids numbers_of(const std::string& line) {
   Ids ids;

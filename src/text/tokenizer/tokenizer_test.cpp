@@ -2,15 +2,14 @@
 #include "text/tokenizer/tokenizer.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/small_stack_test_util.h"
 #include "base/text.h"
 #include "quant/test_data.h"
 #include "text/tokenizer/detokenizer.h"
@@ -364,21 +363,6 @@ TEST(Tokenizer, EqualPiecesAndEmptyPieces) {
       {"a", "a", "", "▁"}, {{"", TokenType::kUserDefined}, {"", TokenType::kControl}}));
   EXPECT_EQ(t->encode("a", {.parse_special = true}), (Ids{262, 259}));
   EXPECT_EQ(t->encode("", {.parse_special = true}), Ids{});
-}
-
-/// Runs `work` on a thread whose stack has only `bytes`.
-void run_on_stack_of(std::size_t bytes, std::function<void()> work) {
-  pthread_attr_t attributes;
-  ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
-  pthread_t thread;
-  const auto start = [](void* argument) -> void* {
-    (*static_cast<std::function<void()>*>(argument))();
-    return nullptr;
-  };
-  ASSERT_EQ(pthread_create(&thread, &attributes, start, &work), 0);
-  ASSERT_EQ(pthread_join(thread, nullptr), 0);
-  pthread_attr_destroy(&attributes);
 }
 
 // T11: what would be quadratic takes hours at this size, and recursion ends in a small stack.

@@ -1,0 +1,128 @@
+// ModuleRegex: runs PCRE2 with limits on steps and memory.
+#include "load/adapter/module_regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/index.h"
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+/// Limits on one match: steps of backtracking, and KiB of memory. Names have at most 255 bytes, so
+/// real expressions need a few hundred steps. Without limits a hostile one runs for hours.
+constexpr std::uint32_t kMatchStepsMax = 100'000;
+constexpr std::uint32_t kMatchHeapKiB = 4096;
+
+template <auto Free>
+struct Pcre2Freed {
+  template <class T>
+  void operator()(T* object) const {
+    Free(object);
+  }
+};
+using MatchContext = std::unique_ptr<pcre2_match_context, Pcre2Freed<pcre2_match_context_free>>;
+using MatchData = std::unique_ptr<pcre2_match_data, Pcre2Freed<pcre2_match_data_free>>;
+
+std::string pcre2_text(int code) {
+  std::string text(128, '\0');
+  const int size =
+      pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(text.data()), text.size());
+  text.resize(size > 0 ? to_size(size) : 0);
+  return text;
+}
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+}  // namespace
+
+struct ModuleRegex::Compiled {
+  std::unique_ptr<pcre2_code, Pcre2Freed<pcre2_code_free>> code;
+};
+
+ModuleRegex::ModuleRegex(std::string_view expression, const std::string& file, std::string_view key)
+    : source_(expression), file_(file), key_(key) {
+  const auto fail = [&](std::string_view reason) {
+    throw model_error(file_, "config",
+                      cat(key_, " has the expression '", printable(source_), "': ", reason));
+  };
+  if (source_.size() > kModuleRegexBytesMax) {
+    fail(cat(source_.size(), " bytes are more than ", kModuleRegexBytesMax));
+  }
+  int error = 0;
+  std::size_t at = 0;
+  auto compiled = std::make_unique<Compiled>();
+  compiled->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source_.data()), source_.size(),
+                                     PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &error, &at, nullptr));
+  if (!compiled->code) fail(pcre2_text(error));
+  compiled_ = std::move(compiled);
+}
+
+ModuleRegex::ModuleRegex(ModuleRegex&&) noexcept = default;
+ModuleRegex& ModuleRegex::operator=(ModuleRegex&&) noexcept = default;
+ModuleRegex::~ModuleRegex() = default;
+
+bool ModuleRegex::match(std::string_view name, std::uint32_t options, std::string* captured) const {
+  const MatchContext context(pcre2_match_context_create(nullptr));
+  pcre2_set_match_limit(context.get(), kMatchStepsMax);
+  pcre2_set_heap_limit(context.get(), kMatchHeapKiB);
+  const pcre2_code* code = compiled_->code.get();
+  const MatchData data(pcre2_match_data_create_from_pattern(code, nullptr));
+  const int found = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(name.data()), name.size(), 0,
+                                options, data.get(), context.get());
+  if (found == PCRE2_ERROR_NOMATCH) return false;
+  if (found < 0) {
+    throw model_error(file_, "config",
+                      cat(key_, " has the expression '", printable(source_), "' that fails on '",
+                          printable(name), "': ", pcre2_text(found)));
+  }
+  if (captured == nullptr) return true;
+  PCRE2_UCHAR* text = nullptr;
+  std::size_t size = 0;
+  if (pcre2_substring_get_byname(data.get(), reinterpret_cast<PCRE2_SPTR>("idx"), &text, &size) !=
+      0) {
+    return true;
+  }
+  captured->assign(reinterpret_cast<const char*>(text), size);
+  pcre2_substring_free(text);
+  return true;
+}
+
+bool ModuleRegex::matches_all(std::string_view name) const {
+  return match(name, PCRE2_ENDANCHORED, nullptr);
+}
+
+std::optional<std::int64_t> ModuleRegex::captured_index(std::string_view name) const {
+  std::string text;
+  if (!match(name, 0, &text)) return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+ModuleKey::ModuleKey(std::string key, const std::string& file, std::string_view where)
+    : key_(std::move(key)) {
+  if (!std::all_of(key_.begin(), key_.end(), is_plain)) {
+    regex_.emplace(cat("(?:.*\\.)?(?:", key_, ")"), file, where);
+  }
+}
+
+bool ModuleKey::matches(std::string_view name) const {
+  if (regex_) return regex_->matches_all(name);
+  if (name.size() < key_.size()) return false;
+  const std::string_view start = name.substr(0, name.size() - key_.size());
+  if (!start.empty() && start.back() != '.') return false;
+  return std::equal(key_.begin(), key_.end(), name.begin() + std::ssize(start),
+                    [](char k, char n) { return k == '.' || k == n; });
+}
+
+}  // namespace ingot

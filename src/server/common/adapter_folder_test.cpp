@@ -1,0 +1,85 @@
+// Tests of the folder of adapters: what is a name in it, and what messages say.
+#include "server/common/adapter_folder.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/error.h"
+
+namespace ingot {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AdapterFolderTest : public testing::Test {
+ protected:
+  AdapterFolderTest() {
+    std::string path = testing::TempDir() + "ingot-adapters-XXXXXX";
+    root_ = mkdtemp(path.data());
+    fs::create_directories(root_ / "loras/empty");
+    fs::create_directories(root_ / "loras/.hidden");
+    for (const char* name : {"a,b", "none", "a\nb", "\xff"}) {
+      fs::create_directories(root_ / "loras" / name);
+    }
+    fs::create_directories(root_ / "outside");
+    fs::create_symlink(root_ / "outside", root_ / "loras/out");
+    fs::create_symlink("empty", root_ / "loras/in");
+    std::ofstream(root_ / "loras/file") << "x";
+  }
+  ~AdapterFolderTest() override { fs::remove_all(root_); }
+
+  fs::path root_;
+};
+
+TEST_F(AdapterFolderTest, OnlyFoldersInItHaveNames) {
+  const AdapterFolder folder(root_ / "loras");
+  EXPECT_TRUE(folder.contains("empty"));
+  for (const std::string& name :
+       {std::string("out"), std::string("in"), std::string("file"), std::string(".hidden"),
+        std::string("."), std::string(".."), std::string("../outside"), std::string("empty/"),
+        std::string("a,b"), std::string("none"), std::string("a\nb"), std::string("\xff"),
+        std::string(), std::string("empty\0", 6), (root_ / "outside").string(),
+        std::string(100000, 'x')}) {
+    EXPECT_FALSE(folder.contains(name)) << name;
+    EXPECT_THROW(folder.open(name), Error) << name;
+  }
+}
+
+TEST_F(AdapterFolderTest, AnotherFolderAtItsPathChangesNothing) {
+  const AdapterFolder folder(root_ / "loras");
+  fs::rename(root_ / "loras", root_ / "before");
+  fs::create_directories(root_ / "loras/late");
+  EXPECT_TRUE(folder.contains("empty"));
+  EXPECT_FALSE(folder.contains("late"));
+}
+
+TEST_F(AdapterFolderTest, MessagesBeginWithTheName) {
+  const AdapterFolder folder(root_ / "loras");
+  try {
+    folder.open("empty");
+    ADD_FAILURE() << "an empty folder is an adapter";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kModel);
+    EXPECT_TRUE(error.message().starts_with("empty: ")) << error.message();
+    EXPECT_EQ(error.message().find("/proc"), std::string::npos) << error.message();
+  }
+}
+
+TEST_F(AdapterFolderTest, ErrorsLoseThePathsOfDescriptors) {
+  const Error error(ErrorCode::kIo, "/proc/self/fd/12/a: and /proc/self/fd/3");
+  const Error named = AdapterFolder::with_name(error, "pirate");
+  EXPECT_EQ(named.code(), ErrorCode::kIo);
+  EXPECT_EQ(named.plain_message(), "pirate/a: and pirate");
+}
+
+TEST_F(AdapterFolderTest, TheFolderItselfMustExist) {
+  EXPECT_THROW(AdapterFolder("/nothing/here"), Error);
+  EXPECT_THROW(AdapterFolder(root_ / "loras/file"), Error);
+}
+
+}  // namespace
+}  // namespace ingot
