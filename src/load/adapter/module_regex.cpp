@@ -1,15 +1,12 @@
 // ModuleRegex: runs PCRE2 with limits on steps and memory.
 #include "load/adapter/module_regex.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include <algorithm>
 #include <charconv>
 
 #include "base/error.h"
-#include "base/index.h"
 #include "base/text.h"
+#include "load/pcre2_handles.h"
 
 namespace ingot {
 
@@ -20,24 +17,6 @@ namespace {
 constexpr std::uint32_t kMatchStepsMax = 100'000;
 constexpr std::uint32_t kMatchHeapKiB = 4096;
 
-template <auto Free>
-struct Pcre2Freed {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using MatchContext = std::unique_ptr<pcre2_match_context, Pcre2Freed<pcre2_match_context_free>>;
-using MatchData = std::unique_ptr<pcre2_match_data, Pcre2Freed<pcre2_match_data_free>>;
-
-std::string pcre2_text(int code) {
-  std::string text(128, '\0');
-  const int size =
-      pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(text.data()), text.size());
-  text.resize(size > 0 ? to_size(size) : 0);
-  return text;
-}
-
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '.';
@@ -46,7 +25,7 @@ bool is_plain(char c) {
 }  // namespace
 
 struct ModuleRegex::Compiled {
-  std::unique_ptr<pcre2_code, Pcre2Freed<pcre2_code_free>> code;
+  Pcre2Code code;
 };
 
 ModuleRegex::ModuleRegex(std::string_view expression, const std::string& file, std::string_view key)
@@ -72,11 +51,11 @@ ModuleRegex& ModuleRegex::operator=(ModuleRegex&&) noexcept = default;
 ModuleRegex::~ModuleRegex() = default;
 
 bool ModuleRegex::match(std::string_view name, std::uint32_t options, std::string* captured) const {
-  const MatchContext context(pcre2_match_context_create(nullptr));
+  const Pcre2MatchContext context(pcre2_match_context_create(nullptr));
   pcre2_set_match_limit(context.get(), kMatchStepsMax);
   pcre2_set_heap_limit(context.get(), kMatchHeapKiB);
   const pcre2_code* code = compiled_->code.get();
-  const MatchData data(pcre2_match_data_create_from_pattern(code, nullptr));
+  const Pcre2MatchData data(pcre2_match_data_create_from_pattern(code, nullptr));
   const int found = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(name.data()), name.size(), 0,
                                 options, data.get(), context.get());
   if (found == PCRE2_ERROR_NOMATCH) return false;

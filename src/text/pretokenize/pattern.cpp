@@ -1,40 +1,18 @@
 // Pattern: runs PCRE2 with a limit on steps, which a callout before every item counts.
 #include "text/pretokenize/pattern.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include <utility>
 
 #include "base/error.h"
 #include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "load/pcre2_handles.h"
 #include "text/pretokenize/regex_syntax.h"
 #include "text/unicode/normalize.h"
 
 namespace ingot {
 namespace {
-
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Code = std::unique_ptr<pcre2_code, Freed<pcre2_code_free>>;
-using CompileContext = std::unique_ptr<pcre2_compile_context, Freed<pcre2_compile_context_free>>;
-using MatchContext = std::unique_ptr<pcre2_match_context, Freed<pcre2_match_context_free>>;
-using MatchData = std::unique_ptr<pcre2_match_data, Freed<pcre2_match_data_free>>;
-
-std::string pcre2_message(int code) {
-  std::string text(128, '\0');
-  const int size =
-      pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(text.data()), text.size());
-  text.resize(size > 0 ? to_size(size) : 0);
-  return text;
-}
 
 Error pattern_error(std::string_view file, std::string_view source, std::string_view reason) {
   return model_error(file, "tokenizer", cat("pattern '", printable(source), "': ", reason));
@@ -47,16 +25,16 @@ void check_pattern_size(std::string_view source, std::string_view file) {
   }
 }
 
-Code compile(std::string_view source, std::string_view file) {
+Pcre2Code compile(std::string_view source, std::string_view file) {
   const std::string pattern = to_pcre2(source, file);
-  const CompileContext context(pcre2_compile_context_create(nullptr));
+  const Pcre2CompileContext context(pcre2_compile_context_create(nullptr));
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   int error = 0;
   std::size_t at = 0;
-  Code code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                          PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_AUTO_CALLOUT, &error, &at,
-                          context.get()));
-  if (!code) throw pattern_error(file, source, cat("not supported: ", pcre2_message(error)));
+  Pcre2Code code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                               PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_AUTO_CALLOUT, &error,
+                               &at, context.get()));
+  if (!code) throw pattern_error(file, source, cat("not supported: ", pcre2_text(error)));
   return code;
 }
 
@@ -109,10 +87,10 @@ class Pattern::Regex {
   void find_in_valid(std::string_view text,
                      FunctionRef<void(std::size_t, std::size_t)> each) const {
     Steps steps(kRegexStepsMin + kRegexStepsPerByte * text.size());
-    const MatchContext context(pcre2_match_context_create(nullptr));
+    const Pcre2MatchContext context(pcre2_match_context_create(nullptr));
     pcre2_set_callout(context.get(), Steps::count, &steps);
     pcre2_set_heap_limit(context.get(), kRegexHeapKiB);
-    const MatchData data(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
+    const Pcre2MatchData data(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
     const std::size_t* const match = pcre2_get_ovector_pointer(data.get());
     for (std::size_t at = 0, last = PCRE2_UNSET; at <= text.size();) {
       const int found = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()),
@@ -121,7 +99,7 @@ class Pattern::Regex {
       if (found < 0) {
         throw Error(ErrorCode::kInvalid,
                     cat("the tokenizer's pattern does not come to an end in this text of ",
-                        text.size(), " bytes: ", pcre2_message(found)));
+                        text.size(), " bytes: ", pcre2_text(found)));
       }
       const auto [begin, end] = std::pair(match[0], match[1]);
       if (begin != end || end != last) each(begin, end);
@@ -130,7 +108,7 @@ class Pattern::Regex {
     }
   }
 
-  Code code_;
+  Pcre2Code code_;
 };
 
 Pattern::Pattern() = default;
