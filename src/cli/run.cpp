@@ -169,7 +169,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const std::int64_t context = start_for(v, instance, std::ssize(prompt));
   request.adapters = default_adapters(v.model.adapters, instance.adapters());
   const auto engine = instance.make_engine({.observer = trace.observer()});
-  session.restore(*engine, request.adapters.get());
+  session.restore(*engine, request.adapters);
   Stream replies = *engine->submit(Request(request));
   TextPrinter printer(v, stream);
   printer.begin();

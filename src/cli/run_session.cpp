@@ -1,10 +1,9 @@
 // Reads and writes the session files of ingot run.
 #include "cli/run_session.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/error.h"
-#include "base/index.h"
 #include "base/text.h"
 #include "cli/log.h"
 #include "cli/options/options.h"
@@ -14,13 +13,9 @@ namespace ingot {
 
 namespace {
 
-/// The key of a request's blocks. Drawn tokens do not move where its adapters begin.
-PrefixKey key_of(const AdapterList* adapters, const Request& request) {
-  if (adapters == nullptr) return {};
-  const auto given =
-      std::span(request.prompt).first(request.prompt.size() - to_size(request.continued));
-  return {.adapter = adapters->number,
-          .adapter_from = std::max<std::int64_t>(0, first_adapted_row(*adapters, given))};
+/// The key of a request's blocks.
+PrefixKey key_of(const Request& request) {
+  return {.adapter = number_of(request.adapters), .adapter_from = first_adapted_row(request)};
 }
 
 }  // namespace
@@ -55,10 +50,11 @@ Request RunSession::request(const Request& flags) const {
   return request;
 }
 
-void RunSession::restore(Engine& engine, const AdapterList* adapters) const {
+void RunSession::restore(Engine& engine, std::shared_ptr<const AdapterList> adapters) const {
   if (!file_) return;
-  const std::int64_t tokens =
-      restore_session(engine, *file_, weights_, key_of(adapters, request_of(file_->session())));
+  Request saved = request_of(file_->session());
+  saved.adapters = std::move(adapters);
+  const std::int64_t tokens = restore_session(engine, *file_, weights_, key_of(saved));
   log_debug(cat(printable(file_->name(), 4096), ": ", tokens, " of ",
                 file_->session().tokens.size(), " tokens need not be computed"));
 }
@@ -68,8 +64,7 @@ void RunSession::save(Engine& engine, const Request& request,
   if (!values_.save_session) return;
   Session session = session_of(request, drawn);
   session.model.weights = weights_;
-  save_session(engine, *values_.save_session, std::move(session),
-               key_of(request.adapters.get(), request));
+  save_session(engine, *values_.save_session, std::move(session), key_of(request));
 }
 
 }  // namespace ingot

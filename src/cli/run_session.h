@@ -21,7 +21,7 @@ class RunSession {
   Request request(const Request& flags) const;
   /// Loads the session's keys and values into the engine, for requests with these adapters; null:
   /// without any.
-  void restore(Engine& engine, const AdapterList* adapters) const;
+  void restore(Engine& engine, std::shared_ptr<const AdapterList> adapters) const;
   /// Saves `request` and its generated ids `drawn` to the --save-session file. Errors: Error{kIo}.
   void save(Engine& engine, const Request& request, std::span<const std::int32_t> drawn) const;
 

@@ -80,9 +80,7 @@ void check_continued(const Request& r) {
 
 /// Checks that adapters which act from some tokens on have these tokens in the prompt.
 void check_adapters(const Request& r) {
-  if (r.adapters == nullptr) return;
-  const auto given = std::span(r.prompt).first(r.prompt.size() - to_size(r.continued));
-  if (first_adapted_row(*r.adapters, given) >= 0) return;
+  if (first_adapted_row(r) >= 0) return;
   refuse("prompt: it has no invocation tokens of the adapter, which acts from them on");
 }
 
@@ -222,6 +220,13 @@ void append_embeddings(Request& request, std::vector<float> values, std::int64_t
                                 .cols = hidden,
                                 .values = {owner, owner->data()}});
   request.prompt.resize(request.prompt.size() + to_size(rows), kGivenRow);
+}
+
+std::int64_t first_adapted_row(const Request& request) {
+  if (request.adapters == nullptr) return 0;
+  const std::span<const std::int32_t> prompt = request.prompt;
+  return first_adapted_row(*request.adapters,
+                           prompt.first(prompt.size() - to_size(request.continued)));
 }
 
 void check_request(const Request& request, const RequestLimits& limits) {

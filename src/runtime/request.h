@@ -103,6 +103,10 @@ struct Request {
   Notify notify{};  ///< called after each delta and at the end; may be empty
 };
 
+/// Returns the first row with adapters: see AdapterList. 0 without adapters; -1 if the prompt lacks
+/// the invocation tokens. Tokens that an earlier request drew do not count.
+std::int64_t first_adapted_row(const Request& request);
+
 /// Limit on the choices of one request.
 inline constexpr std::int32_t kChoicesMax = 128;
 inline constexpr std::size_t kStopsMax = 64;        ///< limit on the stop strings of a request

@@ -41,14 +41,6 @@ Error not_allowed(std::int32_t id, std::int64_t tokens) {
           cat("the constraint refuses token ", id, " after ", tokens, " tokens, but allowed it")};
 }
 
-/// Returns the first row with adapters; 0 without adapters. Drawn tokens do not move it.
-std::int64_t first_adapted(const Request& request, const Sequence& sequence) {
-  if (sequence.adapters == nullptr) return 0;
-  const auto given =
-      std::span(sequence.tokens).first(sequence.tokens.size() - to_size(request.continued));
-  return std::max<std::int64_t>(0, first_adapted_row(*sequence.adapters, given));
-}
-
 }  // namespace
 
 RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
@@ -67,6 +59,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
       queued_(time) {
   sequence_.id = id;
   sequence_.request = this;
+  const std::int64_t adapter_from = first_adapted_row(request_);
   sequence_.tokens = std::move(request_.prompt);
   sequence_.types = std::move(request_.types);
   for (const EmbeddingRows& e : request_.embeddings) {
@@ -85,7 +78,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   if (INGOT_MUTANT(31)) sequence_.adapters = {std::shared_ptr<void>(), sequence_.adapters.get()};
   sequence_.prefix = {.domain = request_.domain,
                       .adapter = number_of(sequence_.adapters),
-                      .adapter_from = first_adapted(request_, sequence_),
+                      .adapter_from = adapter_from,
                       .tenant = request_.tenant};
   sequence_.chat_template = request_.chat_template;
   sequence_.whole = is_whole(request_, limits);

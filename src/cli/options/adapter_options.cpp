@@ -14,8 +14,6 @@ namespace ingot {
 
 namespace {
 
-constexpr float kScaleMax = 1000;
-
 /// The name of an adapter without NAME=: the last part of its path, without a file's extension.
 std::string name_of(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
@@ -48,8 +46,9 @@ AdapterSource parse(std::string_view text) {
                         text.substr(0, equals).find('/') == std::string_view::npos;
   if (has_name) rest = text.substr(equals + 1);
   source.scale = take_scale(rest).value_or(1);
-  if (!(std::abs(source.scale) <= kScaleMax)) {
-    throw bad_option("--lora", text, cat("expected a SCALE from -", kScaleMax, " to ", kScaleMax));
+  if (!(std::abs(source.scale) <= kAdapterScaleMax)) {
+    throw bad_option("--lora", text,
+                     cat("expected a SCALE from -", kAdapterScaleMax, " to ", kAdapterScaleMax));
   }
   if (rest.empty()) throw bad_option("--lora", text, kForm);
   source.path = std::string(rest);

@@ -11,12 +11,12 @@ namespace ingot {
 
 namespace {
 
-constexpr std::size_t kNameBytesMax = 256;
-
 /// The reason why a name is refused; empty if it is accepted.
 std::string why_no_name(std::string_view name) {
   if (name.empty()) return "is empty";
-  if (name.size() > kNameBytesMax) return cat("has more than ", kNameBytesMax, " bytes");
+  if (name.size() > kAdapterNameBytesMax) {
+    return cat("has more than ", kAdapterNameBytesMax, " bytes");
+  }
   if (name == kNoAdapter) return "stands for no adapter";
   if (name == "." || name == "..") return "is a folder's";
   if (!is_utf8(name)) return "is not UTF-8";

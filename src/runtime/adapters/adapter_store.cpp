@@ -23,18 +23,17 @@ std::shared_ptr<const LoadedAdapter> AdapterStore::load(const AdapterSource& sou
   return load(source, open_adapter(source.path));
 }
 
-/// Returns the adapters to unload so that another one fits. Adapters in use keep their bytes.
+/// Chooses the adapters to unload so that another one fits. Adapters in use keep their bytes.
 ///
 /// Errors: those of `load` about room.
-std::vector<std::string> AdapterStore::choose_evicted(
-    const AdapterSource& source, const AdapterFile& file,
-    std::span<const std::string> evictable) const {
+AdapterStore::Room AdapterStore::make_room(const AdapterSource& source, const AdapterFile& file,
+                                           std::span<const std::string> evictable) const {
   const std::int64_t needed = adapter_bytes(file, model_.adapter_targets, backend_);
   const std::lock_guard lock(mutex_);
   const bool is_new = adapters_.find(source.name) == adapters_.end();
   std::int64_t left = limits_.bytes - bytes();
   std::int64_t places = limits_.adapters - std::ssize(adapters_) - (is_new ? 1 : 0);
-  std::vector<std::string> evicted;
+  Room room{.evicted = {}, .needs_bytes = needed > left};
   for (const std::string& name : evictable) {
     if (places >= 0 && needed <= left) break;
     const auto found = adapters_.find(name);
@@ -43,7 +42,7 @@ std::vector<std::string> AdapterStore::choose_evicted(
     if (places >= 0 && !is_idle) continue;
     ++places;
     if (is_idle) left += found->second->adapter->bytes;
-    evicted.push_back(name);
+    room.evicted.push_back(name);
   }
   if (places < 0) {
     throw Error(ErrorCode::kInvalid, cat("adapter ", printable(source.name), ": ", adapters_.size(),
@@ -55,25 +54,26 @@ std::vector<std::string> AdapterStore::choose_evicted(
                     std::max<std::int64_t>(0, limits_.bytes - bytes()),
                     " are available for adapters: unload one, or raise `memory_limit`"));
   }
-  return evicted;
+  return room;
 }
 
 std::shared_ptr<const LoadedAdapter> AdapterStore::load(const AdapterSource& source,
                                                         const AdapterFile& file,
                                                         std::span<const std::string> evictable) {
   const std::lock_guard one_load(loading_);
-  const std::vector<std::string> evicted = choose_evicted(source, file, evictable);
+  const Room room = make_room(source, file, evictable);
+  const auto evict = [&] {
+    for (const std::string& name : room.evicted) unload(name);
+  };
   // Memory that is needed now is freed now. Places alone are taken only when the load has worked.
-  const bool needs_bytes =
-      adapter_bytes(file, model_.adapter_targets, backend_) > limits_.bytes - this->bytes();
-  for (std::size_t i = 0; needs_bytes && i < evicted.size(); ++i) unload(evicted[i]);
+  if (room.needs_bytes) evict();
   auto made = std::make_unique<LoadedAdapter>();
   made->source = source;
   made->base_model = file.base_model;
   made->adapter = load_adapter(file, model_.adapter_targets, backend_);
   const std::int64_t bytes = made->adapter->bytes;
   bytes_->fetch_add(bytes);
-  for (const std::string& name : evicted) unload(name);
+  if (!room.needs_bytes) evict();
   std::shared_ptr<const LoadedAdapter> before;  // freed after the lock is released
   const std::lock_guard lock(mutex_);
   made->generation = ++last_number_;

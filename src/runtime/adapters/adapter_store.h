@@ -91,9 +91,15 @@ class AdapterStore {
   /// Generations and factors of a list's adapters.
   using ListKey = std::vector<std::pair<std::uint64_t, float>>;
 
+  /// What makes room for a load.
+  struct Room {
+    std::vector<std::string> evicted;  ///< names of adapters to unload
+    bool needs_bytes = false;          ///< whether the load needs their memory, not only places
+  };
+
   std::uint64_t number_of(const ListKey& key);
-  std::vector<std::string> choose_evicted(const AdapterSource& source, const AdapterFile& file,
-                                          std::span<const std::string> evictable) const;
+  Room make_room(const AdapterSource& source, const AdapterFile& file,
+                 std::span<const std::string> evictable) const;
 
   const Model& model_;
   Backend& backend_;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "runtime/adapters/adapter_name.h"
 #include "server/common/message_text.h"
 #include "server/common/served_adapters.h"
 #include "server/common/service.h"
@@ -15,11 +16,6 @@
 namespace ingot {
 
 namespace {
-
-/// Limit on the magnitude of a request's scale. Larger ones would only overflow.
-constexpr double kScaleMax = 1000;
-/// Limit on the bytes of a name in `lora`; no adapter has a longer one.
-constexpr std::size_t kNameBytesMax = 256;
 
 /// An adapter that a request names.
 struct NamedAdapter {
@@ -50,11 +46,11 @@ NamedAdapter read_entry(const Json& value, const std::string& place, Params& par
   const bool has_id = entry.has("id");
   NamedAdapter adapter{.param = entry.full(has_id ? "id" : "name")};
   const auto id = entry.whole("id", 0, std::int64_t{1} << 31);
-  const auto name = entry.text("name", kNameBytesMax);
+  const auto name = entry.text("name", kAdapterNameBytesMax);
   if (id.has_value() == name.has_value()) {
     refuse_at(place, id ? "has a name and an id" : "has neither a name nor an id");
   }
-  adapter.scale = entry.real("scale", -kScaleMax, kScaleMax).value_or(1);
+  adapter.scale = entry.real("scale", -kAdapterScaleMax, kAdapterScaleMax).value_or(1);
   entry.finish();
   params.add_warnings(entry);
   if (name) {

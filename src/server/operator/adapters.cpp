@@ -16,10 +16,7 @@ namespace ingot {
 
 namespace {
 
-constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kPathBytesMax = 4096;
-/// Limit on the magnitude of an adapter's scale.
-constexpr double kScaleMax = 1000;
 
 /// A request to load an adapter.
 struct LoadWish {
@@ -31,7 +28,7 @@ struct LoadWish {
 };
 
 std::string read_name(Params& params) {
-  auto name = params.text("lora_name", kNameBytesMax);
+  auto name = params.text("lora_name", kAdapterNameBytesMax);
   if (!name) throw invalid_request("lora_name", "lora_name is missing");
   return *std::move(name);
 }
@@ -40,7 +37,8 @@ LoadWish read_load(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   LoadWish wish{.name = read_name(params), .path = params.text("lora_path", kPathBytesMax)};
-  wish.scale = static_cast<float>(params.real("scale", -kScaleMax, kScaleMax).value_or(1));
+  wish.scale =
+      static_cast<float>(params.real("scale", -kAdapterScaleMax, kAdapterScaleMax).value_or(1));
   wish.replaces = params.flag("load_inplace").value_or(false);
   params.finish();
   wish.warnings = params.warnings();
