@@ -90,6 +90,11 @@ std::shared_ptr<const AdapterList> Arrivals::load_adapter() {
   return {load.get(), [load](const AdapterList*) { load->number = 0; }};
 }
 
+std::int64_t Arrivals::loads_in_use() const {
+  return std::count_if(loads_.begin(), loads_.end(),
+                       [](const auto& load) { return load->number != 0; });
+}
+
 void Arrivals::draw_extras(Request& r) {
   const std::int64_t rows = std::ssize(r.prompt);
   if (random_.chance(settings_.min_tokens)) r.sampling.min_tokens = random_.below(12);
@@ -206,7 +211,7 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   draw_rules(r);
   if (kinds_.chance(settings_.pooled)) draw_pooled(r);
   // A shorter prompt may have lost the invocation tokens.
-  if (r.adapters && first_adapted_row(*r.adapters, r.prompt) < 0) r.adapters = nullptr;
+  if (first_adapted_row(r) < 0) r.adapters = nullptr;
   return r;
 }
 

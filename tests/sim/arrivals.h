@@ -19,6 +19,10 @@ class Arrivals {
   /// A request, perhaps one that the engine must refuse. `before` are the earlier requests.
   Request draw(const std::vector<std::unique_ptr<Client>>& before);
   /// Whether the engine must accept the request.
+  /// Unloads all adapters. Requests keep theirs.
+  void unload_adapters() { adapters_ = {}; }
+  /// Returns the number of loads that something still uses.
+  std::int64_t loads_in_use() const;
   bool is_possible(const Request& request) const;
 
  private:

@@ -72,7 +72,7 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
   Job& job = c->job;
   job.prefix = {.domain = r.domain,
                 .adapter = number_of(r.adapters),
-                .adapter_from = r.adapters ? first_adapted_row(*r.adapters, r.prompt) : 0,
+                .adapter_from = first_adapted_row(r),
                 .tenant = r.tenant};
   job.choice = choice;
   job.seed = r.sampling.seed;

@@ -177,7 +177,7 @@ std::int64_t ClientWorld::extend(Live& live, Request& r) {
   live.prefix = {.domain = r.domain, .tenant = r.tenant};
   const std::int64_t before = live.rows.rows();
   live.rows.extend(r);
-  if (r.adapters && first_adapted_row(*r.adapters, r.prompt) < 0) r.adapters = nullptr;
+  if (first_adapted_row(r) < 0) r.adapters = nullptr;
   live.adapters = r.adapters;
   const std::int64_t room = std::int64_t{settings_.blocks} * kBlockTokens - std::ssize(r.prompt);
   if (r.max_tokens > 0) r.max_tokens = std::clamp<std::int64_t>(room, 1, r.max_tokens);

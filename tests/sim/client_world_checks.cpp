@@ -168,6 +168,7 @@ void ClientWorld::wind_down() {
 /// At the end: no steps are under way, no blocks are held, and all cached blocks can be evicted.
 void ClientWorld::settle() {
   lives_.clear();
+  arrivals_.unload_adapters();
   for (int i = 0; i < 4; ++i) engine_->advance();
   SIM_EXPECT("I14", engine_->under_way() == 0 && engine_->scheduler().under_way() == 0,
              engine_->under_way(), " requests and ", engine_->scheduler().under_way(),
@@ -175,6 +176,8 @@ void ClientWorld::settle() {
   SIM_EXPECT("I14", engine_->scheduler().waiting() == 0 && engine_->scheduler().running() == 0,
              "a sequence is left");
   SIM_EXPECT("I14", engine_->scheduler().resting_sequences().empty(), "a sequence rests");
+  SIM_EXPECT("I25", arrivals_.loads_in_use() == 0, arrivals_.loads_in_use(),
+             " loads of adapters are still in use");
   checker_.begin();
   checker_.end(engine_->scheduler().prefixes());
   engine_->flush_prefixes();
