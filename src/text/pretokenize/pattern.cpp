@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/index.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "load/pcre2_handles.h"
