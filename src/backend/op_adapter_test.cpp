@@ -378,7 +378,7 @@ TEST(Adapters, EmbeddingsAreCanonicalOnEveryTable) {
     Weight weight = d->prepare({&w.view, 1}, {}, Use::kPlain);
     weight.number = 4;
     std::vector<AdapterWeights> packed(3);
-    for (const std::size_t i : {0, 2}) {
+    for (const std::size_t i : {0U, 2U}) {
       packed[i].embedding = {.number = 4,
                              .a = d->prepare({&parts[i].a.view, 1}, {}, Use::kPlain),
                              .part = {.scale = parts[i].scale,
