@@ -12,6 +12,7 @@
 #include "base/signal_stack.h"
 #include "base/text.h"
 #include "kv/mutant.h"
+#include "runtime/draft/speculation.h"
 #include "runtime/engine_errors.h"
 
 namespace ingot {
@@ -37,6 +38,7 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
       steps_(std::move(setup.steps)),
       scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)),
       resting_(scheduler_),
+      speculation_(std::make_unique<Speculation>(options_.speculation, scheduler_)),
       reporter_(options_.observer,
                 {.now = options_.now,
                  .scheduler = scheduler_,
@@ -58,9 +60,12 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
               setup.tokenizer, std::move(setup.end_ids)),
       errands_(*bell_),
       guard_(options_.now, options_.step_limit_seconds),
-      results_(*steps_, reporter_, steps_->limits().sequences) {
+      results_(*steps_, reporter_, steps_->limits().sequences,
+               steps_->limits().sequences + steps_->limits().draft_rows) {
   in_step_.reserve(to_size(steps_->limits().sequences));
 }
+
+Engine::~Engine() { stop(); }
 
 std::optional<Stream> Engine::submit(Request&& request) {
   auto streams = submit_choices(std::move(request), 1);
@@ -212,6 +217,7 @@ bool Engine::run_tick() {
     bool planned = false, dropped = false;
     if (scheduler_.under_way() < depth) {
       end_dropped(scheduler_.late(now));
+      speculation_->propose();
       const Step& step = scheduler_.plan();
       phases_[step.number % 2].tick_begun = now;
       inbox_.publish_queue_state(now);
@@ -312,7 +318,9 @@ void Engine::finish(const Step& step) {
   for (const StepPart& part : step.parts) {
     if (part.sequence != nullptr) in_step_.push_back(part.sequence->request);
   }
-  scheduler_.commit(tokens, phases.sampled - std::max(committed_, phases.planned));
+  // Further rounds draw from the rows of drafts.
+  const double drawn = step.verify_rows > 0 ? phases.delivered : phases.sampled;
+  scheduler_.commit(tokens, drawn - std::max(committed_, phases.planned));
   for (RunningRequest* const request : in_step_) {
     if (!request->ended()) {
       request->note_computed();
@@ -321,10 +329,10 @@ void Engine::finish(const Step& step) {
     some_ended_ = some_ended_ || request->ended();
   }
   in_step_.clear();
-  committed_ = phases.sampled;
+  committed_ = drawn;
   if (some_ended_) drop_ended();
   reporter_.freed();
-  reporter_.step(step, phases);
+  reporter_.step(step, phases, results_.drafts());
 }
 
 /// Returns whether `body` succeeded. If not, the engine has failed, and all requests have ended.
@@ -343,6 +351,7 @@ void Engine::drop_ended() {
       continue;
     }
     reporter_.ended(request);
+    speculation_->end(request);
     inbox_.release();
     end(next->second);
     next = requests_.erase(next);

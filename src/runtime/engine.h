@@ -26,6 +26,8 @@
 
 namespace ingot {
 
+class Speculation;
+
 /// Accepts requests and returns a stream for each request. A request's results depend bit for bit
 /// on this request alone, not on other requests in its steps.
 ///
@@ -36,7 +38,7 @@ class Engine {
   /// Makes an engine without a thread: see `start`. Errors: Error{kDoesNotFit}.
   explicit Engine(const ModelParts& parts, const EngineOptions& options = {});
   explicit Engine(EngineSetup&& setup, const EngineOptions& options = {});
-  ~Engine() { stop(); }
+  ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -166,6 +168,7 @@ class Engine {
   Scheduler scheduler_;
   RunningRequests requests_;
   RestingRequests resting_;
+  std::unique_ptr<Speculation> speculation_;
   EngineReporter reporter_;
   std::shared_ptr<Doorbell> bell_;  ///< wakes the engine; streams may ring it after the engine ends
   Inbox inbox_;

@@ -305,7 +305,7 @@ TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {
   EXPECT_EQ(told(), "1 cancelled; ") << "the step may still read them";
   scheduler_.commit(std::vector<std::int32_t>{-1}, 1);
   reporter_.freed();
-  reporter_.step(step, {});
+  reporter_.step(step, {}, {});
   EXPECT_EQ(told(), "freed 3; step 1; ");
   requests_.clear();
 }
@@ -360,7 +360,7 @@ TEST_F(EnginePartsTest, TheOutcomeOfARequestInTheInboxHasItsPrompt) {
 
 TEST_F(EnginePartsTest, StepResultsReachTheReader) {
   Stream first = enqueue(request()), second = enqueue(request());
-  StepResults results(runner_, reporter_, 4);
+  StepResults results(runner_, reporter_, 4, 8);
   const Step& step = scheduler_.plan();
   ASSERT_EQ(step.outputs, 2);
   for (auto& [id, running] : requests_) running->started(now_);
@@ -378,7 +378,7 @@ TEST_F(EnginePartsTest, StepResultsReachTheReader) {
 TEST_F(EnginePartsTest, AnEndTokenEndsTheRequest) {
   Stream stream = enqueue(request());
   runner_.next = 7;
-  StepResults results(runner_, reporter_, 4);
+  StepResults results(runner_, reporter_, 4, 8);
   const Step& step = scheduler_.plan();
   requests_.at(1)->started(now_);
   results.sample(step);

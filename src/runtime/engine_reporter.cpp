@@ -9,7 +9,7 @@ EngineReporter::EngineReporter(EngineObserver* observer, const Sources& sources,
   if (observer != nullptr) freeing_.reserve(requests_max);
 }
 
-void EngineReporter::step(const Step& step, const StepPhases& phases) {
+void EngineReporter::step(const Step& step, const StepPhases& phases, const DraftCounts& drafts) {
   if (observer_ == nullptr) return;
   const double now = from_.now();
   StepRecord r = state_now();
@@ -21,8 +21,10 @@ void EngineReporter::step(const Step& step, const StepPhases& phases) {
   r.sample_seconds = phases.sampled - phases.computed;
   r.deliver_seconds = phases.delivered - phases.sampled;
   r.commit_seconds = now - phases.delivered;
-  r.decode_rows = step.decode_rows;
+  r.decode_rows = step.decode_rows - step.verify_rows;
   r.prefill_rows = step.rows - step.decode_rows;
+  r.verify_rows = step.verify_rows;
+  r.drafts = drafts;
   r.output_rows = step.outputs;
   r.scored_rows = step.scores;
   r.row_budget = step.rows_max;

@@ -43,7 +43,7 @@ class EngineReporter {
   EngineReporter(EngineObserver* observer, const Sources& sources, std::size_t requests_max);
 
   /// Reports a committed step. Uses only the step's counts, because its parts may be gone.
-  void step(const Step& step, const StepPhases& phases);
+  void step(const Step& step, const StepPhases& phases, const DraftCounts& drafts);
   /// Reports the engine's state after a tick without a step.
   void state();
   /// Reports a delivered token.

@@ -33,7 +33,8 @@ RequestLimits request_limits(const ModelParts& parts) {
           .head = parts.executor.model().head() != nullptr,
           .types = parts.executor.model().types.rows,
           .pooled = limits.pools ? spec.pooled_cols() : 0,
-          .whole_rows = whole_rows(spec, limits)};
+          .whole_rows = whole_rows(spec, limits),
+          .draft_rows = limits.draft_rows};
 }
 
 }  // namespace
@@ -55,6 +56,7 @@ SchedulerLimits scheduler_limits(const StepRunner& steps, const EngineOptions& o
   return {.rows = steps.limits().rows,
           .sequences = steps.limits().sequences,
           .pipeline_depth = steps.steps_ahead(),
+          .draft_rows = steps.limits().draft_rows,
           .step_seconds = options.step_seconds,
           .preemptions_max = options.preemptions_max,
           .prefix_cache = options.prefix_cache,

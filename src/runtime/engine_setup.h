@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/thread_pool.h"
 #include "kv/prefix_index.h"
+#include "runtime/draft/speculation_options.h"
 #include "runtime/executor.h"
 #include "runtime/observe/engine_observer.h"
 #include "runtime/request.h"
@@ -34,6 +35,7 @@ struct EngineOptions {
   /// Bytes of a session's keys and values to copy between two steps; at least one block is copied.
   std::int64_t session_bytes = 16 << 20;
   WaitingOptions waiting{};
+  SpeculationOptions speculation{};  ///< see Speculation
   /// Time limit of a step in seconds, after which the engine fails: see `Engine::watch`.
   double step_limit_seconds = kNever;
   Clock now{};  ///< the engine's clock, called from any thread; empty = the system's steady clock

@@ -133,11 +133,14 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
                         .logits_rows = options.logits_rows,
                         .finds_best = options.finds_best};
   if (options.generates) {
-    limits.logits_rows = options.model.head ? options.sequences : 0;
+    limits.draft_rows = options.model.head ? std::min(options.draft_rows, options.rows - 1) : 0;
+    limits.logits_rows = options.model.head ? options.sequences + limits.draft_rows : 0;
     limits.ids = std::min(sampled_ids(), spec_.vocab);
     limits.score_top = options.prompt_logprobs;
     const bool all_rows = options.prompt_logprobs >= 0 || options.hidden_states;
-    limits.out_rows = all_rows ? options.rows : options.sequences;
+    const std::int32_t drawn = std::min(options.sequences + limits.draft_rows, options.rows);
+    limits.logits_rows = std::min(limits.logits_rows, drawn);
+    limits.out_rows = all_rows ? options.rows : drawn;
   }
   limits.pools = options_.pools;
   limits.adapters = has_adapters(options);

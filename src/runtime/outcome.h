@@ -45,10 +45,15 @@ struct Outcome {
   PrefixMiss miss;               ///< where the cached prefix ended, and why; for operators only
   std::int32_t preemptions = 0;  ///< number of preemptions while the reader kept up
   std::int64_t generated_tokens = 0;  ///< number of delivered tokens
-  double queue_seconds = 0;           ///< time from submission to admission
-  double prefill_seconds = 0;         ///< time from admission to the first drawn token
-  double decode_seconds = 0;          ///< time from the first to the last drawn token
-  std::int64_t decode_steps = 0;      ///< number of drawn tokens after the first
+  // Of the delivered tokens, those that speculation had drafted: see Speculation.
+  std::int64_t drafts = 0;              ///< number of drafts whose rows were computed
+  std::int64_t accepted_drafts = 0;     ///< number of drafts that became tokens
+  std::int64_t predicted = 0;           ///< `drafts` that come from Request::prediction
+  std::int64_t accepted_predicted = 0;  ///< `accepted_drafts` that come from Request::prediction
+  double queue_seconds = 0;             ///< time from submission to admission
+  double prefill_seconds = 0;           ///< time from admission to the first drawn token
+  double decode_seconds = 0;            ///< time from the first to the last drawn token
+  std::int64_t decode_steps = 0;        ///< number of drawn tokens after the first
 
   /// Returns the digest as 16 hexadecimal digits; empty without a digest.
   std::string digest_text() const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/adapters/adapter_list.h"
+#include "runtime/draft/speculation_options.h"
 #include "runtime/notify.h"
 #include "runtime/sampling/sampling_params.h"
 #include "runtime/schedule/sequence.h"
@@ -97,6 +98,9 @@ struct Request {
   std::shared_ptr<const AdapterList> adapters{};  ///< null: none
   std::uint64_t chat_template = 0;  ///< identifies the template, to explain misses; 0 = unknown
   bool reads_cache = true;          ///< whether the request may reuse other requests' cached blocks
+  RequestSpeculation speculation{};  ///< which drafts the request uses; they change no token
+  /// The text that is expected, as tokens: drafts until it ends. Empty: none.
+  std::vector<std::int32_t> prediction{};
   /// The live sequence whose rows the prompt begins with; null: none. All its earlier requests must
   /// have ended. The request must have one choice.
   std::shared_ptr<const LiveToken> live{};
@@ -131,6 +135,8 @@ struct RequestLimits {
   /// Limit on the rows of a sequence that one step must compute; 0: several steps may compute any
   /// sequence. See `is_whole`.
   std::int64_t whole_rows = 0;
+  std::int32_t draft_rows = 0;  ///< limit on the drafts of a step; 0: requests cannot use drafts
+  bool draft_model = false;     ///< whether the engine drafts with a model
 };
 
 /// Appends rows of embeddings to a prompt. Shapes: `values` is [n, hidden].

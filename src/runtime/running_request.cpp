@@ -73,6 +73,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   sequence_.draws = limit_ > 0;
   // Reserved here, because running out of memory here ends only this request.
   sequence_.tokens.reserve(sequence_.tokens.size() + to_size(std::max<std::int64_t>(0, limit_)));
+  sequence_.drafts.reserve(to_size(kDraftsMax));
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
   sequence_.adapters = std::move(request_.adapters);
   if (INGOT_MUTANT(31)) sequence_.adapters = {std::shared_ptr<void>(), sequence_.adapters.get()};
@@ -116,6 +117,10 @@ void RunningRequest::replay_history() {
       if (id != kGivenRow) counts_.add_prompt(id);
     }
     for (const std::int32_t id : drawn) counts_.add_generated(id);
+  }
+  if (!request_.shared->bad_words.empty()) {
+    drawn_ids_.reserve(drawn.size() + to_size(std::max<std::int64_t>(0, limit_)));
+    drawn_ids_.assign(drawn.begin(), drawn.end());
   }
   if (!detokenizer_) return;
   std::int64_t tokens = 0;
@@ -232,30 +237,33 @@ void RunningRequest::choose() {
 }
 
 SampleRow RunningRequest::row(std::span<float> logits) const {
-  std::span<const std::int32_t> drawn;
-  if (!request_.shared->bad_words.empty()) {
-    drawn = std::span(sequence_.tokens).last(to_size(request_.continued + generated_));
-  }
   return {.logits = logits,
           .params = &request_.sampling,
           .counts = needs_counts_ ? &counts_ : nullptr,
           .repeats = repeats_ ? &*repeats_ : nullptr,
           .bad_words = request_.shared->bad_words,
           .allowed = request_.shared->allowed,
-          .drawn = drawn,
+          .drawn = drawn_ids_,
           .mask = rules_.mask(),
           .forced = rules_.forced(),
           .surprise_max = surprise_max_,
           .index = static_cast<std::uint64_t>(request_.continued + generated_)};
 }
 
-SampleRow RunningRequest::row_ahead() const {
+SampleRow RunningRequest::row_ahead(std::int32_t draft) const {
+  // What may follow a draft of a constrained text is found once the draft is accepted.
+  if (!draws_on_device_ || (draft > 0 && rules_.needs_last_token())) return {};
   SampleRow ahead = row({});
-  ahead.index += static_cast<std::uint64_t>(sequence_.pending - 1);
+  ahead.index += static_cast<std::uint64_t>(sequence_.pending - 1 + draft);
   return ahead;
 }
 
-std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
+void RunningRequest::note_drafts(std::int32_t drafts) {
+  outcome_.drafts += drafts;
+  if (drafts_prediction_) outcome_.predicted += drafts;
+}
+
+std::int32_t RunningRequest::accept_token(Drawn&& drawn, bool is_draft, double now) {
   if (ended()) return -1;
   count_draw(now);
   Delta delta;
@@ -284,6 +292,10 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
     return -1;
   }
   ++generated_;
+  if (is_draft) {
+    ++outcome_.accepted_drafts;
+    outcome_.accepted_predicted += drafts_prediction_ ? 1 : 0;
+  }
   add_to_history(drawn);
   delta.ids.push_back(drawn.id);
   if (request_.sampling.logprobs >= 0) {
@@ -305,6 +317,7 @@ std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
 void RunningRequest::add_to_history(const Drawn& drawn) {
   if (needs_counts_) counts_.add_generated(drawn.id);
   if (repeats_) repeats_->add(drawn.id);
+  if (!request_.shared->bad_words.empty()) drawn_ids_.push_back(drawn.id);
   const SamplingParams& p = request_.sampling;
   if (p.mirostat == 0 || p.temperature == 0 || drawn.is_forced) return;
   surprise_max_ -=

@@ -45,6 +45,19 @@ class RunningRequest {
   const std::shared_ptr<const LiveToken>& live() const { return request_.live; }
   /// Returns whether the request's rows may stay in the KV cache after its end.
   bool may_rest() const { return request_.live != nullptr && finish_ != FinishReason::kError; }
+  const SamplingParams& sampling() const { return request_.sampling; }
+  const RequestSpeculation& speculation() const { return request_.speculation; }
+  /// Returns the expected tokens: see Request::prediction.
+  std::span<const std::int32_t> prediction() const { return request_.prediction; }
+  bool has_prediction() const { return !request_.prediction.empty(); }
+  /// Says whether the sequence's next drafts are of `prediction`, for the outcome's counts.
+  void set_drafts_prediction(bool is_prediction) { drafts_prediction_ = is_prediction; }
+  /// Writes the tokens that must come next: see TokenRules::forced_run.
+  std::size_t forced_run(std::span<std::int32_t> ids) { return rules_.forced_run(ids); }
+  /// Returns whether requests of the same domain may share what they have computed.
+  bool shares_domain() const { return sequence_.reads_cache; }
+  /// Returns the number of the sequence's first tokens that the request gave.
+  std::int64_t prompt_tokens() const { return prompt_tokens_; }
   /// Drops the reference to the live sequence, whose owner may end it.
   void leave_live() { request_.live.reset(); }
   bool is_cancelled() const;
@@ -91,19 +104,20 @@ class RunningRequest {
   void choose();
   /// Returns how to draw the next token from `logits`.
   SampleRow row(std::span<float> logits) const;
-  /// Returns how to draw the last token that a planned step will draw: its index counts the tokens
-  /// that steps under way draw before it. Requires `draws_on_device`.
-  SampleRow row_ahead() const;
+  /// Returns how the runner draws from the sequence's row `draft` of logits in a planned step: row
+  /// 0 gives the last pending token, row i the token after i accepted drafts. `params` are null if
+  /// the host draws from the row.
+  SampleRow row_ahead(std::int32_t draft) const;
   /// Tells the request whether the runner draws tokens. Call it before the first step.
   void set_runner_draws(bool runner_draws) {
     draws_on_device_ = runner_draws && !digest_ && can_draw_on_device(row({}));
     allow_drawing_ahead();
   }
-  /// Returns whether the runner draws this request's tokens.
-  bool draws_on_device() const { return draws_on_device_; }
-  /// Delivers a drawn token to the reader. Returns the token to append to the sequence, or -1 if
-  /// the request ended.
-  std::int32_t accept_token(Drawn&& drawn, double now);
+  /// Delivers a drawn token to the reader. `is_draft`: whether the token equals its draft. Returns
+  /// the token to append to the sequence, or -1 if the request ended.
+  std::int32_t accept_token(Drawn&& drawn, bool is_draft, double now);
+  /// Counts drafts whose rows a step has computed. Call it before their tokens are accepted.
+  void note_drafts(std::int32_t drafts);
   bool ended() const { return finish_.has_value(); }
   /// Returns the seconds between the last two delivered tokens; 0 after the first token.
   double last_gap() const { return last_gap_; }
@@ -150,6 +164,7 @@ class RunningRequest {
   Request request_;   ///< the request without its prompt: `sequence_` has the tokens
   TokenRules rules_;  ///< uses `request_`
   bool draws_on_device_ = false;
+  bool drafts_prediction_ = false;  ///< whether the sequence's drafts are of Request::prediction
   std::shared_ptr<Channel> channel_;
   Sequence sequence_;
   std::int64_t prompt_tokens_ = 0;
@@ -162,6 +177,7 @@ class RunningRequest {
   bool needs_counts_ = false;
   TokenCounts counts_;
   std::optional<RepeatHistory> repeats_;  ///< present if DRY acts
+  std::vector<std::int32_t> drawn_ids_;   ///< all drawn tokens, if there are bad words
   double surprise_max_ = 0;               ///< mirostat's limit on a token's surprise, in bits
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;

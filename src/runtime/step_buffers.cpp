@@ -11,6 +11,13 @@ namespace {
 
 std::int64_t blocks_of(std::int64_t tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
 
+/// The token of row `i` of a part, as in Batch::tokens.
+std::int32_t token_at(const StepPart& part, std::int64_t i) {
+  const Sequence& s = *part.sequence;
+  if (i < s.length()) return s.token(i);
+  return part.drafts > 0 ? at(s.drafts, i - s.length()) : ~part.previous;
+}
+
 }  // namespace
 
 StepBuffers::StepBuffers(const Model& model, const Backend& backend, const KvCache& cache,
@@ -106,7 +113,7 @@ void StepBuffers::add_part(const StepPart& part, std::int32_t index) {
   const std::int64_t first = part.first;
   const std::int64_t last = first + part.rows;
   const GivenRows* const given = s.given_at(first);
-  const std::int64_t known = s.length() + (part.previous >= 0 ? 1 : 0);
+  const std::int64_t known = s.length() + (part.previous >= 0 ? 1 : part.drafts);
   INGOT_CHECK(part.rows > 0 && last <= known && last <= limits_.context, "rows ", first, " to ",
               last, " of ", known, ", context ", limits_.context);
   INGOT_CHECK(part.outputs <= part.rows, part.outputs, " outputs of ", part.rows, " rows");
@@ -117,7 +124,7 @@ void StepBuffers::add_part(const StepPart& part, std::int32_t index) {
   const auto start = static_cast<std::int32_t>(positions_.size());
   for (std::int64_t i = first; i < last; ++i) {
     positions_.push_back(static_cast<std::int32_t>(i));
-    tokens_.push_back(given != nullptr ? 0 : i < s.length() ? s.token(i) : ~part.previous);
+    tokens_.push_back(given != nullptr ? 0 : token_at(part, i));
     types_.push_back(s.type(i));
     for (std::size_t g = 0; g < slots_.size(); ++g) {
       slots_[g].push_back(s.blocks.slot(static_cast<std::int32_t>(g), i));

@@ -37,31 +37,26 @@ RunningRequest* request_of(const StepPart& part) {
 
 }  // namespace
 
-StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences)
+StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences,
+                         std::int32_t outputs)
     : runner_(runner),
       reporter_(reporter),
       runner_draws_(runner.draws()),
       drawn_(to_size(sequences)) {
-  outputs_.reserve(drawn_.size());
-  sampled_.reserve(drawn_.size());
+  drawing_.reserve(drawn_.size());
   choosing_.reserve(drawn_.size());
   failures_.reserve(drawn_.size());
   rows_.reserve(drawn_.size());
-  draws_.reserve(drawn_.size());
-  tokens_.reserve(drawn_.size());
+  draws_.reserve(to_size(outputs));
+  tokens_.reserve(to_size(outputs));
 }
 
-/// Finds the masks of all rows at once, each in one thread of the pool, before the step begins: a
-/// device that draws needs them now. No step under way draws a token for these requests, so their
-/// matchers have read all earlier tokens. No two rows share a request. The matchers of a constraint
-/// share only its MatcherGrammar, which is thread-safe, and the engine's thread waits here.
-void StepResults::choose(const Step& step) {
-  choosing_.clear();
-  for (const StepPart& part : step.parts) {
-    if (part.outputs == 0) continue;
-    RunningRequest* const request = request_of(part);
-    if (request != nullptr && request->must_choose()) choosing_.push_back(request);
-  }
+/// Finds the masks of all requests of `choosing_` at once, each in one thread of the pool. No step
+/// under way draws a token for these requests, so their matchers have read all earlier tokens. No
+/// request is there twice. The matchers of a constraint share only its MatcherGrammar, which is
+/// thread-safe, and the engine's thread waits here.
+void StepResults::choose() {
+  std::erase_if(choosing_, [](const RunningRequest* request) { return !request->must_choose(); });
   if (choosing_.empty()) return;
   failures_.assign(choosing_.size(), nullptr);
   // An exception that left the body would end the process.
@@ -75,42 +70,57 @@ void StepResults::choose(const Step& step) {
   }
 }
 
+/// Finds the masks before the step begins: a device that draws needs them now.
 std::span<const SampleRow> StepResults::draws(const Step& step) {
-  choose(step);
+  choosing_.clear();
+  for (const StepPart& part : step.parts) {
+    if (part.outputs > 0 && request_of(part) != nullptr) choosing_.push_back(request_of(part));
+  }
+  choose();
   draws_.clear();
   if (!runner_draws_) return draws_;
   for (const StepPart& part : step.parts) {
-    if (part.outputs == 0) continue;
-    const RunningRequest& request = *part.sequence->request;
-    draws_.push_back(request.draws_on_device() ? request.row_ahead() : SampleRow{});
+    for (std::int32_t i = 0; i < part.outputs; ++i) {
+      draws_.push_back(part.sequence->request->row_ahead(i));
+    }
   }
   return draws_;
 }
 
 void StepResults::sample(const Step& step) {
-  outputs_.clear();
-  sampled_.clear();
-  rows_.clear();
+  drawing_.clear();
+  drafts_ = {};
+  std::int64_t row = 0;
   for (const StepPart& part : step.parts) {
-    if (part.outputs == 0) continue;
-    RunningRequest* request = request_of(part);
+    RunningRequest* const request = part.outputs > 0 ? request_of(part) : nullptr;
     if (request != nullptr) {
-      // Reserved before the parallel loop, because running out of memory there ends all requests.
-      end_without_memory(*request,
-                         [&] { drawn_[rows_.size()].top.reserve(request->best_tokens()); });
-      if (request->ended()) request = nullptr;
+      const auto drafts = std::span(part.sequence->drafts).first(to_size(part.drafts));
+      drawing_.push_back({.request = request, .row = row, .drafts = drafts});
+      drafts_.add(part.drafts);
+      request->note_drafts(part.drafts);
     }
-    if (request != nullptr) {
-      const std::int64_t row = std::ssize(outputs_);
-      rows_.push_back(request->row(runner_.logits(row)));
-      if (runner_draws_) rows_.back().given = runner_.drawn(row);
-      sampled_.push_back(request);
-    }
-    outputs_.push_back(request);
+    row += part.outputs;
+  }
+  tokens_.assign(to_size(row), -1);
+  draw();
+}
+
+/// Draws a token for each request of `drawing_`. Drops requests that have ended.
+void StepResults::draw() {
+  rows_.clear();
+  for (std::size_t i = 0; i < drawing_.size(); ++i) {
+    // Reserved before the parallel loop, because running out of memory there ends all requests.
+    RunningRequest& request = *drawing_[i].request;
+    end_without_memory(request, [&] { drawn_[i].top.reserve(request.best_tokens()); });
+  }
+  std::erase_if(drawing_, [](const Drawing& d) { return d.request->ended(); });
+  for (const Drawing& d : drawing_) {
+    rows_.push_back(d.request->row(runner_.logits(d.row)));
+    if (runner_draws_) rows_.back().given = runner_.drawn(d.row);
   }
   if (rows_.empty()) return;
   runner_.sample(rows_, std::span(drawn_).first(rows_.size()), [&](std::int64_t row) {
-    at(sampled_, row)->add_to_digest(at(rows_, row).logits);
+    at(drawing_, row).request->add_to_digest(at(rows_, row).logits);
   });
 }
 
@@ -118,17 +128,41 @@ std::span<const std::int32_t> StepResults::deliver(const Step& step, double now)
   deliver_scores(step);
   deliver_hidden(step);
   deliver_pooled(step);
-  tokens_.assign(outputs_.size(), -1);
-  std::size_t row = 0;
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (outputs_[i] == nullptr) continue;
-    RunningRequest& request = *outputs_[i];
-    Drawn& drawn = drawn_[row++];
-    const std::int64_t before = request.generated();
-    end_without_memory(request, [&] { tokens_[i] = request.accept_token(std::move(drawn), now); });
-    if (request.generated() > before) reporter_.token(request);
+  accept(now);
+  while (!drawing_.empty()) {
+    choosing_.clear();
+    for (const Drawing& d : drawing_) choosing_.push_back(d.request);
+    choose();
+    draw();
+    accept(now);
   }
   return tokens_;
+}
+
+/// Gives each drawn token to its request. Only requests whose token equals their draft draw
+/// further.
+void StepResults::accept(double now) {
+  for (std::size_t i = 0; i < drawing_.size(); ++i) {
+    Drawing& d = drawing_[i];
+    const std::int32_t draft = d.drafts.empty() ? -1 : d.drafts.front();
+    std::int32_t& token = at(tokens_, d.row);
+    const std::int64_t before = d.request->generated();
+    const bool is_accepted = drawn_[i].id == draft && draft >= 0;
+    end_without_memory(*d.request, [&] {
+      token = d.request->accept_token(std::move(drawn_[i]), is_accepted, now);
+    });
+    const bool is_delivered = d.request->generated() > before;
+    if (is_delivered) reporter_.token(*d.request);
+    if (is_delivered && is_accepted) drafts_.accept(d.accepted);
+    if (token < 0 || !is_accepted) {
+      d.request = nullptr;
+      continue;
+    }
+    d.drafts = d.drafts.subspan(1);
+    ++d.row;
+    ++d.accepted;
+  }
+  std::erase_if(drawing_, [](const Drawing& d) { return d.request == nullptr; });
 }
 
 void StepResults::deliver_scores(const Step& step) {

@@ -94,6 +94,18 @@ void TokenRules::add_ends(std::uint64_t index) {
   mask_ = with_ends_;
 }
 
+std::size_t TokenRules::forced_run(std::span<std::int32_t> ids) {
+  if (!matcher_ || watch_ || !was_forced_ || is_chosen_) return 0;
+  std::size_t count = 0;
+  while (count < ids.size() && !matcher_->is_complete()) {
+    const std::int32_t only = only_id(matcher_->mask());
+    if (only < 0 || !matcher_->accept(only)) break;
+    ids[count++] = only;
+  }
+  matcher_->truncate(static_cast<std::int64_t>(count));
+  return count;
+}
+
 bool TokenRules::ends_at(std::int32_t id) const {
   const auto& ends = request_->sampling.end_ids;
   if (is_closing_ || !is_complete()) return false;
@@ -102,6 +114,7 @@ bool TokenRules::ends_at(std::int32_t id) const {
 
 bool TokenRules::accept(std::int32_t id) {
   if (matcher_ && !matcher_->accept(id)) return false;
+  was_forced_ = forced_ >= 0;
   is_chosen_ = is_closing_ = false;
   mask_ = {};
   forced_ = -1;

@@ -43,6 +43,8 @@ class FakeDevice final : public StepRunner {
   int again() const { return again_; }
   /// The number of rows whose token the step before still drew.
   int continued() const { return continued_; }
+  /// The number of steps begun.
+  int runs() const { return runs_; }
 
   KvCache& cache() override { return cache_; }
   const ExecutorLimits& limits() const override { return limits_; }
@@ -50,7 +52,8 @@ class FakeDevice final : public StepRunner {
   bool draws() const override { return draws_; }
   void run(const Step& step, std::span<const SampleRow> draws) override {
     is_readable_ = false;
-    if (on_run_) on_run_(runs_++);
+    const int call = runs_++;
+    if (on_run_) on_run_(call);
     EXPECT_LT(std::ssize(under_way_), steps_ahead_);
     EXPECT_EQ(std::ssize(draws), draws_ ? step.outputs : 0);
     Given given{.number = step.number};
@@ -115,6 +118,7 @@ class FakeDevice final : public StepRunner {
     std::vector<std::optional<std::int32_t>> drawn{};  ///< by row of logits; absent: by `sample`
   };
   static constexpr std::int32_t kSequences = 4;
+  static constexpr std::int32_t kDraftRows = 16;
 
   Hook on_run_, on_wait_;
   std::int32_t steps_ahead_;
@@ -123,12 +127,13 @@ class FakeDevice final : public StepRunner {
   CpuBackend backend_{pool_, scalar_kernels()};
   KvCache cache_{backend_, {{.layers = {0}, .block_bytes = 64}}, KvType::kF32, std::array{64}};
   ExecutorLimits limits_{.rows = 32,
-                         .out_rows = kSequences,
+                         .out_rows = kSequences + kDraftRows,
                          .sequences = kSequences,
                          .context = 128,
-                         .logits_rows = kSequences,
+                         .logits_rows = kSequences + kDraftRows,
+                         .draft_rows = kDraftRows,
                          .ids = kVocab};
-  std::vector<float> logits_ = std::vector<float>(kSequences);
+  std::vector<float> logits_ = std::vector<float>(kSequences + kDraftRows);
   std::deque<Given> under_way_, drained_;
   std::vector<std::optional<std::int32_t>> drawn_;  ///< tokens of the step waited for
   bool is_readable_ = false;                        ///< no step began since the last `wait`

@@ -30,6 +30,20 @@ constexpr std::int32_t kOtherPart = 64;
 /// Least number of prompt rows that a step has room for, so that prompts continue in slow steps.
 constexpr std::int32_t kPromptRowsMin = 2;
 
+/// Appends a part's tokens to its sequence. Returns the number of accepted drafts: those that equal
+/// the drawn tokens.
+std::int32_t append_drawn(Sequence& s, const StepPart& part, std::span<const std::int32_t> drawn) {
+  std::int32_t accepted = 0;
+  for (const std::int32_t id : drawn) {
+    if (id < 0) break;
+    const bool is_last = accepted == part.drafts || id != at(s.drafts, accepted);
+    s.tokens.push_back(id);
+    if (is_last) break;
+    ++accepted;
+  }
+  return accepted;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
@@ -154,6 +168,7 @@ void Scheduler::fill(Step& step) {
   plan_wholes(step);
   admit_waiting(step);
   plan_prompts(step);
+  add_drafts(step);
 }
 
 /// Preempts the running sequence of the latest rank if no sequence can continue. Returns whether it
@@ -193,6 +208,33 @@ void Scheduler::plan_prompts(Step& step) {
     Sequence& s = *prompt.sequence;
     if (s.admitted && !s.paused) add_part(step, s, rows_left_ - owed);
   }
+}
+
+/// Extends parts of decoding sequences by drafts. Takes rows and blocks that nothing else in the
+/// step needs.
+void Scheduler::add_drafts(Step& step) {
+  std::int64_t left = std::min(limits_.draft_rows, budget_);
+  for (StepPart& part : step.parts) {
+    Sequence& s = *part.sequence;
+    if (!part.decode || part.outputs == 0 || s.pending > 1 || s.drafts.empty()) continue;
+    guarantees_.hand_out(s);
+    const std::int64_t rows = std::min({std::ssize(s.drafts), left, draft_room(s)});
+    const bool fits = rows > 0 && s.blocks.reserve(s.length() + rows, step.copies);
+    guarantees_.withhold(s);
+    if (!fits) continue;
+    s.verifying = part.drafts = static_cast<std::int32_t>(rows);
+    part.rows += part.drafts;
+    part.outputs += part.drafts;
+    s.in_flight += rows;
+    step.rows_max += part.drafts;
+    left -= rows;
+  }
+}
+
+/// Number of drafts for which the sequence, its reader and the pools have room now.
+std::int64_t Scheduler::draft_room(const Sequence& s) const {
+  const std::int64_t rows = std::min(s.rows_max, s.blocks.reservable(guarantees_.withheld()));
+  return std::min(rows - s.length(), s.room - 1);
 }
 
 /// Sets the prompts' shares. Returns their sum, which is at most the number of rows left.
@@ -513,7 +555,7 @@ void Scheduler::preempt(Step& step, Sequence& s) {
   if (part != step.parts.end()) {
     rows_left_ += part->rows;
     budget_ += part->rows;
-    s.pending -= part->outputs;
+    s.pending -= part->outputs > 0 ? 1 : 0;
     step.parts.erase(part);
   }
   keep_copied(step, s);
@@ -539,23 +581,25 @@ void Scheduler::commit(std::span<const std::int32_t> drawn, double seconds) {
   times_.add(step.decode_rows, step.rows - step.decode_rows, seconds);
   std::size_t output = 0;
   for (const StepPart& part : step.parts) {
-    INGOT_CHECK(part.outputs == 0 || output < drawn.size(), drawn.size(),
-                " tokens are too few for the step");
-    const std::int32_t id = part.outputs == 0 ? -1 : drawn[output++];
-    if (part.sequence == nullptr) continue;
-    commit_part(part);
-    if (part.outputs > 0) part.sequence->terms.first_token_by = kNever;
-    if (id >= 0) part.sequence->tokens.push_back(id);
+    const auto outputs = to_size(part.outputs);
+    INGOT_CHECK(output + outputs <= drawn.size(), drawn.size(), " tokens are too few for the step");
+    if (part.sequence != nullptr) commit_part(part, drawn.subspan(output, outputs));
+    output += outputs;
   }
   INGOT_CHECK(output == drawn.size(), drawn.size(), " tokens for ", output, " outputs");
   step.parts.clear();
 }
 
 /// A sequence that was preempted meanwhile keeps only the results that left the model.
-void Scheduler::commit_part(const StepPart& part) {
+void Scheduler::commit_part(const StepPart& part, std::span<const std::int32_t> drawn) {
   Sequence& s = *part.sequence;
-  const std::int64_t last = part.first + part.rows;
-  s.pending -= part.outputs;
+  const std::int64_t last = part.first + part.rows - part.drafts + append_drawn(s, part, drawn);
+  if (part.outputs > 0) {
+    s.terms.first_token_by = kNever;
+    --s.pending;
+  }
+  if (part.drafts > 0) s.verifying = 0;
+  s.drafts.clear();
   s.score_next = std::max(s.score_next, part.first_score + part.scores);
   if (part.hidden > 0) s.hidden_next = std::max(s.hidden_next, part.first_hidden + part.hidden);
   s.pools = s.pools && !part.pooled;
@@ -564,6 +608,7 @@ void Scheduler::commit_part(const StepPart& part) {
   s.in_flight -= part.rows;
   s.computed = last;
   s.blocks.set_filled(last);
+  if (part.drafts > 0) s.blocks.truncate(last);
   if (prefixes_ && s.place.node >= 0) {
     prefixes_->extend(s.prefix, s.place, s.tokens, std::min(last, s.token_rows()), s.blocks);
   }
@@ -574,7 +619,8 @@ void Scheduler::abandon() {
   for (; under_way_ > 0; --under_way_) {
     Step& step = step_at(planned_ - under_way_);
     for (const StepPart& part : step.parts) {
-      if (part.sequence != nullptr) part.sequence->pending = part.sequence->in_flight = 0;
+      if (part.sequence == nullptr) continue;
+      part.sequence->pending = part.sequence->in_flight = part.sequence->verifying = 0;
     }
     step.parts.clear();
     cache_.end_step();

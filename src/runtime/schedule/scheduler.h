@@ -24,6 +24,7 @@ struct SchedulerLimits {
   /// Limit on the steps under way (planned and not committed): 1, or 2 for devices that compute
   /// while the host plans the next step.
   std::int32_t pipeline_depth = 1;
+  std::int32_t draft_rows = 0;  ///< limit on the rows of a step that are drafts
   /// Limit in seconds on a step that computes prompt rows while other sequences decode. 0 = the
   /// limit is proportional to the time of a step without prompt rows.
   double step_seconds = 0;
@@ -58,6 +59,10 @@ struct Dropped {
 /// If blocks run out, resting sequences lose theirs. Then the running sequence with the latest rank
 /// is preempted. It releases its blocks, and waits ahead of new sequences. A paused sequence keeps
 /// its blocks until another sequence needs blocks.
+///
+/// A decoding sequence may have drafts. They get the rows and blocks that are left when all else is
+/// planned, and never preempt. `commit` keeps the rows of accepted drafts: those equal to the drawn
+/// tokens. Rows of rejected drafts leave their blocks again.
 ///
 /// One step computes all rows of a `whole` sequence. Such a sequence is admitted once its rows fit
 /// the step together with all rows that running prompts miss. Sequences behind it wait.
@@ -95,8 +100,9 @@ class Scheduler {
   /// rows. A step without parts has nothing to compute. A step with parts is under way until
   /// `commit`, which also invalidates the reference. At most `pipeline_depth` steps are under way.
   const Step& plan();
-  /// Records the results of the oldest step under way, a step of `seconds` seconds. For each part
-  /// with an output, appends the next id of `drawn` to the part's sequence, except an id of -1.
+  /// Records the results of the oldest step under way, a step of `seconds` seconds. `drawn` has an
+  /// id for each row of logits. Each part's ids are appended to its sequence, up to the first -1.
+  /// An id that differs from the part's draft must be the part's last one.
   void commit(std::span<const std::int32_t> drawn, double seconds);
   /// Drops all steps under way. Call it when nothing computes these steps any more. The caller must
   /// then remove the steps' sequences.
@@ -170,6 +176,8 @@ class Scheduler {
   void plan_wholes(Step& step);
   std::int64_t whole_rows(const Step& step) const;
   void add_whole(Step& step, Sequence& s);
+  void add_drafts(Step& step);
+  std::int64_t draft_room(const Sequence& s) const;
   void admit_waiting(Step& step);
   bool may_join(const Step& step, const Sequence& s, const PrefixIndex::Match& match) const;
   bool is_computed_soon(const Sequence& s, const PrefixIndex::Match& match) const;
@@ -191,7 +199,7 @@ class Scheduler {
   bool take_over(Sequence& s, Sequence& before);
   bool release_resting(Step& step);
   void keep_copied(const Step& step, const Sequence& s);
-  void commit_part(const StepPart& part);
+  void commit_part(const StepPart& part, std::span<const std::int32_t> drawn);
 
   KvCache& cache_;
   SchedulerLimits limits_;

@@ -51,10 +51,13 @@ inline std::unique_ptr<Sequence> sequence_of(Pool& pool, std::int64_t tokens,
   return s;
 }
 
-/// Returns tokens for `commit`: the id 7 for each part with an output.
+/// Returns tokens for `commit`: the id 7 for each part with an output, and none for its drafts.
 inline std::vector<std::int32_t> drawn_for(std::span<const StepPart> parts) {
   std::vector<std::int32_t> drawn;
-  for (const StepPart& part : parts) drawn.insert(drawn.end(), part.outputs > 0 ? 1 : 0, 7);
+  for (const StepPart& part : parts) {
+    drawn.insert(drawn.end(), part.outputs > 0 ? 1 : 0, 7);
+    drawn.insert(drawn.end(), to_size(part.drafts), -1);
+  }
   return drawn;
 }
 

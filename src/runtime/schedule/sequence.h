@@ -53,7 +53,10 @@ struct Sequence {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> types;  ///< type of each row of the prompt; empty: all 0
   std::vector<GivenRows> given;     ///< rows that are embeddings, in the order of rows
-  std::int64_t computed = 0;        ///< number of first rows with keys and values in `blocks`
+  /// Tokens that may follow the last one, to be verified by the sequence's next part. They are not
+  /// among `tokens`.
+  std::vector<std::int32_t> drafts;
+  std::int64_t computed = 0;  ///< number of first rows with keys and values in `blocks`
   std::int64_t rows_max =
       std::numeric_limits<std::int64_t>::max();  ///< limit on the number of rows of the sequence
   SequenceBlocks blocks;
@@ -81,7 +84,8 @@ struct Sequence {
   /// Whether a step may continue a token that a step under way still draws. False if the host
   /// draws, or if the token decides which tokens may come next.
   bool draws_ahead = true;
-  bool paused = false;  ///< true if the reader is too slow; the scheduler then plans no rows
+  bool awaits_drafts = false;  ///< whether no step may continue a token that is still being drawn
+  bool paused = false;         ///< true if the reader is too slow; the scheduler then plans no rows
   /// Limit on `pending`: number of tokens for which the reader's queue has room.
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
 
@@ -94,14 +98,16 @@ struct Sequence {
   std::uint32_t admissions = 0;  ///< number of admissions so far
   std::int32_t preemptions = 0;  ///< number of preemptions so far, without those during a pause
   std::int64_t in_flight = 0;    ///< number of rows in steps under way
-  std::int64_t pending = 0;      ///< number of tokens that steps under way will draw
-  std::int32_t output = -1;      ///< index of its row of logits in the last planned step; -1 = none
-  std::int64_t cached = 0;       ///< number of rows that were cached at its first admission
-  PrefixMiss miss;               ///< where its cached prefix ended, and why
-  PrefixIndex::Place place;      ///< place in the prefix index: the sequence's last indexed block
+  /// Number of tokens that steps under way will draw. A part with drafts counts as one token.
+  std::int64_t pending = 0;
+  std::int32_t verifying = 0;  ///< number of drafts in the step under way
+  std::int32_t output = -1;    ///< index of its row of logits in the last planned step; -1 = none
+  std::int64_t cached = 0;     ///< number of rows that were cached at its first admission
+  PrefixMiss miss;             ///< where its cached prefix ended, and why
+  PrefixIndex::Place place;    ///< place in the prefix index: the sequence's last indexed block
 
-  /// Releases the blocks that no later row sees. Do not call `forget` while a computed row is a
-  /// draft: the row that replaces a rejected draft sees older keys than later rows do.
+  /// Releases the blocks that no later row sees. Call it once rejected drafts have left `computed`:
+  /// the row that replaces a rejected draft sees older keys than later rows do.
   void forget() { blocks.forget_before(computed); }
 
   std::int64_t length() const { return std::ssize(tokens); }
@@ -120,8 +126,11 @@ struct Sequence {
   /// Returns the number of rows neither computed nor planned. Each pending token counts as a row.
   std::int64_t missing() const { return std::min(length() + pending, rows_max) - next_row(); }
   /// Returns whether a step may have missing rows: the reader has room, and no row stands for a
-  /// pending token that the host draws.
-  bool may_continue() const { return pending < room && (draws_ahead || pending == 0); }
+  /// pending token that the host draws, or that drafts are to follow.
+  bool may_continue() const {
+    const bool ahead = draws_ahead && !awaits_drafts;
+    return verifying == 0 && pending < room && (ahead || pending == 0);
+  }
   /// Returns the token type of row `i`.
   std::int32_t type(std::int64_t i) const { return i < std::ssize(types) ? at(types, i) : 0; }
   /// Returns the token of row `i`; kGivenRow if the row is an embedding.

@@ -18,15 +18,17 @@ void Step::reset(std::int64_t new_number) {
   number = new_number;
   parts.clear();
   copies.clear();
-  rows = decode_rows = outputs = scores = sequences = 0;
+  rows = decode_rows = verify_rows = outputs = scores = sequences = 0;
 }
 
 void Step::count_parts() {
   for (const StepPart& part : parts) {
     rows += part.rows;
-    decode_rows += part.decode ? 1 : 0;
+    decode_rows += part.decode ? part.rows : 0;
+    verify_rows += part.drafts > 0 ? part.rows : 0;
     scores += part.scores;
-    if (part.outputs > 0) part.sequence->output = outputs++;
+    if (part.outputs > 0) part.sequence->output = outputs;
+    outputs += part.outputs;
   }
   sequences = static_cast<std::int32_t>(parts.size());
 }

@@ -12,11 +12,15 @@ namespace ingot {
 /// Rows [first, first + rows) of one sequence in a step, all tokens or all embeddings. The model
 /// returns logits of the last `outputs` rows, scores of `scores` rows from `first_score` on, and
 /// hidden states of `hidden` rows from `first_hidden` on. No row has two of these results.
+///
+/// The last `drafts` rows are Sequence::drafts. The rows of logits are those of the row before the
+/// drafts and of each draft: so the part draws up to `drafts` + 1 tokens.
 struct StepPart {
   Sequence* sequence = nullptr;  ///< null if the sequence was removed while the step was under way
   std::int64_t first = 0;
   std::int32_t rows = 0;
   std::int32_t outputs = 0;
+  std::int32_t drafts = 0;
   std::int64_t first_score = 0;  ///< the sequence's first row to score in this part
   std::int32_t scores = 0;
   std::int64_t first_hidden = 0;  ///< the sequence's first row to return as a hidden state
@@ -27,7 +31,7 @@ struct StepPart {
   /// token's row of logits in the previous step. Otherwise -1.
   std::int32_t previous = -1;
   std::uint32_t admission = 0;  ///< value of Sequence::admissions when the part was planned
-  bool decode = false;          ///< true if exactly one row was missing when the part was planned
+  bool decode = false;  ///< true if exactly one row, before drafts, was missing when it was planned
 };
 
 /// A planned step. Each sequence has at most one part.
@@ -36,7 +40,8 @@ struct Step {
   std::vector<StepPart> parts;
   std::vector<BlockCopy> copies;  ///< block copies to make, in this order, before the forward pass
   std::int32_t rows = 0;
-  std::int32_t decode_rows = 0;  ///< number of rows in parts with `decode`
+  std::int32_t decode_rows = 0;  ///< number of rows in parts with `decode`, with their drafts
+  std::int32_t verify_rows = 0;  ///< number of rows in parts with drafts
   std::int32_t outputs = 0;
   std::int32_t scores = 0;
   std::int32_t sequences = 0;

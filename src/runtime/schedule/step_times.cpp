@@ -81,6 +81,13 @@ double StepTimes::decode_seconds(std::int32_t decodes) const {
   return decodes == 0 ? 0 : estimate(decodes_, decodes);
 }
 
+double StepTimes::decode_seconds_least(std::int32_t decodes) const {
+  double most = 0;
+  for (const Mean& mean : decodes_) most = mean.count > 0 ? mean.rows : most;
+  const double seconds = estimate(decodes_, std::min(static_cast<double>(decodes), most));
+  return seconds > 0 ? seconds : 1;
+}
+
 double StepTimes::prefill_seconds(std::int64_t rows) const {
   return rows == 0 ? 0 : estimate(prefills_, static_cast<double>(rows));
 }

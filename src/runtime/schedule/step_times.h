@@ -15,8 +15,13 @@ class StepTimes {
   /// Records that a step with `decodes` decode rows and `prefill` prompt rows took `seconds`.
   void add(std::int32_t decodes, std::int32_t prefill, double seconds);
 
+  /// Returns whether no step with only decode rows was measured.
+  bool is_empty() const { return decode_seconds(1) == 0; }
   /// Estimates the seconds of a step with only decode rows; 0 before the first measurement.
   double decode_seconds(std::int32_t decodes) const;
+  /// Estimates like `decode_seconds`, but a step with more rows than any measured one takes only as
+  /// long as the largest measured one. 1 if nothing that takes time was measured.
+  double decode_seconds_least(std::int32_t decodes) const;
   /// Estimates the seconds that `rows` prompt rows add to a step; 0 before the first measurement.
   double prefill_seconds(std::int64_t rows) const;
   /// Returns the seconds per prompt row at the best measured rate; 0 until a step with at least

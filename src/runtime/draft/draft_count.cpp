@@ -1,0 +1,58 @@
+// DraftCount: compares tokens per second of steps with more and fewer drafts.
+#include "runtime/draft/draft_count.h"
+
+#include <algorithm>
+
+#include "base/index.h"
+
+namespace ingot {
+
+namespace {
+
+/// Likelihood from which a draft that does not pay is worth a trial.
+constexpr float kLikely = 0.5f;
+/// Number of steps after which up to kTrial drafts are tried: less than 1% of the time.
+constexpr std::int32_t kDeclinedMax = 256;
+constexpr std::int32_t kTrial = 4;
+
+}  // namespace
+
+std::int32_t DraftCount::choose(std::int32_t rows, std::span<const float> likelihoods) {
+  if (likelihoods.empty()) return 0;
+  std::int32_t best = 0;
+  double tokens = rows;
+  double rate = tokens / times_.decode_seconds_least(rows);
+  for (std::int32_t i = 0; i < std::ssize(likelihoods); ++i) {
+    tokens += static_cast<double>(at(likelihoods, i));
+    const double now = tokens / times_.decode_seconds_least(rows + i + 1);
+    if (now <= rate) continue;
+    rate = now;
+    best = i + 1;
+  }
+  const bool is_declined = best == 0 && likelihoods.front() >= kLikely;
+  declined_ = is_declined ? declined_ + 1 : 0;
+  if (declined_ <= kDeclinedMax) return best;
+  declined_ = 0;
+  const auto likely = std::count_if(likelihoods.begin(), likelihoods.end(),
+                                    [](float likelihood) { return likelihood >= kLikely; });
+  return static_cast<std::int32_t>(std::min<std::int64_t>(likely, kTrial));
+}
+
+std::int32_t DraftCount::choose_each(std::int32_t rows, double likelihood, double seconds,
+                                     std::int32_t most) const {
+  std::int32_t best = 0;
+  double tokens = 1;
+  double accepted = 1;
+  double rate = tokens / times_.decode_seconds_least(rows);
+  for (std::int32_t k = 1; k <= most; ++k) {
+    accepted *= likelihood;
+    tokens += accepted;
+    const double now = tokens / (times_.decode_seconds_least(rows * (k + 1)) + k * seconds);
+    if (now <= rate) continue;
+    rate = now;
+    best = k;
+  }
+  return best;
+}
+
+}  // namespace ingot

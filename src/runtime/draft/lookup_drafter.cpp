@@ -1,0 +1,134 @@
+// LookupDrafter: looks a sequence's last tokens up in histories, and learns how well that works.
+#include "runtime/draft/lookup_drafter.h"
+
+#include <algorithm>
+
+#include "base/index.h"
+
+namespace ingot {
+
+namespace {
+
+/// Length that the begin of a prediction counts as, before the first token is drawn.
+constexpr std::int64_t kBeginLength = 16;
+/// The place in front of a history's first token.
+constexpr std::int64_t kFirstPlace = 1;
+/// Probability that a forced token is drawn. It is not drawn if the text ends before it.
+constexpr float kForced = 0.98f;
+
+/// Whether the text is too short to be looked up, and is the begin of the prediction.
+bool begins_as_predicted(const RunningRequest& request) {
+  const std::int64_t drawn = request.generated();
+  const auto prediction = request.prediction();
+  if (!request.has_prediction() || drawn >= std::min(kMatchMin, std::ssize(prediction)))
+    return false;
+  const std::span<const std::int32_t> tokens = request.sequence().tokens;
+  return std::ranges::equal(tokens.last(to_size(drawn)), prediction.first(to_size(drawn)));
+}
+
+template <class T>
+auto& of(T& rates, auto source) {
+  return rates[static_cast<std::size_t>(source)];
+}
+
+}  // namespace
+
+LookupDrafter::Track::Track(const RunningRequest& request) : own(request.sequence().rows_max + 1) {
+  if (!request.has_prediction()) return;
+  prediction.emplace(std::ssize(request.prediction()) + 1);
+  prediction->add(request.prediction());
+  prediction->add({&TokenHistory::kBreak, 1});
+}
+
+LookupDrafter::Track& LookupDrafter::track_of(const RunningRequest& request) {
+  std::unique_ptr<Track>& track = tracks_[request.sequence().id];
+  if (track == nullptr) track = std::make_unique<Track>(request);
+  return *track;
+}
+
+void LookupDrafter::propose(std::span<DraftTask* const> tasks) {
+  for (DraftTask* const task : tasks) {
+    RunningRequest& request = *task->request;
+    Track& track = track_of(request);
+    learn(track, request.sequence());
+    follow(track, request.sequence());
+    guess(track, request);
+    request.set_drafts_prediction(false);
+    add_forced(*task);
+    if (!task->drafts.empty() || track.guess.matched == 0) continue;
+    const Guess& g = track.guess;
+    const MatchRates& rates = of(track.rates, g.source);
+    request.set_drafts_prediction(g.source == Source::kPrediction);
+    for (std::int32_t i = 0; i < std::min(g.count, task->most); ++i) {
+      const double rate = rates.rate(g.matched + i, of(rates_, g.source));
+      task->drafts.push_back({.id = at(g.ids, i), .likelihood = static_cast<float>(rate)});
+    }
+  }
+}
+
+void LookupDrafter::end(RunningRequest& request) {
+  const Sequence& s = request.sequence();
+  tracks_.erase(s.id);
+  if (!request.shares_domain()) return;
+  domains_.add_output(s.prefix, std::span(s.tokens).subspan(to_size(request.prompt_tokens())));
+}
+
+/// Compares the last guess with the tokens that were drawn since.
+void LookupDrafter::learn(Track& track, const Sequence& sequence) {
+  const Guess& g = track.guess;
+  if (g.matched == 0) return;
+  for (std::int32_t i = 0; i < g.count && g.at + i < sequence.length(); ++i) {
+    const bool is_drawn = sequence.token(g.at + i) == at(g.ids, i);
+    of(track.rates, g.source).add(g.matched + i, is_drawn);
+    of(rates_, g.source).add(g.matched + i, is_drawn);
+    if (!is_drawn) return;
+  }
+}
+
+void LookupDrafter::follow(Track& track, const Sequence& sequence) {
+  track.own.add(std::span(sequence.tokens).subspan(to_size(track.known)));
+  track.known = sequence.length();
+}
+
+void LookupDrafter::guess(Track& track, const RunningRequest& request) {
+  const Sequence& s = request.sequence();
+  Guess& best = track.guess;
+  best.matched = 0;
+  best.count = 0;
+  best.at = s.length();
+  if (begins_as_predicted(request)) {
+    best.source = Source::kPrediction;
+    best.matched = kBeginLength;
+    best.count = static_cast<std::int32_t>(
+        track.prediction->continuation(kFirstPlace + request.generated(), best.ids));
+    return;
+  }
+  if (track.prediction) look_in(*track.prediction, Source::kPrediction, s, best);
+  look_in(track.own, Source::kOwn, s, best);
+  if (!request.shares_domain()) return;
+  if (const TokenHistory* const domain = domains_.find(s.prefix); domain != nullptr) {
+    look_in(*domain, Source::kDomain, s, best);
+  }
+}
+
+/// Replaces the guess if the history has a longer match.
+void LookupDrafter::look_in(const TokenHistory& history, Source source, const Sequence& sequence,
+                            Guess& best) const {
+  const TokenHistory::Match match = history.find(sequence.tokens);
+  if (match.length <= best.matched) return;
+  best.source = source;
+  best.matched = match.length;
+  best.count = static_cast<std::int32_t>(history.continuation(match.place, best.ids));
+  if (best.count == 0) best.matched = 0;
+}
+
+/// Adds the tokens that the request's constraint forces.
+void LookupDrafter::add_forced(DraftTask& task) const {
+  std::array<std::int32_t, to_size(kDraftsMax)> ids;
+  const std::size_t count = task.request->forced_run(std::span(ids).first(to_size(task.most)));
+  for (std::size_t i = 0; i < count; ++i) {
+    task.drafts.push_back({.id = ids[i], .likelihood = kForced});
+  }
+}
+
+}  // namespace ingot

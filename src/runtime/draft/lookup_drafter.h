@@ -1,0 +1,66 @@
+// LookupDrafter: drafts what followed earlier occurrences of a sequence's last tokens.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/draft/domain_histories.h"
+#include "runtime/draft/drafter.h"
+#include "runtime/draft/match_rates.h"
+#include "runtime/draft/token_history.h"
+
+namespace ingot {
+
+/// Finds the longest earlier occurrence of a sequence's last tokens in its own tokens, in what
+/// requests of its prefix-cache domain wrote, and in its prediction, and drafts what followed
+/// there. A constraint that forces the next tokens comes first.
+///
+/// It knows what it would have drafted also where no draft was verified: so it learns how often
+/// matches of each length are right without a cost.
+class LookupDrafter final : public Drafter {
+ public:
+  void propose(std::span<DraftTask* const> tasks) override;
+  void end(RunningRequest& request) override;
+
+ private:
+  /// Where a match lies.
+  enum class Source { kPrediction, kOwn, kDomain };
+  static constexpr std::size_t kSources = 3;
+  using Rates = std::array<MatchRates, kSources>;
+  /// What probably follows a sequence's tokens.
+  struct Guess {
+    Source source = Source::kOwn;
+    std::int64_t matched = 0;  ///< number of tokens of the match; 0: no guess
+    std::int64_t at = 0;       ///< number of tokens before the guessed ones
+    std::array<std::int32_t, to_size(kDraftsMax)> ids{};
+    std::int32_t count = 0;
+  };
+  /// What is known of one request.
+  struct Track {
+    explicit Track(const RunningRequest& request);
+    TokenHistory own;
+    std::optional<TokenHistory> prediction;
+    std::int64_t known = 0;  ///< number of tokens in `own`
+    Rates rates;
+    Guess guess;  ///< the last guess
+  };
+
+  Track& track_of(const RunningRequest& request);
+  void follow(Track& track, const Sequence& sequence);
+  void learn(Track& track, const Sequence& sequence);
+  void guess(Track& track, const RunningRequest& request);
+  void look_in(const TokenHistory& history, Source source, const Sequence& sequence,
+               Guess& best) const;
+  void add_forced(DraftTask& task) const;
+
+  std::map<std::uint64_t, std::unique_ptr<Track>> tracks_;  ///< by id of the request
+  DomainHistories domains_;
+  Rates rates_;  ///< of all requests
+};
+
+}  // namespace ingot

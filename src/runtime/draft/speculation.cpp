@@ -1,0 +1,170 @@
+// Speculation: asks lookup and draft model for drafts, and keeps as many as pay.
+#include "runtime/draft/speculation.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "base/index.h"
+
+namespace ingot {
+
+Speculation::Speculation(const SpeculationOptions& options, const Scheduler& scheduler)
+    : options_(options), scheduler_(scheduler), count_(scheduler.times()) {
+  if (scheduler.limits().draft_rows == 0) return;
+  const auto sequences = to_size(scheduler.limits().sequences);
+  tasks_.resize(sequences);
+  for (DraftTask& task : tasks_) task.drafts.reserve(to_size(kDraftsMax));
+  asking_.reserve(sequences);
+  choices_.reserve(sequences * to_size(kDraftsMax));
+  likelihoods_.reserve(sequences * to_size(kDraftsMax));
+}
+
+void Speculation::propose() noexcept {
+  if (tasks_.empty()) return;
+  try {
+    find_tasks();
+    if (used_ == 0) return;
+    ask_lookup();
+    ask_model();
+    choose();
+    give();
+  } catch (const std::exception&) {
+    // Results do not depend on drafts.
+    for (const DraftTask& task : tasks()) {
+      task.request->sequence().drafts.clear();
+      task.request->sequence().awaits_drafts = false;
+    }
+  }
+}
+
+void Speculation::end(RunningRequest& request) noexcept {
+  if (tasks_.empty()) return;
+  try {
+    lookup_.end(request);
+    if (options_.model) options_.model->end(request);
+  } catch (const std::exception&) {
+    // What the request wrote gives no drafts to others.
+  }
+}
+
+/// Whether the request uses drafts of a source: kLookup or kDraft.
+bool Speculation::uses(const RunningRequest& request, SpeculationMode source) const {
+  const bool exists = source == SpeculationMode::kLookup || options_.model != nullptr;
+  const SpeculationMode mode = request.speculation().mode;
+  if (mode != SpeculationMode::kAuto) return mode == source && exists;
+  if (source == SpeculationMode::kLookup) return options_.lookup || request.has_prediction();
+  return exists;
+}
+
+/// The number of drafts that the request always gets if there are so many; 0: as many as pay.
+std::int32_t Speculation::fixed_drafts(const RunningRequest& request) const {
+  const std::int32_t own = request.speculation().tokens;
+  return std::min(own >= 0 ? own : options_.tokens, kDraftsMax);
+}
+
+void Speculation::find_tasks() {
+  used_ = 0;
+  decodes_ = 0;
+  for (Sequence* const s : scheduler_.running_sequences()) {
+    s->drafts.clear();
+    s->awaits_drafts = false;
+    const bool decodes = s->draws && !s->paused && s->verifying == 0 && s->missing() == 1;
+    if (!decodes || s->request == nullptr) continue;
+    ++decodes_;
+    add_task(*s->request);
+  }
+}
+
+void Speculation::add_task(RunningRequest& request) {
+  const Sequence& s = request.sequence();
+  const bool wants =
+      uses(request, SpeculationMode::kLookup) || uses(request, SpeculationMode::kDraft);
+  if (!wants || request.ended() || used_ == tasks_.size()) return;
+  DraftTask& task = tasks_[used_];
+  task.request = &request;
+  task.drafts.clear();
+  const std::int32_t fixed = fixed_drafts(request);
+  const std::int64_t room = std::min(s.rows_max - s.length(), s.room - 1);
+  task.most = static_cast<std::int32_t>(
+      std::min<std::int64_t>(fixed > 0 ? fixed : kDraftsMax, std::max<std::int64_t>(0, room)));
+  if (task.most > 0) ++used_;
+}
+
+void Speculation::ask_lookup() {
+  asking_.clear();
+  for (DraftTask& task : tasks()) {
+    if (uses(*task.request, SpeculationMode::kLookup)) asking_.push_back(&task);
+  }
+  if (!asking_.empty()) lookup_.propose(asking_);
+}
+
+/// Asks the draft model for as many drafts as pay on average, because drafts take time too.
+void Speculation::ask_model() {
+  if (!options_.model) return;
+  asking_.clear();
+  for (DraftTask& task : tasks()) {
+    if (!task.drafts.empty() || !uses(*task.request, SpeculationMode::kDraft)) continue;
+    asking_.push_back(&task);
+  }
+  if (asking_.empty()) return;
+  const double seconds = options_.model->seconds(asking_.size());
+  const double likelihood = options_.model->likelihood();
+  const std::int32_t pays = count_.choose_each(decodes_, likelihood, seconds, kDraftsMax);
+  for (DraftTask* const task : asking_) {
+    const bool is_fixed = fixed_drafts(*task->request) > 0;
+    if (!is_fixed) task->most = std::min(task->most, pays);
+    // A step that still draws the last token must end first.
+    if (task->most > 0 && task->request->sequence().pending > 0) {
+      task->request->sequence().awaits_drafts = true;
+    }
+  }
+  std::erase_if(asking_, [](const DraftTask* task) {
+    return task->most == 0 || task->request->sequence().pending > 0;
+  });
+  if (!asking_.empty()) options_.model->propose(asking_);
+}
+
+/// Keeps the drafts that the step will verify.
+void Speculation::choose() {
+  choices_.clear();
+  for (std::size_t i = 0; i < used_; ++i) {
+    if (fixed_drafts(*tasks_[i].request) == 0) add_choices(i);
+  }
+  take_likeliest();
+}
+
+void Speculation::add_choices(std::size_t task) {
+  float all = 1;
+  for (const Draft& draft : tasks_[task].drafts) {
+    all *= draft.likelihood;
+    choices_.push_back({.likelihood = all, .task = task});
+  }
+  tasks_[task].most = 0;
+}
+
+/// Raises the limits of the tasks with the likeliest drafts. A task's drafts stay in their order,
+/// because each is at most as likely as the one before it.
+void Speculation::take_likeliest() {
+  std::sort(choices_.begin(), choices_.end(), [](const Choice& a, const Choice& b) {
+    return a.likelihood != b.likelihood ? a.likelihood > b.likelihood : a.task < b.task;
+  });
+  const std::size_t most = std::min(choices_.size(), to_size(scheduler_.limits().draft_rows));
+  likelihoods_.clear();
+  for (std::size_t i = 0; i < most; ++i) likelihoods_.push_back(choices_[i].likelihood);
+  const std::int32_t count = count_.choose(decodes_, likelihoods_);
+  for (std::int32_t i = 0; i < count; ++i) ++tasks_[at(choices_, i).task].most;
+}
+
+void Speculation::give() {
+  for (DraftTask& task : tasks()) {
+    Sequence& s = task.request->sequence();
+    const std::size_t count = std::min(task.drafts.size(), to_size(task.most));
+    if (count > 0 && s.pending > 0) {
+      s.awaits_drafts = true;
+      continue;
+    }
+    for (std::size_t i = 0; i < count; ++i) s.drafts.push_back(task.drafts[i].id);
+  }
+}
+
+}  // namespace ingot

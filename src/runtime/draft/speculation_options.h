@@ -1,0 +1,34 @@
+// SpeculationMode and SpeculationOptions: which drafts an engine and a request use.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "runtime/draft/draft_counts.h"
+
+namespace ingot {
+
+class Drafter;
+
+/// Which drafts a request uses.
+enum class SpeculationMode {
+  kAuto,    ///< those of the engine's options
+  kOff,     ///< none
+  kLookup,  ///< what followed earlier occurrences of the last tokens
+  kDraft,   ///< those of the engine's draft model
+};
+
+/// A request's choice of drafts.
+struct RequestSpeculation {
+  SpeculationMode mode = SpeculationMode::kAuto;
+  std::int32_t tokens = -1;  ///< drafts of each step; 0 = as many as pay; -1 = the engine's option
+};
+
+/// An engine's drafts. They need ExecutorLimits::draft_rows.
+struct SpeculationOptions {
+  bool lookup = false;               ///< whether requests use lookups by default
+  std::shared_ptr<Drafter> model{};  ///< drafts with a model; used by default; may be null
+  std::int32_t tokens = 0;           ///< drafts of each step; 0 = as many as pay
+};
+
+}  // namespace ingot
