@@ -195,6 +195,8 @@ std::int64_t Matcher::tokens() const { return std::ssize(state_->accepted); }
 
 std::span<const std::uint32_t> Matcher::mask() { return state_->mask(); }
 
+const TokenTrie& Matcher::trie() const { return state_->grammar->trie(); }
+
 bool Matcher::is_complete() const {
   const auto now = state_->threads_of(state_->current);
   return std::any_of(now.begin(), now.end(),

@@ -49,6 +49,9 @@ class Matcher {
   /// that may follow are then fewer. 0 for all but the most ambiguous grammars.
   std::int64_t dropped() const;
 
+  /// Returns the vocabulary of the grammar.
+  const TokenTrie& trie() const;
+
   /// Returns the tokens that may come next, one bit for each id: word i / 32, bit i % 32. End
   /// tokens are the caller's: see `is_complete`. Valid until the next call of a function that is
   /// not const.

@@ -61,7 +61,8 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
       errands_(*bell_),
       guard_(options_.now, options_.step_limit_seconds),
       results_(*steps_, reporter_, steps_->limits().sequences,
-               steps_->limits().sequences + steps_->limits().draft_rows) {
+               steps_->limits().sequences + steps_->limits().draft_rows,
+               options_.speculation.model.get()) {
   in_step_.reserve(to_size(steps_->limits().sequences));
 }
 

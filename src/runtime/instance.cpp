@@ -9,6 +9,7 @@
 #include "base/system_memory.h"
 #include "base/text.h"
 #include "model/require_supported.h"
+#include "runtime/draft/lookup_drafter.h"
 #include "runtime/embed/reranker.h"
 #include "runtime/request_fields.h"
 #include "runtime/session/session.h"
@@ -141,6 +142,8 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
     const std::int32_t drawn = std::min(options.sequences + limits.draft_rows, options.rows);
     limits.logits_rows = std::min(limits.logits_rows, drawn);
     limits.out_rows = all_rows ? options.rows : drawn;
+    limits.draft_hidden = options.draft_hidden && limits.draft_rows > 0;
+    if (limits.draft_hidden) limits.out_rows = options.rows + drawn;
   }
   limits.pools = options_.pools;
   limits.adapters = has_adapters(options);
@@ -154,6 +157,8 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
   const bool draws = options.generates && options.model.head;
   if (draws || options.logits_rows > 0) require(ModelUse::kText);
   const std::int64_t sampling = draws ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
+  const std::int64_t drafting =
+      limits.draft_rows > 0 ? LookupDrafter::bytes_max(limits.sequences, context) : 0;
   return plan_memory(*bound_, *backend_,
                      {.options = model_options(options),
                       .kv_type = kv_type_,
@@ -166,7 +171,7 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
                       .table_bytes = Executor::table_bytes(spec_, limits.sequences),
                       .adapters = limits.adapters,
                       .adapter_bytes = adapter_bytes(model_options(options)),
-                      .output_bytes = options.output_bytes + sampling,
+                      .output_bytes = options.output_bytes + sampling + drafting,
                       .available_bytes = available_bytes_,
                       .device_bytes = device_bytes_});
 }

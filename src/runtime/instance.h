@@ -73,6 +73,7 @@ struct StartOptions {
   std::int32_t adapters_max = 0;  ///< limit on adapters; 0: those of InstanceOptions
   /// Limit on the rows of a step that are drafts; 0: no speculation. Only if `generates`.
   std::int32_t draft_rows = 0;
+  bool draft_hidden = false;   ///< whether a Drafter gets hidden states: Drafter::sees_hidden
   bool hidden_states = false;  ///< whether requests may ask for hidden states of all prompt rows
   /// Number of sequences of `context` tokens that fit into the KV pool; 0 = `sequences`. If it is
   /// less than `sequences`, the scheduler may preempt running sequences.

@@ -50,6 +50,7 @@ void Intake::enqueue_choice(Submission& submission, std::size_t choice, double n
   if (choice == 0) running.set_choices(submission.channels.size());
   Sequence& sequence = running.sequence();
   running.set_runner_draws(to_.runner.draws());
+  sequence.shows_hidden = to_.runner.limits().draft_hidden && sequence.draws;
   const auto first = to_.requests.find(submission.id);
   if (choice > 0 && first != to_.requests.end()) sequence.fork_of = &first->second->sequence();
   to_.resting.enqueue(running);

@@ -23,6 +23,7 @@ struct ExecutorLimits {
   std::int32_t sequences = 0;
   std::int64_t context = 0;      ///< limit on the tokens of a sequence
   std::int32_t logits_rows = 0;  ///< limit on the rows of logits
+  bool draft_hidden = false;     ///< whether a Drafter gets the hidden states of all rows
   std::int32_t draft_rows = 0;   ///< limit on the rows that are drafts, which give logits too
   std::int64_t ids = 0;  ///< only ids below this number are drawn or in RowScore::top; 0 = all
   std::int32_t score_top = -1;  ///< number of tokens in RowScore::top; -1 = steps score no rows

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/index.h"
+#include "kv/mutant.h"
+#include "runtime/draft/drafter.h"
 #include "runtime/engine_errors.h"
 
 namespace ingot {
@@ -38,9 +40,10 @@ RunningRequest* request_of(const StepPart& part) {
 }  // namespace
 
 StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences,
-                         std::int32_t outputs)
+                         std::int32_t outputs, Drafter* drafter)
     : runner_(runner),
       reporter_(reporter),
+      drafter_(drafter),
       runner_draws_(runner.draws()),
       drawn_(to_size(sequences)) {
   drawing_.reserve(drawn_.size());
@@ -81,7 +84,7 @@ std::span<const SampleRow> StepResults::draws(const Step& step) {
   if (!runner_draws_) return draws_;
   for (const StepPart& part : step.parts) {
     for (std::int32_t i = 0; i < part.outputs; ++i) {
-      draws_.push_back(part.sequence->request->row_ahead(i));
+      draws_.push_back(part.sequence->request->row_ahead(INGOT_MUTANT(35) ? 0 : i));
     }
   }
   return draws_;
@@ -132,7 +135,7 @@ std::span<const std::int32_t> StepResults::deliver(const Step& step, double now)
   while (!drawing_.empty()) {
     choosing_.clear();
     for (const Drawing& d : drawing_) choosing_.push_back(d.request);
-    choose();
+    if (!INGOT_MUTANT(36)) choose();
     draw();
     accept(now);
   }
@@ -186,6 +189,12 @@ void StepResults::deliver_pooled(const Step& step) {
   }
 }
 
+/// Gives a hidden state to the drafter. What fails there costs drafts, not results.
+void StepResults::show(RunningRequest& request, std::int64_t row, std::span<const float> hidden) {
+  if (drafter_ == nullptr || request.ended()) return;
+  static_cast<void>(failure_of([&] { drafter_->see(request, row, hidden); }));
+}
+
 /// Hidden states after the final norm come before hidden states without it.
 void StepResults::deliver_hidden(const Step& step) {
   std::int64_t row = 0;
@@ -194,7 +203,13 @@ void StepResults::deliver_hidden(const Step& step) {
       if (part.final_norm != final_norm) continue;
       RunningRequest* const request = request_of(part);
       for (std::int32_t i = 0; i < part.hidden; ++i, ++row) {
-        if (request != nullptr) request->accept_hidden(runner_.hidden(row));
+        if (request == nullptr) continue;
+        const std::span<const float> hidden = runner_.hidden(row);
+        if (part.sequence->shows_hidden) {
+          show(*request, part.first_hidden + i, hidden);
+        } else {
+          request->accept_hidden(hidden);
+        }
       }
     }
   }

@@ -13,6 +13,8 @@
 
 namespace ingot {
 
+class Drafter;
+
 /// Takes the results of one step at a time from a runner. If memory runs out for a request's
 /// results, only that request ends. Skips parts whose sequences were removed while the step ran.
 ///
@@ -20,10 +22,10 @@ namespace ingot {
 /// drawn in the state that the tokens before it leave. So drafts change no token.
 class StepResults {
  public:
-  /// `sequences`: limit on a step's parts. `outputs`: limit on its rows of logits. `runner` and
-  /// `reporter` must outlive this object.
+  /// `sequences`: limit on a step's parts. `outputs`: limit on its rows of logits. `drafter` gets
+  /// hidden states; it may be null. All objects must outlive this one.
   StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences,
-              std::int32_t outputs);
+              std::int32_t outputs, Drafter* drafter = nullptr);
 
   /// Finds which tokens the step's constrained requests may draw. Then returns how the runner draws
   /// from each row of logits of the planned step: see StepRunner::run. The span is valid until the
@@ -53,10 +55,12 @@ class StepResults {
   void accept(double now);
   void deliver_scores(const Step& step);
   void deliver_hidden(const Step& step);
+  void show(RunningRequest& request, std::int64_t row, std::span<const float> hidden);
   void deliver_pooled(const Step& step);
 
   StepRunner& runner_;
   EngineReporter& reporter_;
+  Drafter* drafter_;
   bool runner_draws_;
   std::vector<Drawing> drawing_;              ///< the requests that draw a token, in order of parts
   std::vector<RunningRequest*> choosing_;     ///< the requests for which `choose` finds tokens

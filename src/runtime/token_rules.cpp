@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "constraint/constraint.h"
+#include "runtime/draft/forced_run.h"
 
 namespace ingot {
 
@@ -94,16 +95,9 @@ void TokenRules::add_ends(std::uint64_t index) {
   mask_ = with_ends_;
 }
 
-std::size_t TokenRules::forced_run(std::span<std::int32_t> ids) {
-  if (!matcher_ || watch_ || !was_forced_ || is_chosen_) return 0;
-  std::size_t count = 0;
-  while (count < ids.size() && !matcher_->is_complete()) {
-    const std::int32_t only = only_id(matcher_->mask());
-    if (only < 0 || !matcher_->accept(only)) break;
-    ids[count++] = only;
-  }
-  matcher_->truncate(static_cast<std::int64_t>(count));
-  return count;
+std::int64_t TokenRules::forced_run(std::span<std::int32_t> ids) {
+  if (!matcher_ || is_chosen_) return 0;
+  return ingot::forced_run(*matcher_, matcher_->trie(), ids);
 }
 
 bool TokenRules::ends_at(std::int32_t id) const {
@@ -114,7 +108,6 @@ bool TokenRules::ends_at(std::int32_t id) const {
 
 bool TokenRules::accept(std::int32_t id) {
   if (matcher_ && !matcher_->accept(id)) return false;
-  was_forced_ = forced_ >= 0;
   is_chosen_ = is_closing_ = false;
   mask_ = {};
   forced_ = -1;

@@ -40,12 +40,9 @@ class TokenRules {
   /// Returns the only id that may come next; -1: several may.
   std::int32_t forced() const { return forced_; }
 
-  /// Writes the tokens that must come next, as far as each is the only one that the constraint
-  /// allows. Returns their number. Looks only behind a token that was forced itself, because most
-  /// other places allow several.
-  ///
-  /// Cost: a Matcher::mask for each token, and one more. Errors: std::bad_alloc.
-  std::size_t forced_run(std::span<std::int32_t> ids);
+  /// Writes the tokens that the constraint probably forces next, and returns their number: see
+  /// ingot::forced_run. Call it before `choose`.
+  std::int64_t forced_run(std::span<std::int32_t> ids);
 
   /// Returns whether a token ends the text here, so that it is no part of it.
   bool ends_at(std::int32_t id) const;
@@ -69,7 +66,6 @@ class TokenRules {
   std::optional<Matcher> matcher_;
   std::optional<ReasoningWatch> watch_;
   bool is_chosen_ = false;
-  bool was_forced_ = false;                ///< whether the last token was the only possible one
   bool is_closing_ = false;                ///< whether the watch forces `forced_`
   std::span<const std::uint32_t> mask_{};  ///< in `matcher_` or in `with_ends_`
   std::int32_t forced_ = -1;

@@ -1,8 +1,9 @@
 // Drafts by lookup, of a prediction and of a drafter: fewer steps, and the same tokens.
-#include <atomic>
+#include <map>
 
 #include "engine/engine_test_util.h"
 #include "engine/fake_device.h"
+#include "quant/formats.h"
 #include "runtime/draft/drafter.h"
 
 namespace ingot::testing_support {
@@ -176,6 +177,57 @@ TEST_F(SpeculationTest, ADrafterMayFailOrProposeTooMuch) {
     make({.model = drafter});
     run(request(kNotPeriodic, 30));
     EXPECT_EQ(drafter->ended, 1);
+  }
+}
+
+/// Keeps the hidden states that it sees, and proposes wrong drafts.
+class SeeingDrafter final : public Drafter {
+ public:
+  bool sees_hidden() const override { return true; }
+  void propose(std::span<DraftTask* const> tasks) override {
+    for (DraftTask* const task : tasks) task->drafts.assign(2, {.id = 36});
+  }
+  void see(RunningRequest& request, std::int64_t row, std::span<const float> hidden) override {
+    EXPECT_LE(row, request.sequence().length() + 2);
+    rows[row].assign(hidden.begin(), hidden.end());
+  }
+
+  std::map<std::int64_t, std::vector<float>> rows;  ///< the last hidden state of each row
+};
+
+/// A head inside the model needs them. They are those that a request for hidden states returns.
+TEST(Speculation, ADrafterSeesTheHiddenStatesOfAllRows) {
+  const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
+  RunnerOptions options = EngineRunner::defaults();
+  options.draft_rows = 8;
+  options.draft_hidden = true;
+  options.late = 0;
+  const auto drafter = std::make_shared<SeeingDrafter>();
+  EngineRunner runner(*checkpoint, options, {.speculation = {.model = drafter}});
+  Request request{.prompt = {3, 1, 4, 1, 5, 9, 2, 6}, .max_tokens = 9};
+  Stream stream = *runner.engine().submit(Request(request));
+  Collected got;
+  for (bool more = true; more;) {
+    more = runner.engine().step();
+    while (const auto delta = stream.try_next()) got.add(*delta);
+  }
+  EXPECT_GT(stream.outcome().drafts, 0);
+  request.prompt.insert(request.prompt.end(), got.ids.begin(), got.ids.end() - 1);
+  request.max_tokens = 0;
+  request.hidden = HiddenRows::kAll;
+  request.final_norm = false;
+  Stream all = *runner.engine().submit(Request(request));
+  while (runner.engine().step()) {
+  }
+  const std::vector<float>& want = all.outcome().hidden;
+  const auto cols = static_cast<std::size_t>(runner.model().spec().hidden);
+  ASSERT_EQ(want.size(), request.prompt.size() * cols);
+  for (std::size_t row = 0; row < request.prompt.size(); ++row) {
+    const std::vector<float>& seen = drafter->rows[static_cast<std::int64_t>(row)];
+    ASSERT_EQ(seen.size(), cols) << row;
+    EXPECT_TRUE(std::equal(seen.begin(), seen.end(),
+                           want.begin() + static_cast<std::ptrdiff_t>(row * cols)))
+        << row;
   }
 }
 

@@ -10,7 +10,8 @@ Arrivals::Arrivals(const Settings& settings, Random& random)
       random_(random),
       sampling_(Random(random).next() ^ 4),
       rules_(Random(random).next() ^ 5),
-      kinds_(Random(random).next() ^ 7) {
+      kinds_(Random(random).next() ^ 7),
+      drafts_(Random(random).next() ^ 10) {
   for (std::size_t i = 0; i < 3; ++i) {
     auto& stem = stems_.emplace_back();
     for (std::int64_t left = pool_tokens(); left > 0; --left) {
@@ -212,7 +213,25 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   if (kinds_.chance(settings_.pooled)) draw_pooled(r);
   // A shorter prompt may have lost the invocation tokens.
   if (first_adapted_row(r) < 0) r.adapters = nullptr;
+  draw_drafts(r);
   return r;
+}
+
+/// Chooses drafts, and predicts the text: right up to some place.
+void Arrivals::draw_drafts(Request& r) {
+  if (drafts_.chance(settings_.choosy)) {
+    const int modes = settings_.has_drafter ? 4 : 3;
+    r.speculation.mode = static_cast<SpeculationMode>(drafts_.below(modes));
+    r.speculation.tokens = drafts_.between(-1, 5);
+  }
+  if (!drafts_.chance(settings_.predicted) || r.max_tokens == 0) return;
+  const auto client = Client::make(r, 0, settings_.limits.context);
+  const auto& rows = client->job.rows;
+  r.prediction.assign(rows.begin() + client->job.prompt_rows, rows.end());
+  for (int n = drafts_.below(4); n > 0; --n) {
+    const std::int32_t at = drafts_.below(std::ssize(r.prediction) + 1);
+    r.prediction.insert(r.prediction.begin() + at, drafts_.below(kVocab));
+  }
 }
 
 /// Asks for a pooled result in place of tokens. If one step must compute it, most prompts fit one.

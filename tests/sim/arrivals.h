@@ -34,6 +34,7 @@ class Arrivals {
   void draw_host(Request& r);
   void draw_rules(Request& r);
   void draw_pooled(Request& r);
+  void draw_drafts(Request& r);
   std::shared_ptr<const AdapterList> load_adapter();
   std::int64_t pool_tokens() const { return std::int64_t{settings_.blocks} * kBlockTokens; }
 
@@ -42,6 +43,7 @@ class Arrivals {
   Random sampling_;  ///< a separate stream, so that other fields of requests do not change
   Random rules_;     ///< another separate stream
   Random kinds_;     ///< another separate stream
+  Random drafts_;    ///< another separate stream
   std::vector<std::vector<std::int32_t>> stems_;  ///< beginnings of prompts
   /// The loaded generation of each adapter; null: it is not loaded.
   std::array<std::shared_ptr<const AdapterList>, 3> adapters_{};

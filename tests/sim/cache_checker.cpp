@@ -21,10 +21,12 @@ void CacheChecker::begin() {
 }
 
 void CacheChecker::add(const Sequence& s) {
-  SIM_EXPECT(
-      "I7",
-      s.computed + s.in_flight <= s.length() + s.pending && s.in_flight >= 0 && s.pending >= 0,
-      "request ", s.id, " has ", s.length(), " rows and computed ", s.computed);
+  const std::int64_t to_come = s.verifying > 0 ? s.verifying : s.pending;
+  SIM_EXPECT("I7",
+             s.computed + s.in_flight <= s.length() + to_come && s.in_flight >= 0 && s.pending >= 0,
+             "request ", s.id, " has ", s.length(), " rows and computed ", s.computed);
+  SIM_EXPECT("I26", s.blocks.filled() <= s.length(), "request ", s.id, " has ", s.length(),
+             " rows and keeps ", s.blocks.filled(), " keys");
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     const auto table = s.blocks.table(g);
     const std::int64_t room = std::ssize(table) * kBlockTokens;

@@ -92,6 +92,7 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
   c->priority = r.priority;
   c->is_fork = choice > r.sampling.choice;
   c->reads_cache = r.reads_cache;
+  c->uses_drafts = r.speculation.mode != SpeculationMode::kOff;
   c->has_deadline = std::min({r.queue_seconds, r.first_token_seconds, r.end_seconds}) < kNever;
   c->draw_text(r);
   return c;
@@ -152,7 +153,19 @@ void Client::check_outcome(const Circumstances& around,
   SIM_EXPECT("I13", text_wanted.starts_with(text), "request ", job.id, " shows what it should not");
   SIM_EXPECT("I17", outcome.generated_tokens == delivered, "request ", job.id, " counts ",
              outcome.generated_tokens, " tokens and delivered ", delivered);
+  check_drafts(outcome);
   check_cached(outcome, around, all);
+}
+
+void Client::check_drafts(const Outcome& o) const {
+  SIM_EXPECT("I17",
+             0 <= o.accepted_drafts && o.accepted_drafts <= o.drafts &&
+                 o.accepted_drafts <= delivered && o.predicted <= o.drafts &&
+                 o.accepted_predicted <= std::min(o.predicted, o.accepted_drafts),
+             "request ", job.id, " accepts ", o.accepted_drafts, " of ", o.drafts, " drafts and ",
+             o.accepted_predicted, " of ", o.predicted, " predicted tokens");
+  SIM_EXPECT("I17", uses_drafts || o.drafts == 0, "request ", job.id, " has ", o.drafts,
+             " drafts that it did not want");
 }
 
 void Client::check_reason(const Outcome& outcome, const Circumstances& around) const {

@@ -44,6 +44,7 @@ struct Client {
   std::int32_t priority = 0;
   bool is_fork = false;
   bool reads_cache = true;
+  bool uses_drafts = true;
   bool has_deadline = false;
   FinishReason finish = FinishReason::kLength;  ///< its end without other events
   std::int32_t stop = -1;                       ///< the stop string that ends it then
@@ -76,6 +77,7 @@ struct Client {
 
  private:
   void draw_text(const Request& request);
+  void check_drafts(const Outcome& outcome) const;
   void check_reason(const Outcome& outcome, const Circumstances& around) const;
   void check_error(const Outcome& outcome, const Circumstances& around) const;
   void check_cached(const Outcome& outcome, const Circumstances& around,

@@ -53,6 +53,10 @@ ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& ran
   EngineOptions options = settings.engine;
   options.now = [this] { return now_; };
   options.failed = [this](const Error&) { ++failures_; };
+  if (settings.has_drafter) {
+    options.speculation.model =
+        std::make_shared<FakeDrafter>(settings, Random(Random(random).next() ^ 9), *model_);
+  }
   ingot::EngineSetup parts{
       .steps = std::move(model),
       .limits = {.vocab = kVocab,
@@ -63,7 +67,9 @@ ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& ran
                  .text = true,
                  .hidden_all = true,
                  .pooled = 1,
-                 .whole_rows = settings.pools_whole ? settings.limits.rows : 0},
+                 .whole_rows = settings.pools_whole ? settings.limits.rows : 0,
+                 .draft_rows = settings.limits.draft_rows,
+                 .draft_model = settings.has_drafter},
       .tokenizer = &characters(),
       .end_ids = {kEndOfText}};
   engine_ = std::make_unique<Engine>(std::move(parts), options);
@@ -297,6 +303,7 @@ void ClientWorld::end(Client& c) {
   tally_.coverage.visit(c.ended_from, c.end_event(around_));
   tally_.totals.preemptions += outcome.preemptions;
   tally_.totals.hits += outcome.cached_tokens;
+  tally_.totals.accepted += outcome.accepted_drafts;
   trace_.add("request #: ends with # after # tokens, # cached", static_cast<std::int64_t>(c.job.id),
              static_cast<int>(outcome.finish), c.delivered, outcome.cached_tokens);
   SIM_EXPECT("I8", !c.stream->try_next(), "request ", c.job.id, " delivers behind its end");

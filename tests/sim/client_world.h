@@ -10,6 +10,7 @@
 #include "sim/arrivals.h"
 #include "sim/cache_checker.h"
 #include "sim/client.h"
+#include "sim/draft_maker.h"
 #include "sim/eviction_checker.h"
 #include "sim/fake_model.h"
 #include "sim/settings.h"

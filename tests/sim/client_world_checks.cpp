@@ -141,6 +141,7 @@ void ClientWorld::run(std::int64_t ticks) {
   tally_.totals.ticks += tick_;
   tally_.totals.rows += model_->rows_run();
   tally_.totals.copies += model_->copies();
+  tally_.totals.drafts += model_->drafts();
 }
 
 void ClientWorld::wind_down() {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "sim/violation.h"
 
 namespace ingot::sim {
@@ -102,11 +103,24 @@ void FakeModel::check_unchanged(const Step& step) const {
     const bool is_own = part.sequence == nullptr || part.sequence == begun.sequence;
     SIM_EXPECT("I21",
                is_own && part.first == begun.first && part.rows == begun.rows &&
-                   part.outputs == begun.outputs && part.previous == begun.previous &&
-                   part.scores == begun.scores && part.hidden == begun.hidden &&
-                   part.pooled == begun.pooled,
+                   part.outputs == begun.outputs && part.drafts == begun.drafts &&
+                   part.previous == begun.previous && part.scores == begun.scores &&
+                   part.hidden == begun.hidden && part.pooled == begun.pooled,
                "part ", i, " of step ", step.number, " changed while the step was under way");
+    check_drafts_unchanged(b, b.parts[i], part);
   }
+}
+
+void FakeModel::check_drafts_unchanged(const Batch& b, const Part& begun,
+                                       const StepPart& part) const {
+  if (part.sequence == nullptr || part.drafts == 0) return;
+  const std::vector<std::int32_t>& drafts = part.sequence->drafts;
+  const auto count = static_cast<std::size_t>(part.drafts);
+  const auto first = b.symbols.begin() + static_cast<std::ptrdiff_t>(begun.rows) + part.rows -
+                     static_cast<std::ptrdiff_t>(count);
+  SIM_EXPECT("I26",
+             drafts.size() >= count && std::equal(first, first + part.drafts, drafts.begin()),
+             "request ", begun.job->id, " has other drafts than step ", b.number, " verifies");
 }
 
 void FakeModel::wait(const Step& step) {
@@ -185,11 +199,10 @@ void FakeModel::compute_void(Batch& b, const Part& part) {
   }
   for (std::int32_t i = 0; i < part.plan.scores; ++i) b.scores.push_back({});
   if (part.plan.pooled) b.pooled.push_back(0);
-  if (part.plan.outputs == 0) return;
-  b.drawn.push_back(0);
-  b.drawn_for.push_back(part.job);
-  b.drawn_at.push_back(part.plan.first + part.plan.rows - 1);
-  b.logits.push_back(0);
+  const std::int64_t last = part.plan.first + part.plan.rows;
+  for (std::int64_t row = last - part.plan.outputs; row < last; ++row) {
+    leave_token(b, part, row, kEndOfText);
+  }
 }
 
 void FakeModel::compute_part(Batch& b, const Part& part) {
@@ -199,12 +212,12 @@ void FakeModel::compute_part(Batch& b, const Part& part) {
   std::uint64_t key = 0;
   for (std::int64_t row = first; row < last; ++row) {
     key = compute_row(b, part, row);
+    if (row >= last - part.plan.outputs) leave(b, part, row, key);
     const std::int64_t score = row - part.plan.first_score;
     if (score < 0 || score >= part.plan.scores) continue;
     b.scores.push_back({.id = part.job->row(row + 1), .logprob = score_of(key), .top = {}});
   }
   if (part.plan.pooled) b.pooled.push_back(hidden_of(key));
-  if (part.plan.outputs > 0) leave(b, part, last - 1, key);
 }
 
 /// Checks that all keys that the part's first row sees are this sequence's own.
@@ -245,14 +258,16 @@ std::int32_t FakeModel::symbol_at(const Batch& b, const Part& part, std::int64_t
   return before.drawn[output];
 }
 
-/// Reads the previous key through the block table, and writes the row's own.
+/// Reads the previous key through the block table, and writes the row's own. Only drafts may be
+/// other tokens than the job's.
 std::uint64_t FakeModel::compute_row(Batch& b, const Part& part, std::int64_t row) {
   const Job& job = *part.job;
   const std::int32_t symbol = symbol_at(b, part, row);
-  SIM_EXPECT("I13", row >= job.known() || symbol == job.row(row), "request ", job.id, " has ",
-             symbol, " at row ", row);
+  const bool is_draft = row >= part.plan.first + part.plan.rows - part.plan.drafts;
+  SIM_EXPECT("I13", is_draft || row >= job.known() || symbol == job.row(row), "request ", job.id,
+             " has ", symbol, " at row ", row);
   const auto index = static_cast<std::size_t>(row - part.plan.first);
-  std::uint64_t result = 0;
+  std::uint64_t result = 0, last = 0;
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     const Table& table = b.tables[part.tables + static_cast<std::size_t>(g)];
     const auto at = [&](std::int64_t key) {
@@ -260,7 +275,7 @@ std::uint64_t FakeModel::compute_row(Batch& b, const Part& part, std::int64_t ro
       return slot(g, b.blocks[table.first + block] * kBlockTokens + key % kBlockTokens);
     };
     const bool sees_last = row > 0 && cache_.group(g).window != 1;
-    const std::uint64_t before = row == 0 ? 0 : sees_last ? *at(row - 1) : job.key(row - 1);
+    const std::uint64_t before = row == 0 ? 0 : sees_last ? *at(row - 1) : last;
     const std::uint64_t key = job.next_key(row, symbol, before);
     const std::int32_t to = b.slots[part.slots + index * static_cast<std::size_t>(cache_.groups()) +
                                     static_cast<std::size_t>(g)];
@@ -269,17 +284,26 @@ std::uint64_t FakeModel::compute_row(Batch& b, const Part& part, std::int64_t ro
     } else {
       SIM_EXPECT("I5", *at(row) == key, "request ", job.id, " finds another key at row ", row);
     }
-    if (g == 0) result = key;
+    if (g > 0) continue;
+    last = before;
+    result = key;
   }
-  SIM_EXPECT("I13", row >= job.known() || result == job.key(row), "request ", job.id,
+  SIM_EXPECT("I13", is_draft || row >= job.known() || result == job.key(row), "request ", job.id,
              " computes another key at row ", row);
   return result;
 }
 
+/// Draws a token from a row. A row behind a wrong draft holds NaN without a consequence.
 void FakeModel::leave(Batch& b, const Part& part, std::int64_t row, std::uint64_t key) {
-  const bool is_nan = row < part.job->rows_valid && random_.chance(settings_.not_finite);
-  if (is_nan) part.job->rows_valid = row + 1;
-  b.drawn.push_back(is_nan ? -1 : part.job->draw(row, key));
+  Job& job = *part.job;
+  const bool is_own = row >= job.length() || key == job.key(row);
+  const bool is_nan = row < job.rows_valid && random_.chance(settings_.not_finite);
+  if (is_nan && is_own) job.rows_valid = row + 1;
+  leave_token(b, part, row, is_nan ? -1 : job.draw(row, key));
+}
+
+void FakeModel::leave_token(Batch& b, const Part& part, std::int64_t row, std::int32_t id) {
+  b.drawn.push_back(id);
   b.drawn_for.push_back(part.job);
   b.drawn_at.push_back(row);
   b.logits.push_back(0);

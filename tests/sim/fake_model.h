@@ -50,6 +50,7 @@ class FakeModel final : public StepRunner {
   /// Poisons blocks that became free since the last call. No step under way may use them.
   void poison();
   std::int64_t rows_run() const { return rows_run_; }
+  std::int64_t drafts() const { return drafts_; }
   std::int64_t copies() const { return copies_; }
   std::int64_t transients() const { return transients_; }
   std::int64_t late_failures() const { return late_failures_; }
@@ -120,10 +121,13 @@ class FakeModel final : public StepRunner {
   void leave_undone();
   void check_in_use(const Batch& b) const;
   void check_unchanged(const Step& step) const;
+  void check_drafts_unchanged(const Batch& b, const Part& begun, const StepPart& part) const;
   void check_step(const Step& step);
   void check_part(const StepPart& part);
   void check_pooled(const StepPart& part) const;
+  void check_drafts(const StepPart& part) const;
   void check_draws(const Step& step, std::span<const SampleRow> draws) const;
+  void check_draw(const StepPart& part, std::int32_t i, const SampleRow& draw) const;
   void check_rule(const Job& job, const SampleRow& row, std::int64_t tokens) const;
   std::int64_t pending(const Job& job) const;
   void claim(const Sequence& s, std::int32_t g, std::int64_t first, std::int64_t last);
@@ -139,6 +143,7 @@ class FakeModel final : public StepRunner {
   std::int32_t symbol_at(const Batch& b, const Part& part, std::int64_t row) const;
   std::uint64_t compute_row(Batch& b, const Part& part, std::int64_t row);
   void leave(Batch& b, const Part& part, std::int64_t row, std::uint64_t key);
+  void leave_token(Batch& b, const Part& part, std::int64_t row, std::int32_t id);
   void leave_hidden(Batch& b);
 
   KvCache& cache_;
@@ -160,7 +165,7 @@ class FakeModel final : public StepRunner {
   std::vector<std::vector<std::uint8_t>> was_free_;  ///< by group and block
   std::vector<std::vector<std::int64_t>> written_;   ///< by group and block: last writing step
   std::vector<std::uint64_t> in_step_;               ///< ids of a step's sequences
-  std::int64_t steps_ = 0, rows_run_ = 0, copies_ = 0, transients_ = 0, late_failures_ = 0,
+  std::int64_t steps_ = 0, rows_run_ = 0, drafts_ = 0, copies_ = 0, transients_ = 0, late_failures_ = 0,
                losses_ = 0;
 };
 

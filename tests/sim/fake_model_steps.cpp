@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "sim/fake_model.h"
 #include "sim/violation.h"
 
@@ -35,7 +36,7 @@ void FakeModel::run(const Step& step, std::span<const SampleRow> draws) {
 }
 
 void FakeModel::check_step(const Step& step) {
-  std::int64_t rows = 0;
+  std::int64_t rows = 0, drafts = 0;
   in_step_.clear();
   ++steps_;
   for (const StepPart& part : step.parts) {
@@ -43,7 +44,10 @@ void FakeModel::check_step(const Step& step) {
                " has a part without a sequence");
     check_part(part);
     rows += part.rows;
+    drafts += part.drafts;
   }
+  SIM_EXPECT("I9", drafts <= limits_.draft_rows && step.outputs <= limits_.logits_rows, drafts,
+             " drafts and ", step.outputs, " rows of logits");
   SIM_EXPECT("I9", rows == step.rows && rows <= limits_.rows, rows, " rows of ", step.rows,
              ", possible are ", limits_.rows);
   SIM_EXPECT("I9", std::ssize(step.parts) <= limits_.sequences, step.parts.size(), " sequences");
@@ -77,6 +81,7 @@ void FakeModel::check_part(const StepPart& part) {
   SIM_EXPECT("I13", part.previous < 0 || s.draws_ahead, "request ", s.id,
              " goes on with a token that the host draws");
   check_pooled(part);
+  check_drafts(part);
   if (job->admission != part.admission) {
     job->admission = part.admission;
     job->hit = part.first > 0;
@@ -86,6 +91,31 @@ void FakeModel::check_part(const StepPart& part) {
   }
   trace_.add("  request #: rows from #, #; goes on with #", static_cast<std::int64_t>(s.id),
              part.first, part.rows, part.previous);
+  if (part.drafts == 0) return;
+  drafts_ += part.drafts;
+  trace_.add("  request #: # of the rows are drafts", static_cast<std::int64_t>(s.id), part.drafts);
+}
+
+/// Checks that drafts follow the sequence's last token, that each of their rows draws a token, and
+/// that the sequence and its reader have room for all of these tokens.
+void FakeModel::check_drafts(const StepPart& part) const {
+  const Sequence& s = *part.sequence;
+  SIM_EXPECT("I26", s.verifying == part.drafts, "request ", s.id, " has a part of ", part.drafts,
+             " drafts, while ", s.verifying, " are verified");
+  if (part.drafts == 0) {
+    SIM_EXPECT("I26", part.outputs <= 1, "request ", s.id, " draws ", part.outputs, " tokens");
+    return;
+  }
+  SIM_EXPECT("I26",
+             part.drafts > 0 && part.drafts <= std::ssize(s.drafts) && part.decode &&
+                 part.previous < 0 && s.pending == 1,
+             "request ", s.id, " verifies ", part.drafts, " of ", s.drafts.size(), " drafts");
+  SIM_EXPECT("I26",
+             part.rows == part.drafts + 1 && part.outputs == part.rows &&
+                 part.first + 1 == s.length(),
+             "request ", s.id, " draws ", part.outputs, " tokens from ", part.rows, " rows");
+  SIM_EXPECT("I26", s.length() + part.drafts <= s.rows_max && part.drafts < s.room, "request ",
+             s.id, " has no room for ", part.drafts, " drafts");
 }
 
 /// Checks that the last row gives a pooled result if one is still wanted, and that a step has all
@@ -99,29 +129,36 @@ void FakeModel::check_pooled(const StepPart& part) const {
              part.rows, " of ", s.length(), " rows in a step, from row ", part.first);
 }
 
-/// Checks that each row of logits is drawn as its request says, with the index of its token, or is
-/// left to the host.
 void FakeModel::check_draws(const Step& step, std::span<const SampleRow> draws) const {
   const std::int32_t wanted = this->draws() ? step.outputs : 0;
   SIM_EXPECT("I13", std::ssize(draws) == wanted, draws.size(), " draws for ", wanted, " rows");
   auto row = draws.begin();
   for (const StepPart& part : step.parts) {
-    if (part.outputs == 0 || row == draws.end()) continue;
-    const SampleRow& draw = *row++;
-    const Sequence& s = *part.sequence;
-    const Job& job = *find(s.id);
-    SIM_EXPECT("I13", (draw.params != nullptr) == !job.needs_host, "request ", s.id,
-               " is drawn by both or by none");
-    if (draw.params == nullptr) continue;
-    const std::int64_t index = job.drawn + pending(job);
-    SIM_EXPECT("I13", static_cast<std::int64_t>(draw.index) == index, "request ", s.id,
-               " draws token ", draw.index, " ahead, expected ", index);
-    // Only an engine's sequences have parameters of their own.
-    const bool is_own = draw.params->choice == job.choice && draw.params->seed == job.seed;
-    SIM_EXPECT("I13", s.request == nullptr || is_own, "request ", s.id, " is choice ",
-               draw.params->choice, " with seed ", draw.params->seed);
-    if (s.request != nullptr) check_rule(job, draw, index);
+    for (std::int32_t i = 0; i < part.outputs && row != draws.end(); ++i) {
+      check_draw(part, i, *row++);
+    }
   }
+}
+
+/// Checks that the part's row `i` of logits is drawn as its request says, with the index of its
+/// token, or is left to the host. The host also draws behind drafts of a text whose next token
+/// depends on the last one.
+void FakeModel::check_draw(const StepPart& part, std::int32_t i, const SampleRow& draw) const {
+  const Sequence& s = *part.sequence;
+  const Job& job = *find(s.id);
+  const std::int64_t tokens = s.length() - job.prompt_rows;
+  const bool depends = i > 0 && (job.rule != nullptr || job.may_close(tokens));
+  SIM_EXPECT("I13", (draw.params != nullptr) == (!job.needs_host && !depends), "request ", s.id,
+             " is drawn by both or by none");
+  if (draw.params == nullptr) return;
+  const std::int64_t index = job.drawn + pending(job) + i;
+  SIM_EXPECT("I13", static_cast<std::int64_t>(draw.index) == index, "request ", s.id,
+             " draws token ", draw.index, " ahead, expected ", index);
+  // Only an engine's sequences have parameters of their own.
+  const bool is_own = draw.params->choice == job.choice && draw.params->seed == job.seed;
+  SIM_EXPECT("I13", s.request == nullptr || is_own, "request ", s.id, " is choice ",
+             draw.params->choice, " with seed ", draw.params->seed);
+  if (s.request != nullptr) check_rule(job, draw, index);
 }
 
 /// Checks what may be drawn after `tokens` tokens.
@@ -144,7 +181,9 @@ std::int64_t FakeModel::pending(const Job& job) const {
   std::int64_t tokens = 0;
   for (const Batch& b : batches_) {
     if (!b.under_way) continue;
-    for (const Part& part : b.parts) tokens += part.job == &job ? part.plan.outputs : 0;
+    for (const Part& part : b.parts) {
+      tokens += part.job == &job && part.plan.outputs > 0 ? 1 : 0;
+    }
   }
   return tokens;
 }
@@ -207,8 +246,10 @@ void FakeModel::take_part(Batch& b, const StepPart& plan) {
     std::int32_t symbol = -1;
     if (const GivenRows* const given = s.given_at(row); given != nullptr) {
       symbol = std::bit_cast<std::int32_t>(given->rows.row<const float>(row - given->first)[0]);
-    } else if (plan.previous < 0) {
+    } else if (row < s.length()) {
       symbol = s.token(row);
+    } else if (plan.drafts > 0) {
+      symbol = at(s.drafts, row - s.length());
     }
     b.symbols.push_back(symbol);
     for (std::int32_t g = 0; g < cache_.groups(); ++g) b.slots.push_back(s.blocks.slot(g, row));
@@ -267,6 +308,9 @@ void FakeModel::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
     Job& job = *b.drawn_for[output];
     SIM_EXPECT("I13", static_cast<std::int64_t>(rows[i].index) == job.drawn, "request ", job.id,
                " draws token ", rows[i].index, ", expected ", job.drawn);
+    // Each row's tokens before are drawn, so no row behind a rejected draft is.
+    SIM_EXPECT("I26", b.drawn_at[output] == job.prompt_rows + job.drawn - 1, "request ", job.id,
+               " draws token ", job.drawn, " from row ", b.drawn_at[output]);
     SIM_EXPECT("I13", rows[i].params->choice == job.choice && rows[i].params->seed == job.seed,
                "request ", job.id, " is choice ", rows[i].params->choice, " with seed ",
                rows[i].params->seed);

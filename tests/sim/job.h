@@ -85,6 +85,7 @@ struct Job {
   /// The token that is drawn from a row with this key.
   std::int32_t draw(std::int64_t row, std::uint64_t key) const {
     const std::uint32_t possible = next(row + 1 - prompt_rows);
+    if (possible == 0) return kEndOfText;  // a draft's row may lie behind a complete text
     if (std::has_single_bit(possible)) return std::countr_zero(possible);
     for (std::uint64_t h = mix(key, choice);; h = mix(h, 1)) {
       const auto id = static_cast<std::int32_t>((h & 63) == 0 ? 0 : 1 + (h >> 6) % (kVocab - 1));

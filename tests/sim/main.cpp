@@ -19,7 +19,7 @@ namespace ingot::sim {
 namespace {
 
 constexpr int kUsage = 64;
-constexpr int kMutantsMax = 31;
+constexpr int kMutantsMax = 37;
 /// One seed in 64 is simulated twice, and must have equal hashes.
 constexpr std::uint64_t kTwiceEvery = 64;
 
@@ -94,11 +94,12 @@ void print_result(const Tally& tally, double seconds) {
   std::printf("%s\n", tally.coverage.table().c_str());
   std::printf(
       "%lld ticks, %lld requests, %lld tokens, %lld rows (%lld more were there), %lld copied "
-      "blocks, %lld preemptions\n",
+      "blocks, %lld preemptions, %lld drafts (%lld accepted)\n",
       static_cast<long long>(t.ticks), static_cast<long long>(t.requests),
       static_cast<long long>(t.tokens), static_cast<long long>(t.rows),
       static_cast<long long>(t.hits), static_cast<long long>(t.copies),
-      static_cast<long long>(t.preemptions));
+      static_cast<long long>(t.preemptions), static_cast<long long>(t.drafts),
+      static_cast<long long>(t.accepted));
   std::printf("seeds %s: no promise broken, coverage %.4f, %.1f s, %.0f ticks a second\n",
               range().c_str(), tally.coverage.fraction(), seconds,
               static_cast<double>(t.ticks) / seconds);

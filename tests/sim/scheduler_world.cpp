@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "sim/violation.h"
 
 namespace ingot::sim {
@@ -24,6 +25,7 @@ SchedulerLimits limits_of(const Settings& s) {
   return {.rows = s.limits.rows,
           .sequences = s.limits.sequences,
           .pipeline_depth = s.model.steps_ahead,
+          .draft_rows = s.limits.draft_rows,
           .step_seconds = s.engine.step_seconds,
           .preemptions_max = s.engine.preemptions_max,
           .prefix_cache = s.engine.prefix_cache,
@@ -38,6 +40,7 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
     : settings_(settings),
       random_(random),
       kinds_(Random(random).next() ^ 7),
+      drafts_(settings, Random(Random(random).next() ^ 9)),
       trace_(trace),
       tally_(tally),
       cache_(backend, fake_groups(settings), KvType::kF32,
@@ -191,7 +194,6 @@ void SchedulerWorld::disturb(Runner& r) {
   if (r.is_pooled) return;
   if (s.in_flight > 0 || s.pending > 0 || r.truncations == kTruncationsMax) return;
   if (random_.chance(settings_.truncate)) truncate(r);
-  if (s.admitted && random_.chance(settings_.truncate)) guess(r);
 }
 
 /// Truncates a sequence, perhaps into its prompt, as when a chat continues from an earlier turn.
@@ -210,12 +212,14 @@ void SchedulerWorld::truncate(Runner& r) {
   r.job.choice += 7;
 }
 
-/// Appends drafts, some of which are taken back later.
-void SchedulerWorld::guess(Runner& r) {
-  for (std::int32_t n = random_.between(1, 5); n > 0; --n) {
-    if (r.job.length() + 1 >= r.end) return;
-    r.job.append(random_.below(kVocab));
-    r.sequence.tokens.push_back(r.job.rows.back());
+/// Gives drafts to sequences whose last token is known: even more than there is room for, and to
+/// sequences that have no use for them.
+void SchedulerWorld::give_drafts() {
+  for (auto& r : alive_) {
+    Sequence& s = r->sequence;
+    s.awaits_drafts = settings_.limits.draft_rows > 0 && drafts_.random().below(8) == 0;
+    if (s.pending > 0 || s.verifying > 0) continue;
+    drafts_.draw(r->job, s.length(), settings_.limits.draft_rows == 0 ? 0 : kDraftsMax, s.drafts);
   }
 }
 
@@ -244,6 +248,7 @@ void SchedulerWorld::turn() {
   const std::int32_t depth = settings_.model.steps_ahead;
   bool planned = false;
   if (scheduler_.under_way() < depth) {
+    give_drafts();
     shares_.begin_plan();
     const Step& step = scheduler_.plan();
     shares_.end_plan(step);
@@ -272,12 +277,13 @@ std::span<const SampleRow> SchedulerWorld::draws(const Step& step) {
   draws_.clear();
   if (!model_.draws()) return draws_;
   for (const StepPart& part : step.parts) {
-    if (part.outputs == 0) continue;
     const Sequence& s = *part.sequence;
-    SampleRow& row = draws_.emplace_back();
-    if (!s.draws_ahead) continue;
-    row.params = &params_;
-    row.index = static_cast<std::uint64_t>(model_.find(s.id)->drawn + s.pending - 1);
+    for (std::int32_t i = 0; i < part.outputs; ++i) {
+      SampleRow& row = draws_.emplace_back();
+      if (!s.draws_ahead) continue;
+      row.params = &params_;
+      row.index = static_cast<std::uint64_t>(model_.find(s.id)->drawn + s.pending - 1 + i);
+    }
   }
   return draws_;
 }
@@ -290,19 +296,39 @@ void SchedulerWorld::commit(const Step& step) {
     if (fairness_ && part.sequence != nullptr) {
       fairness_->serve(part.sequence->terms.tenant, part.rows);
     }
-    if (part.outputs == 0) continue;
-    const std::int32_t id = model_.token(std::ssize(drawn_));
-    Job* job = part.sequence == nullptr ? nullptr : model_.find(part.sequence->id);
-    drawn_.push_back(id);
-    if (job == nullptr) continue;
-    // Tokens drawn before a truncation must be dropped.
-    SIM_EXPECT("I13", job->length() == part.first + part.rows, "sequence ", job->id, " has ",
-               job->length(), " rows and draws from row ", part.first + part.rows - 1);
-    job->append(id);
-    ++job->drawn;
-    ++tally_.totals.tokens;
+    if (part.outputs > 0) draw(part);
   }
   scheduler_.commit(drawn_, now_ - begun);
+}
+
+/// Takes a part's tokens, as long as they equal its drafts. Some sequences end on the way.
+void SchedulerWorld::draw(const StepPart& part) {
+  const std::size_t first = drawn_.size();
+  drawn_.resize(first + static_cast<std::size_t>(part.outputs), -1);
+  if (part.sequence == nullptr) return;
+  Job& job = *model_.find(part.sequence->id);
+  // Tokens drawn before a truncation must be dropped.
+  SIM_EXPECT("I13", job.length() == part.first + part.rows - part.drafts, "sequence ", job.id,
+             " has ", job.length(), " rows and draws from row ",
+             part.first + part.rows - part.drafts - 1);
+  for (std::int32_t i = 0; i < part.outputs; ++i) {
+    const std::size_t output = first + static_cast<std::size_t>(i);
+    const std::int32_t id = model_.token(static_cast<std::int64_t>(output));
+    ++job.drawn;
+    if (part.drafts > 0 && drafts_.random().chance(settings_.cancel * 0.2)) return end(job);
+    drawn_[output] = id;
+    job.append(id);
+    ++tally_.totals.tokens;
+    if (i == part.drafts || id != at(part.sequence->drafts, i)) return;
+    ++tally_.totals.accepted;
+  }
+}
+
+/// Lets a sequence end with its next token.
+void SchedulerWorld::end(const Job& job) {
+  for (auto& r : alive_) {
+    if (&r->job == &job) r->end = 0;
+  }
 }
 
 void SchedulerWorld::remove_ended() {
@@ -347,6 +373,7 @@ void SchedulerWorld::run(std::int64_t ticks) {
   tally_.totals.ticks += tick_;
   tally_.totals.rows += model_.rows_run();
   tally_.totals.copies += model_.copies();
+  tally_.totals.drafts += model_.drafts();
   tally_.totals.preemptions += scheduler_.preemptions();
 }
 

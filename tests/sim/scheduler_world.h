@@ -1,4 +1,4 @@
-// SchedulerWorld: a scheduler without an engine; tokens are taken back, as for rejected drafts.
+// SchedulerWorld: a scheduler without an engine; it verifies drafts, and tokens are taken back.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "runtime/schedule/scheduler.h"
 #include "sim/cache_checker.h"
+#include "sim/draft_maker.h"
 #include "sim/eviction_checker.h"
 #include "sim/fairness.h"
 #include "sim/fake_model.h"
@@ -49,17 +50,20 @@ class SchedulerWorld {
   void top_up();
   void disturb(Runner& r);
   void truncate(Runner& r);
-  void guess(Runner& r);
+  void give_drafts();
   void turn();
   void check_idle() const;
   std::span<const SampleRow> draws(const Step& step);
   void commit(const Step& step);
+  void draw(const StepPart& part);
+  void end(const Job& job);
   void remove_ended();
   void look();
 
   const Settings& settings_;
   Random& random_;
   Random kinds_;  ///< a separate stream for pooled results and sequences that rest
+  DraftMaker drafts_;
   Trace& trace_;
   Tally& tally_;
   double now_ = 1000;

@@ -130,6 +130,25 @@ void draw_kinds(Settings& s, Random random) {
   s.pools_whole = random.below(3) != 0;
 }
 
+/// Draws the rows for drafts, and drafts of some quality, from a separate stream, so that other
+/// settings do not change.
+void draw_drafts(Settings& s, Random random) {
+  random = Random(random.next() ^ 9);
+  if (random.below(4) == 0 || !s.backlogged.empty()) return;
+  s.limits.draft_rows = std::min(one_of(random, {1, 2, 4, 12, 40}), s.limits.rows - 1);
+  s.limits.logits_rows += s.limits.draft_rows;
+  s.drafts = 0.2 + random.unit() * 0.8;
+  s.right = random.below(4) == 0 ? 1 : maybe(random, 1.0);
+  s.likelihood = random.unit();
+  s.draft_seconds = maybe(random, 0.002);
+  s.draft_failure = maybe(random, 0.02);
+  s.has_drafter = random.below(4) != 0;
+  s.choosy = maybe(random, 0.6);
+  s.predicted = maybe(random, 0.3);
+  s.engine.speculation.lookup = !s.has_drafter || random.below(4) == 0;
+  s.engine.speculation.tokens = one_of(random, {0, 1, 3, 8, 100});
+}
+
 /// Draws a large machine from a separate stream, so that other seeds do not change. Long prompts
 /// and many short ones share its steps. Only a few seeds have it, because its ticks take long.
 void draw_crowd(Settings& s, Random random) {
@@ -174,6 +193,7 @@ Settings draw_settings(Random& random, std::int64_t ticks) {
   draw_draws(s, random);
   draw_rules(s, random);
   if (world == 0) draw_crowd(s, random);
+  draw_drafts(s, random);
   return s;
 }
 

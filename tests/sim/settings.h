@@ -53,6 +53,16 @@ struct Settings {
   double live = 0;           ///< a request continues the rows of one that has ended
   double pooled = 0;         ///< a request wants a pooled result
   bool pools_whole = false;  ///< one step computes all rows of such a request
+
+  // Drafts, in addition to `limits.draft_rows` and `engine.speculation`.
+  double drafts = 0;         ///< a sequence gets drafts when a step is planned
+  double right = 0;          ///< all of them are right; else they are right up to some place
+  double likelihood = 0;     ///< estimated chance that a draft is accepted
+  double draft_seconds = 0;  ///< estimated time that a draft takes
+  double draft_failure = 0;  ///< no memory is left while drafts are made
+  bool has_drafter = false;  ///< drafts come from a FakeDrafter too, besides lookups
+  double choosy = 0;         ///< a request chooses its drafts
+  double predicted = 0;      ///< a request has a prediction
   std::int32_t tokens_max = 0;
   std::int32_t letters = 0;  ///< different ids in random prompts
 };

@@ -21,7 +21,7 @@ void ShareChecker::find_prompts(const Step& step) {
                                    [&](const StepPart& p) { return p.sequence == s; });
     const bool has_part = part != step.parts.end();
     const std::int64_t rows = has_part ? part->rows : 0;
-    const std::int64_t pending = s->pending - (has_part ? part->outputs : 0);
+    const std::int64_t pending = s->pending - (has_part && part->outputs > 0 ? 1 : 0);
     const std::int64_t length = s->length() + (s->draws_ahead ? pending : 0);
     const std::int64_t missing = std::min(length, s->rows_max) - (s->next_row() - rows);
     const bool is_new = std::find(before_.begin(), before_.end(), s) == before_.end();

@@ -12,7 +12,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIM = os.environ.get("INGOT_SIM", "ingot-sim")
 SEEDS = int(os.environ.get("MUTANT_SEEDS", "10000"))
-MUTANTS = range(1, 32)
+MUTANTS = range(1, 38)
 
 
 def simulate(*options):
@@ -34,7 +34,7 @@ class Seeds(unittest.TestCase):
 
     def test_usage(self):
         for options in (["--seeds", "5"], ["--seeds", "5..4"], ["--ticks", "0"], ["--mutant", "3"],
-                        ["--mutant", "M32"], ["--seeds", "1..2", "--trace"], ["--what"]):
+                        ["--mutant", "M38"], ["--seeds", "1..2", "--trace"], ["--what"]):
             done = subprocess.run([SIM, *options], capture_output=True, check=False)
             self.assertEqual(done.returncode, 64, options)
 

@@ -15,6 +15,8 @@ void Totals::add(const Totals& other) {
   preemptions += other.preemptions;
   hits += other.hits;
   copies += other.copies;
+  drafts += other.drafts;
+  accepted += other.accepted;
 }
 
 std::uint64_t simulate(std::uint64_t seed, std::int64_t ticks, bool prints, Tally& tally) {

@@ -11,6 +11,7 @@ namespace ingot::sim {
 struct Totals {
   std::int64_t ticks = 0, requests = 0, tokens = 0, rows = 0;
   std::int64_t preemptions = 0, hits = 0, copies = 0;
+  std::int64_t drafts = 0, accepted = 0;
 
   void add(const Totals& other);
 };

@@ -96,10 +96,12 @@ ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
   executor_ = std::make_unique<Executor>(
       *model_, steps, *cache_,
       ExecutorLimits{.rows = options.rows,
-                     .out_rows = options.rows,
+                     .out_rows = options.rows * (options.draft_hidden ? 2 : 1),
                      .sequences = options.sequences,
                      .context = options.context,
                      .logits_rows = options.rows,
+                     .draft_hidden = options.draft_hidden,
+                     .draft_rows = options.draft_rows,
                      .score_top = options.score_top,
                      .finds_best = true,
                      .pools = spec().pooling != Pooling::kNone,

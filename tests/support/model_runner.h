@@ -31,6 +31,8 @@ struct RunnerOptions {
   std::int64_t context = 256;
   std::int32_t rows = 256;
   std::int32_t sequences = 8;
+  std::int32_t draft_rows = 0;      ///< limit on a step's drafts
+  bool draft_hidden = false;        ///< whether drafters get hidden states
   ThreadPool* pool = nullptr;       ///< null: its own pool of `threads`
   std::int32_t pool_sequences = 0;  ///< whole sequences that the cache holds; 0: `sequences`
   std::int32_t score_top = -1;      ///< for Executor::run

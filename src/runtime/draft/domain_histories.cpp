@@ -24,7 +24,7 @@ DomainHistories::DomainHistories(std::int32_t domains_max, std::int64_t tokens_m
 }
 
 void DomainHistories::add_output(const PrefixKey& key, std::span<const std::int32_t> tokens) {
-  // The index has nothing of a shorter text, which need not push another domain out.
+  // A shorter text has no pair with a token behind it, so no other domain has to make room for it.
   if (std::ssize(tokens) <= kMatchMin) return;
   Domain* domain = domain_of(key);
   if (domain == nullptr) {

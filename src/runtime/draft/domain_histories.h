@@ -28,6 +28,11 @@ class DomainHistories {
   explicit DomainHistories(std::int32_t domains_max = kDraftDomainsMax,
                            std::int64_t tokens_max = kDomainTokensMax);
 
+  /// Returns the most bytes that histories with the default limits take.
+  static std::int64_t bytes_max() {
+    return kDraftDomainsMax * TokenHistory::bytes(kDomainTokensMax);
+  }
+
   /// Adds what an ended request wrote. If no memory is free for a new domain, it is not added.
   void add_output(const PrefixKey& key, std::span<const std::int32_t> tokens);
   /// Returns the history of a key's domain until the next `add_output`; null if there is none.

@@ -9,7 +9,7 @@ namespace ingot {
 
 namespace {
 
-/// Likelihood from which a draft that does not pay is worth a trial.
+/// Likelihood from which a draft is worth a trial.
 constexpr float kLikely = 0.5f;
 /// Number of steps after which up to kTrial drafts are tried: less than 1% of the time.
 constexpr std::int32_t kDeclinedMax = 256;
@@ -23,7 +23,9 @@ std::int32_t DraftCount::choose(std::int32_t rows, std::span<const float> likeli
   double tokens = rows;
   double rate = tokens / times_.decode_seconds_least(rows);
   for (std::int32_t i = 0; i < std::ssize(likelihoods); ++i) {
-    tokens += static_cast<double>(at(likelihoods, i));
+    const float likelihood = at(likelihoods, i);
+    if (rows + i + 1 > times_.decode_rows_max() && likelihood < kLikely) break;
+    tokens += static_cast<double>(likelihood);
     const double now = tokens / times_.decode_seconds_least(rows + i + 1);
     if (now <= rate) continue;
     rate = now;

@@ -17,8 +17,8 @@ class DraftCount {
   ///
   /// `likelihoods` falls: each is the probability that a draft and all drafts before it in its
   /// sequence are accepted. A size of step that was never measured counts as if it took no longer,
-  /// so that it is tried. If nothing pays for long, a few likely drafts are tried again, because
-  /// the machine's speed changes.
+  /// so that it is tried, but only for likely drafts. If nothing pays for long, a few likely drafts
+  /// are tried again, because the machine's speed changes.
   std::int32_t choose(std::int32_t rows, std::span<const float> likelihoods);
   /// Returns the best number of drafts for each of `rows` sequences, of which each is accepted with
   /// probability `likelihood` if the one before it is, and costs `seconds` beforehand. At most

@@ -19,9 +19,15 @@ StepTimes measured(double each, std::initializer_list<int> sizes) {
 
 TEST(DraftCount, TriesSizesThatWereNeverMeasured) {
   const StepTimes none;
-  EXPECT_EQ(DraftCount(none).choose(1, std::vector{0.5f, 0.2f}), 2);
+  EXPECT_EQ(DraftCount(none).choose(1, std::vector{0.9f, 0.5f}), 2);
   const StepTimes one = measured(1, {1});
-  EXPECT_EQ(DraftCount(one).choose(1, std::vector{0.5f, 0.2f}), 2);
+  EXPECT_EQ(DraftCount(one).choose(1, std::vector{0.9f, 0.5f}), 2);
+}
+
+TEST(DraftCount, TriesThemOnlyWithLikelyDrafts) {
+  const StepTimes one = measured(1, {16});
+  EXPECT_EQ(DraftCount(one).choose(16, std::vector{0.9f, 0.5f, 0.4f, 0.3f}), 2);
+  EXPECT_EQ(DraftCount(one).choose(16, std::vector{0.4f, 0.3f}), 0);
 }
 
 /// 1 + 0.9 tokens in 12 ms are more a second than 1 in 11 ms. A row of 0.1 tokens adds 8% of the

@@ -35,6 +35,14 @@ class Drafter {
   virtual double seconds(std::size_t /*tasks*/) const { return 0; }
   /// Estimates the probability that a draft is accepted if the one before it is.
   virtual double likelihood() const { return 1; }
+  /// Returns whether the drafter wants the hidden states of `see`. They need
+  /// ExecutorLimits::draft_hidden.
+  virtual bool sees_hidden() const { return false; }
+  /// Gives the hidden state, before the final norm, of a row that a step has computed: of each row
+  /// of the prompt, each token and each draft that was verified. Comes before the step's tokens, so
+  /// the caller does not know yet which drafts are accepted.
+  virtual void see(RunningRequest& /*request*/, std::int64_t /*row*/,
+                   std::span<const float> /*hidden*/) {}
   /// Tells that a request has ended, before it is destroyed.
   virtual void end(RunningRequest& /*request*/) {}
 };

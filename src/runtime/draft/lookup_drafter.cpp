@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t kBeginLength = 16;
 /// The place in front of a history's first token.
 constexpr std::int64_t kFirstPlace = 1;
-/// Probability that a forced token is drawn. It is not drawn if the text ends before it.
-constexpr float kForced = 0.98f;
+/// Probability that a forced token is drawn: see forced_token.
+constexpr float kForced = 0.88f;
 
 /// Whether the text is too short to be looked up, and is the begin of the prediction.
 bool begins_as_predicted(const RunningRequest& request) {
@@ -33,20 +33,39 @@ auto& of(T& rates, auto source) {
 
 }  // namespace
 
-LookupDrafter::Track::Track(const RunningRequest& request) : own(request.sequence().rows_max + 1) {
+LookupDrafter::Track::Track(const RunningRequest& request)
+    : own(std::min(request.sequence().rows_max + 1, kOwnTokensMax)) {
   if (!request.has_prediction()) return;
-  prediction.emplace(std::ssize(request.prediction()) + 1);
+  prediction.emplace(std::min(std::ssize(request.prediction()) + 1, kOwnTokensMax));
   prediction->add(request.prediction());
-  prediction->add({&TokenHistory::kBreak, 1});
+  prediction->add_break();
 }
 
 LookupDrafter::Track& LookupDrafter::track_of(const RunningRequest& request) {
-  std::unique_ptr<Track>& track = tracks_[request.sequence().id];
-  if (track == nullptr) track = std::make_unique<Track>(request);
-  return *track;
+  const std::uint64_t id = request.sequence().id;
+  auto found = tracks_.find(id);
+  if (found == tracks_.end()) {
+    if (std::ssize(tracks_) >= sequences_) forget_oldest();
+    found = tracks_.emplace(id, std::make_unique<Track>(request)).first;
+  }
+  found->second->used = calls_;
+  return *found->second;
+}
+
+void LookupDrafter::forget_oldest() {
+  tracks_.erase(std::min_element(tracks_.begin(), tracks_.end(), [](const auto& a, const auto& b) {
+    return a.second->used < b.second->used;
+  }));
+}
+
+/// A prediction may be as long as a context.
+std::int64_t LookupDrafter::bytes_max(std::int32_t sequences, std::int64_t context) {
+  const std::int64_t own = TokenHistory::bytes(std::min(context + 1, kOwnTokensMax));
+  return DomainHistories::bytes_max() + 2 * sequences * own;
 }
 
 void LookupDrafter::propose(std::span<DraftTask* const> tasks) {
+  ++calls_;
   for (DraftTask* const task : tasks) {
     RunningRequest& request = *task->request;
     Track& track = track_of(request);
@@ -125,9 +144,9 @@ void LookupDrafter::look_in(const TokenHistory& history, Source source, const Se
 /// Adds the tokens that the request's constraint forces.
 void LookupDrafter::add_forced(DraftTask& task) const {
   std::array<std::int32_t, to_size(kDraftsMax)> ids;
-  const std::size_t count = task.request->forced_run(std::span(ids).first(to_size(task.most)));
-  for (std::size_t i = 0; i < count; ++i) {
-    task.drafts.push_back({.id = ids[i], .likelihood = kForced});
+  const std::int64_t count = task.request->forced_run(std::span(ids).first(to_size(task.most)));
+  for (std::int64_t i = 0; i < count; ++i) {
+    task.drafts.push_back({.id = at(ids, i), .likelihood = kForced});
   }
 }
 

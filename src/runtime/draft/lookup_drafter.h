@@ -22,8 +22,20 @@ namespace ingot {
 ///
 /// It knows what it would have drafted also where no draft was verified: so it learns how often
 /// matches of each length are right without a cost.
+///
+/// It remembers as many requests as can run at once, and of each the latest kOwnTokensMax tokens.
+/// More than that are preempted ones: the one that was used last longest ago is forgotten, and
+/// learnt again when it runs.
 class LookupDrafter final : public Drafter {
  public:
+  static constexpr std::int64_t kOwnTokensMax = 65536;
+
+  /// `sequences`: limit on the sequences that run at once.
+  explicit LookupDrafter(std::int32_t sequences) : sequences_(sequences) {}
+
+  /// Returns the most bytes that histories take if sequences have up to `context` tokens.
+  static std::int64_t bytes_max(std::int32_t sequences, std::int64_t context);
+
   void propose(std::span<DraftTask* const> tasks) override;
   void end(RunningRequest& request) override;
 
@@ -47,10 +59,12 @@ class LookupDrafter final : public Drafter {
     std::optional<TokenHistory> prediction;
     std::int64_t known = 0;  ///< number of tokens in `own`
     Rates rates;
-    Guess guess;  ///< the last guess
+    Guess guess;             ///< the last guess
+    std::uint64_t used = 0;  ///< number of the last call
   };
 
   Track& track_of(const RunningRequest& request);
+  void forget_oldest();
   void follow(Track& track, const Sequence& sequence);
   void learn(Track& track, const Sequence& sequence);
   void guess(Track& track, const RunningRequest& request);
@@ -58,6 +72,8 @@ class LookupDrafter final : public Drafter {
                Guess& best) const;
   void add_forced(DraftTask& task) const;
 
+  std::int32_t sequences_;
+  std::uint64_t calls_ = 0;
   std::map<std::uint64_t, std::unique_ptr<Track>> tracks_;  ///< by id of the request
   DomainHistories domains_;
   Rates rates_;  ///< of all requests

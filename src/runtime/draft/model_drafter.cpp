@@ -121,22 +121,21 @@ void ModelDrafter::compute_prompts() {
   if (!parts_.empty()) static_cast<void>(run_next(executor_, parts_));
 }
 
-/// Draws draft number `index` of all active tasks.
+/// Draws draft number `index` of all active tasks. Tasks whose rows do not fit the step get no more
+/// drafts in this call.
 void ModelDrafter::draft(std::int32_t index) {
-  std::erase_if(active_, [&](const Active& active) {
-    return active.is_over || index >= active.task->most ||
-           !reserve(*active.track, active.track->sequence.length());
-  });
   parts_.clear();
-  std::int32_t count = 0;
-  for (const Active& active : active_) {
+  std::int64_t left = executor_.limits().rows;
+  std::erase_if(active_, [&](const Active& active) {
     Sequence& s = active.track->sequence;
-    const auto rows = static_cast<std::int32_t>(s.length() - s.computed);
-    parts_.push_back({.sequence = &s, .rows = rows, .outputs = 1});
-    count += rows;
-  }
+    const std::int64_t rows = s.length() - s.computed;
+    if (active.is_over || index >= active.task->most || rows > left) return true;
+    if (!reserve(*active.track, s.length())) return true;
+    parts_.push_back({.sequence = &s, .rows = static_cast<std::int32_t>(rows), .outputs = 1});
+    left -= rows;
+    return false;
+  });
   if (parts_.empty()) return;
-  if (count > executor_.limits().rows) return active_.clear();
   const double begun = steady_seconds();
   if (!run_next(executor_, parts_)) return active_.clear();
   rows_.clear();

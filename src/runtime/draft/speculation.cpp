@@ -9,7 +9,10 @@
 namespace ingot {
 
 Speculation::Speculation(const SpeculationOptions& options, const Scheduler& scheduler)
-    : options_(options), scheduler_(scheduler), count_(scheduler.times()) {
+    : options_(options),
+      scheduler_(scheduler),
+      count_(scheduler.times()),
+      lookup_(scheduler.limits().sequences) {
   if (scheduler.limits().draft_rows == 0) return;
   const auto sequences = to_size(scheduler.limits().sequences);
   tasks_.resize(sequences);
@@ -66,9 +69,10 @@ void Speculation::find_tasks() {
   used_ = 0;
   decodes_ = 0;
   for (Sequence* const s : scheduler_.running_sequences()) {
+    if (s->verifying > 0) continue;  // a step under way still needs its drafts
     s->drafts.clear();
     s->awaits_drafts = false;
-    const bool decodes = s->draws && !s->paused && s->verifying == 0 && s->missing() == 1;
+    const bool decodes = s->draws && !s->paused && s->missing() == 1;
     if (!decodes || s->request == nullptr) continue;
     ++decodes_;
     add_task(*s->request);

@@ -25,6 +25,10 @@ std::size_t cell_count(std::int64_t tokens) {
 TokenHistory::TokenHistory(std::int64_t tokens)
     : cells_(cell_count(tokens)), chains_(cells_.size()) {}
 
+std::int64_t TokenHistory::bytes(std::int64_t tokens) {
+  return static_cast<std::int64_t>(cell_count(tokens) * (sizeof(Cell) + sizeof(std::uint32_t)));
+}
+
 /// Multiplies by 2^64 / phi, whose high bits depend on all bits of the pair.
 std::size_t TokenHistory::bucket(std::int32_t first, std::int32_t second) const {
   const std::uint64_t pair = static_cast<std::uint64_t>(static_cast<std::uint32_t>(first)) << 32 |
@@ -36,13 +40,12 @@ void TokenHistory::add(std::span<const std::int32_t> ids) {
   for (const std::int32_t id : ids) add_one(id);
 }
 
-/// A place enters the index when its token is known, so that a token follows every place.
+/// A place enters the index with the token behind it, so that every place has one. Matches of pairs
+/// with a break, or with tokens that are not held, fail in `common`.
 void TokenHistory::add_one(std::int32_t id) {
   Cell added{.token = id};
-  const std::int32_t first = cell(end_ - 2).token;
-  const std::int32_t second = cell(end_ - 1).token;
-  if (size_ >= kMatchMin && std::min({first, second, id}) >= 0) {
-    std::uint32_t& chain = chains_[bucket(first, second)];
+  if (id >= 0) {
+    std::uint32_t& chain = chains_[bucket(cell(end_ - 2).token, cell(end_ - 1).token)];
     added.earlier = chain;
     chain = static_cast<std::uint32_t>(end_);
   }

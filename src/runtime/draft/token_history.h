@@ -44,6 +44,9 @@ class TokenHistory {
   /// Errors: std::bad_alloc.
   explicit TokenHistory(std::int64_t tokens);
 
+  /// Returns the bytes that a history of `tokens` tokens takes.
+  static std::int64_t bytes(std::int64_t tokens);
+
   /// Appends tokens, in constant time for each. They overwrite the oldest.
   void add(std::span<const std::int32_t> ids);
   /// Appends a break.
@@ -57,6 +60,10 @@ class TokenHistory {
   /// Looks at the latest kPlacesMax places with the context's last two tokens before them, or with
   /// others that have an equal hash. Finds the longest of these; the latest, if several are.
   ///
+  /// The longer a match, the better its continuation. On copies with edits, 1.2 of 8 tokens are
+  /// right behind a match of 2 tokens, 2.0 behind 4, 6.0 behind 8 to 15, and 7.9 behind 32. In
+  /// articles, 0.5 are right behind 2 tokens, 0.6 behind 4 and 1.9 behind 8 to 15.
+  ///
   /// Cost: at most kPlacesMax * kMatchMax comparisons.
   Match find(std::span<const std::int32_t> context) const;
   /// Copies the tokens that follow a place, up to a break, and returns their number: 0 if the place
@@ -67,7 +74,7 @@ class TokenHistory {
  private:
   struct Cell {
     std::int32_t token = kBreak;
-    std::uint32_t earlier = 0;  ///< the place before this token that the chain goes on with
+    std::uint32_t earlier = 0;  ///< the place before this token that the chain continues with
   };
 
   void add_one(std::int32_t id);

@@ -37,6 +37,9 @@ std::int32_t append_drawn(Sequence& s, const StepPart& part, std::span<const std
   for (const std::int32_t id : drawn) {
     if (id < 0) break;
     const bool is_last = accepted == part.drafts || id != at(s.drafts, accepted);
+    if (INGOT_MUTANT(32) && is_last && accepted < part.drafts) {
+      s.tokens.push_back(at(s.drafts, accepted++));
+    }
     s.tokens.push_back(id);
     if (is_last) break;
     ++accepted;
@@ -225,6 +228,7 @@ void Scheduler::add_drafts(Step& step) {
     s.verifying = part.drafts = static_cast<std::int32_t>(rows);
     part.rows += part.drafts;
     part.outputs += part.drafts;
+    part.hidden += s.shows_hidden ? part.drafts : 0;
     s.in_flight += rows;
     step.rows_max += part.drafts;
     left -= rows;
@@ -599,18 +603,19 @@ void Scheduler::commit_part(const StepPart& part, std::span<const std::int32_t> 
     --s.pending;
   }
   if (part.drafts > 0) s.verifying = 0;
-  s.drafts.clear();
+  if (part.drafts > 0 || INGOT_MUTANT(37)) s.drafts.clear();
   s.score_next = std::max(s.score_next, part.first_score + part.scores);
-  if (part.hidden > 0) s.hidden_next = std::max(s.hidden_next, part.first_hidden + part.hidden);
+  if (part.hidden > 0 && !s.shows_hidden) s.hidden_next = std::max(s.hidden_next, part.first_hidden + part.hidden);
   s.pools = s.pools && !part.pooled;
   if (!s.admitted || part.admission != s.admissions) return;
   waiting_.serve(s, part.rows);
   s.in_flight -= part.rows;
   s.computed = last;
-  s.blocks.set_filled(last);
-  if (part.drafts > 0) s.blocks.truncate(last);
+  s.blocks.set_filled(INGOT_MUTANT(34) ? part.first + part.rows : last);
+  if (part.drafts > 0 && !INGOT_MUTANT(34)) s.blocks.truncate(last);
   if (prefixes_ && s.place.node >= 0) {
-    prefixes_->extend(s.prefix, s.place, s.tokens, std::min(last, s.token_rows()), s.blocks);
+    const std::int64_t known = last + (INGOT_MUTANT(33) && part.drafts > 0 ? 1 : 0);
+    prefixes_->extend(s.prefix, s.place, s.tokens, std::min(known, s.token_rows()), s.blocks);
   }
   s.forget();
 }

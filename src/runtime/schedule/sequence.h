@@ -54,7 +54,7 @@ struct Sequence {
   std::vector<std::int32_t> types;  ///< type of each row of the prompt; empty: all 0
   std::vector<GivenRows> given;     ///< rows that are embeddings, in the order of rows
   /// Tokens that may follow the last one, to be verified by the sequence's next part. They are not
-  /// among `tokens`.
+  /// among `tokens`. They must not change while `verifying` > 0.
   std::vector<std::int32_t> drafts;
   std::int64_t computed = 0;  ///< number of first rows with keys and values in `blocks`
   std::int64_t rows_max =
@@ -77,10 +77,11 @@ struct Sequence {
   /// The model must still return hidden states of rows [hidden_next, hidden_end), each row once.
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
-  bool final_norm = true;  ///< true: return hidden states after the final norm; false: before it
-  bool pools = false;      ///< whether the model must still return the pooled result
-  bool whole = false;      ///< whether one step must compute all rows, and none may be cached
-  bool draws = true;       ///< whether a token is drawn from the last row
+  bool final_norm = true;     ///< true: return hidden states after the final norm; false: before it
+  bool pools = false;         ///< whether the model must still return the pooled result
+  bool whole = false;         ///< whether one step must compute all rows, and none may be cached
+  bool shows_hidden = false;  ///< whether a Drafter gets the hidden states of all computed rows
+  bool draws = true;          ///< whether a token is drawn from the last row
   /// Whether a step may continue a token that a step under way still draws. False if the host
   /// draws, or if the token decides which tokens may come next.
   bool draws_ahead = true;

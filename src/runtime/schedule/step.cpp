@@ -52,6 +52,10 @@ StepPart next_part(Sequence& s, std::int32_t rows) {
   part.first_hidden = std::max(part.first, s.hidden_next);
   part.hidden = rows_before(part.first_hidden, last, s.hidden_end);
   part.pooled = s.pools && last == s.length();
+  if (!s.shows_hidden) return part;
+  part.first_hidden = part.first;
+  part.hidden = rows;
+  part.final_norm = false;
   return part;
 }
 

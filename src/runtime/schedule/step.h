@@ -11,7 +11,8 @@ namespace ingot {
 
 /// Rows [first, first + rows) of one sequence in a step, all tokens or all embeddings. The model
 /// returns logits of the last `outputs` rows, scores of `scores` rows from `first_score` on, and
-/// hidden states of `hidden` rows from `first_hidden` on. No row has two of these results.
+/// hidden states of `hidden` rows from `first_hidden` on. No row has two of these results, except
+/// hidden states for a drafter.
 ///
 /// The last `drafts` rows are Sequence::drafts. The rows of logits are those of the row before the
 /// drafts and of each draft: so the part draws up to `drafts` + 1 tokens.

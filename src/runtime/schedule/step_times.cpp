@@ -81,10 +81,15 @@ double StepTimes::decode_seconds(std::int32_t decodes) const {
   return decodes == 0 ? 0 : estimate(decodes_, decodes);
 }
 
-double StepTimes::decode_seconds_least(std::int32_t decodes) const {
+double StepTimes::decode_rows_max() const {
   double most = 0;
   for (const Mean& mean : decodes_) most = mean.count > 0 ? mean.rows : most;
-  const double seconds = estimate(decodes_, std::min(static_cast<double>(decodes), most));
+  return most;
+}
+
+double StepTimes::decode_seconds_least(std::int32_t decodes) const {
+  const double rows = std::min(static_cast<double>(decodes), decode_rows_max());
+  const double seconds = estimate(decodes_, rows);
   return seconds > 0 ? seconds : 1;
 }
 

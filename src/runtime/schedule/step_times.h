@@ -19,6 +19,8 @@ class StepTimes {
   bool is_empty() const { return decode_seconds(1) == 0; }
   /// Estimates the seconds of a step with only decode rows; 0 before the first measurement.
   double decode_seconds(std::int32_t decodes) const;
+  /// Returns the rows of the largest measured steps with only decode rows; 0: none was measured.
+  double decode_rows_max() const;
   /// Estimates like `decode_seconds`, but a step with more rows than any measured one takes only as
   /// long as the largest measured one. 1 if nothing that takes time was measured.
   double decode_seconds_least(std::int32_t decodes) const;
