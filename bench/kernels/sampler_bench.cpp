@@ -1,4 +1,4 @@
-// Sampling 64 rows of a large vocabulary: every kernel table, several settings, each with the
+// Sampling 64 rows: every kernel table, several settings and sizes of vocabularies, each with the
 // digest of the ids drawn.
 //
 // `peaked` rows look like those of a language model: normal logits, a few far above the rest, and
@@ -16,7 +16,6 @@
 namespace ingot {
 namespace {
 
-constexpr std::int64_t kVocab = 151'936;
 constexpr std::int32_t kRows = 64;
 
 struct Setting {
@@ -37,31 +36,30 @@ std::vector<Setting> settings() {
   };
 }
 
-std::vector<float> make_logits(bool peaked) {
+std::vector<float> make_logits(std::int64_t vocab, bool peaked) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal(0, 2.5f);
-  std::vector<float> x(static_cast<std::size_t>(kRows * kVocab));
+  std::vector<float> x(static_cast<std::size_t>(kRows * vocab));
   for (float& v : x) v = normal(random);
   for (std::int64_t r = 0; peaked && r < kRows; ++r) {
     for (int i = 0; i < 40; ++i) {
-      const auto id = static_cast<std::int64_t>(random() % kVocab);
-      x[static_cast<std::size_t>(r * kVocab + id)] = 20 - 0.15f * static_cast<float>(i);
+      const auto id = static_cast<std::int64_t>(random()) % vocab;
+      x[static_cast<std::size_t>(r * vocab + id)] = 20 - 0.15f * static_cast<float>(i);
     }
   }
   return x;
 }
 
 void run_sampler(benchmark::State& state, const KernelTable& table, const SamplingParams& params,
-                 bool peaked) {
+                 std::int64_t vocab, bool peaked) {
   ThreadPool pool(1);
-  Sampler sampler(pool, table, kVocab, kVocab, kRows);
-  const auto logits = make_logits(peaked);
-  auto scratch = logits;
+  Sampler sampler(pool, table, vocab, vocab, kRows);
+  auto logits = make_logits(vocab, peaked);
   std::vector<SampleRow> rows(kRows);
   std::vector<Drawn> drawn(kRows);
+  const auto size = static_cast<std::size_t>(vocab);
   for (std::size_t r = 0; r < kRows; ++r) {
-    rows[r] = {
-        .logits = std::span(scratch).subspan(r * kVocab, kVocab), .params = &params, .index = r};
+    rows[r] = {.logits = std::span(logits).subspan(r * size, size), .params = &params, .index = r};
   }
   // None of the settings changes a logit, so the rows stay as they are.
   for (auto _ : state) sampler.sample(rows, drawn);
@@ -81,10 +79,16 @@ const bool registered = [] {
       for (const bool peaked : {true, false}) {
         const auto name = cat("sampler/", std::string_view(table->name), "/",
                               std::string_view(setting.name), peaked ? "/peaked" : "/flat");
-        benchmark::RegisterBenchmark(name.c_str(), [table, params = setting.params,
-                                                    peaked](benchmark::State& state) {
-          run_sampler(state, *table, params, peaked);
-        })->Unit(benchmark::kMillisecond);
+        benchmark::RegisterBenchmark(
+            name.c_str(),
+            [table, params = setting.params, peaked](benchmark::State& state) {
+              run_sampler(state, *table, params, state.range(0), peaked);
+            })
+            ->ArgName("ids")
+            ->Arg(32'000)
+            ->Arg(151'936)
+            ->Arg(262'144)
+            ->Unit(benchmark::kMillisecond);
       }
     }
   }

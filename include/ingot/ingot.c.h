@@ -45,6 +45,15 @@ typedef enum ingot_weights {
   INGOT_WEIGHTS_MAX = 0x7FFFFFFF /* makes every int a valid value of the enum */
 } ingot_weights;
 
+/// Which drafts a request uses: see SpeculationMode of ingot.h.
+typedef enum ingot_speculation_mode {
+  INGOT_SPECULATION_AUTO = 0,
+  INGOT_SPECULATION_OFF,
+  INGOT_SPECULATION_LOOKUP,
+  INGOT_SPECULATION_DRAFT,
+  INGOT_SPECULATION_MAX = 0x7FFFFFFF /* makes every int a valid value of the enum */
+} ingot_speculation_mode;
+
 /// Why a request ended.
 typedef enum ingot_finish {
   INGOT_STOP = 0,  ///< the request drew an end token, or a stop string appeared
@@ -80,7 +89,9 @@ typedef struct ingot_open_options {
   bool prefix_cache;     ///< true (default): keeps the keys and values of prompts and results
   double target_itl_seconds;
   bool by_priority;
-  bool sessions;  ///< true: allows ingot_save_session and ingot_restore_session
+  const char* draft;     ///< "lookup" or the path of a draft model; null: no drafts
+  int32_t draft_tokens;  ///< 0 (default): as many as pay
+  bool sessions;         ///< true: allows ingot_save_session and ingot_restore_session
   bool threadless;
   /// Loading calls this with the loaded and total bytes; false cancels loading. May be null.
   bool (*progress)(void* user, uint64_t done, uint64_t total);
@@ -177,6 +188,8 @@ typedef struct ingot_request {
   int32_t priority;
   uint64_t tenant;
   uint64_t domain;
+  ingot_speculation_mode speculation_mode;
+  int32_t speculation_tokens;  ///< -1 (default): those of ingot_open_options
   double max_ttft_seconds;
   double deadline_seconds;
 } ingot_request;
@@ -217,6 +230,8 @@ typedef struct ingot_result {
   size_t prompt_logprob_count;
   const char* digest;
   int64_t cached_tokens;
+  int64_t drafted;
+  int64_t accepted;
   double prefill_seconds;
   double decode_seconds;
 } ingot_result;

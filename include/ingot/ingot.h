@@ -82,6 +82,12 @@ struct OpenOptions {
   /// True: runs requests with smaller `priority` first; ten seconds of waiting count like a
   /// `priority` that is smaller by 1. False: first come, first served.
   bool by_priority = false;
+  /// Drafts of speculation: guessed tokens that one step verifies. No result changes. Empty: none.
+  /// "lookup": what followed earlier occurrences of the last tokens. Another text: a draft model,
+  /// which is a small model with the same tokens; lookup comes first. "./lookup" is a path.
+  std::string draft{};
+  std::int32_t draft_tokens =
+      0;  ///< drafts for each step of a request, up to 32; 0: as many as pay
   /// Allows save_session and restore_session. Opening then reads the weights once more, to compute
   /// the fingerprint that ties a session to its model.
   bool sessions = false;
@@ -163,6 +169,21 @@ struct Sampling {
   std::uint32_t choice = 0;    ///< number of this choice, if a prompt has several choices
 };
 
+/// Which drafts a request uses.
+enum class SpeculationMode {
+  kAuto,    ///< those of OpenOptions::draft
+  kOff,     ///< none
+  kLookup,  ///< what followed earlier occurrences of the last tokens
+  kDraft,   ///< those of the draft model
+};
+
+/// A request's choice of drafts. kLookup and kDraft need OpenOptions::draft.
+struct Speculation {
+  SpeculationMode mode = SpeculationMode::kAuto;
+  /// Drafts for each step, up to 32; 0: as many as pay; -1: OpenOptions::draft_tokens.
+  std::int32_t tokens = -1;
+};
+
 /// A prompt and how to continue it.
 struct Request {
   Prompt prompt{};
@@ -185,6 +206,7 @@ struct Request {
   std::int32_t priority = 0;  ///< with OpenOptions::by_priority: smaller values run first
   std::uint64_t tenant = 0;   ///< number of the tenant; tenants share steps and cache equally
   std::uint64_t domain = 0;   ///< number of the domain; domains never share computed keys
+  Speculation speculation{};
   /// Limits in seconds from submission to the first token and to the last token; 0: no limit. If
   /// the engine predicts that a request will miss a limit, the request ends with Error{kBusy}.
   double max_ttft_seconds = 0;
@@ -229,6 +251,8 @@ struct Result {
   /// bit for bit. Empty if the request was cancelled.
   std::string digest;
   std::int64_t cached_tokens = 0;  ///< number of prompt tokens found in the prefix cache
+  std::int64_t drafted = 0;        ///< number of drafts that steps verified
+  std::int64_t accepted = 0;       ///< number of drafts that became tokens of the result
   double prefill_seconds = 0;      ///< seconds from admission to the first token
   double decode_seconds = 0;       ///< seconds from the first token to the last token
 };

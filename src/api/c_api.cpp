@@ -155,6 +155,7 @@ ingot_request ingot_default_request(void) {
   request.max_tokens = r.max_tokens;
   request.logprobs = r.logprobs;
   request.prompt_logprobs = r.prompt_logprobs;
+  request.speculation_tokens = r.speculation.tokens;
   return request;
 }
 

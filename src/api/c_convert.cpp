@@ -56,6 +56,8 @@ OpenOptions from_c(const ingot_open_options& o) {
   options.prefix_cache = o.prefix_cache;
   options.target_itl_seconds = o.target_itl_seconds;
   options.by_priority = o.by_priority;
+  if (o.draft != nullptr) options.draft = o.draft;
+  options.draft_tokens = o.draft_tokens;
   options.sessions = o.sessions;
   options.threadless = o.threadless;
   if (o.progress != nullptr) {
@@ -109,6 +111,8 @@ Request from_c(const ingot_request& r) {
   request.priority = r.priority;
   request.tenant = r.tenant;
   request.domain = r.domain;
+  request.speculation = {.mode = static_cast<SpeculationMode>(r.speculation_mode),
+                         .tokens = r.speculation_tokens};
   request.max_ttft_seconds = r.max_ttft_seconds;
   request.deadline_seconds = r.deadline_seconds;
   return request;
@@ -192,6 +196,8 @@ CResult::CResult(Result&& result)
   prompt_logprob_count = owned_prompt_logprobs.size();
   digest = owned.digest.c_str();
   cached_tokens = owned.cached_tokens;
+  drafted = owned.drafted;
+  accepted = owned.accepted;
   prefill_seconds = owned.prefill_seconds;
   decode_seconds = owned.decode_seconds;
 }

@@ -60,6 +60,22 @@ ErrorCode to_code(ingot::ErrorCode code) {
   return ErrorCode::kInternal;
 }
 
+bool has_drafts(const OpenOptions& options) { return !options.draft.empty() && options.head; }
+
+ingot::SpeculationMode to_mode(SpeculationMode mode) {
+  switch (mode) {
+    case SpeculationMode::kAuto:
+      return ingot::SpeculationMode::kAuto;
+    case SpeculationMode::kOff:
+      return ingot::SpeculationMode::kOff;
+    case SpeculationMode::kLookup:
+      return ingot::SpeculationMode::kLookup;
+    case SpeculationMode::kDraft:
+      return ingot::SpeculationMode::kDraft;
+  }
+  refuse(cat("speculation.mode: ", static_cast<int>(mode), " is unknown"));
+}
+
 ingot::KvType kv_type(KvType type) {
   switch (type) {
     case KvType::kF16:
@@ -109,6 +125,7 @@ InstanceOptions instance_options(const OpenOptions& options) {
   check_range("sequences", options.sequences, 1, kSequencesMax);
   check_range("step_rows", options.step_rows, options.sequences, kStepRowsMax);
   check_range("context", options.context, std::int64_t{0}, kContextMax);
+  check_range("draft_tokens", options.draft_tokens, 0, kDraftsMax);
   check_range("waiting_max", options.waiting_max, std::size_t{1}, kQueueMax);
   check_range("deltas_max", options.deltas_max, std::size_t{1}, kQueueMax);
   check_seconds("stall_seconds", options.stall_seconds);
@@ -135,6 +152,7 @@ StartOptions start_options(const OpenOptions& options, const Instance& instance)
   start.generates = true;
   start.prompt_logprobs = options.head ? kLogprobsMax : -1;
   start.hidden_states = true;
+  if (has_drafts(options)) start.draft_rows = draft_rows_for(options.sequences);
   return start;
 }
 
@@ -219,6 +237,7 @@ ingot::Request to_request(const Request& r, const Instance& instance) {
   request.priority = r.priority;
   request.tenant = r.tenant;
   request.domain = domain_of(r.domain);
+  request.speculation = {.mode = to_mode(r.speculation.mode), .tokens = r.speculation.tokens};
   request.first_token_seconds = bound_of("max_ttft_seconds", r.max_ttft_seconds);
   request.end_seconds = bound_of("deadline_seconds", r.deadline_seconds);
   return request;
@@ -254,6 +273,8 @@ EngineOptions engine_options(const OpenOptions& options) {
   engine.stall_seconds = bound_of("stall_seconds", options.stall_seconds);
   engine.prefix_cache = options.prefix_cache;
   engine.step_seconds = options.target_itl_seconds;
+  engine.speculation.lookup = has_drafts(options);
+  engine.speculation.tokens = options.draft_tokens;
   engine.waiting.policy = options.by_priority ? Policy::kPriority : Policy::kArrival;
   return engine;
 }

@@ -5,6 +5,7 @@
 #include "backend/backends.h"
 #include "base/fp_env.h"
 #include "base/text.h"
+#include "runtime/draft/draft_model.h"
 #include "runtime/session/engine_session.h"
 #include "runtime/thread_choice.h"
 #include "text/tokenizer/detokenizer.h"
@@ -20,12 +21,23 @@ int thread_count(const OpenOptions& options) {
 }
 
 /// Loads the weights; `progress` may end it.
-void start(Instance& instance, const OpenOptions& options, StartOptions& start) {
-  start.pool_sequences = instance.fitting_pool(start);
+void start(Instance& instance, const OpenOptions& options, const StartOptions& start) {
   instance.start(start, [&](std::uint64_t done, std::uint64_t total) {
     if (!options.progress || options.progress(done, total)) return;
     throw ingot::Error(ingot::ErrorCode::kInvalid, "loading was cancelled by its caller");
   });
+}
+
+/// Opens the draft model; null if the options name none. `started`: how the target was started.
+std::shared_ptr<Drafter> open_drafter(ThreadPool& pool, const OpenOptions& options,
+                                      Instance& target, const StartOptions& started) {
+  const bool is_off = options.draft.empty() || options.draft == "lookup" || !options.head;
+  if (is_off) return nullptr;
+  InstanceOptions draft = instance_options(options);
+  draft.path = options.draft;
+  return open_draft_model(
+      pool, draft, target, started,
+      [&](Instance& instance, const StartOptions& how) { start(instance, options, how); });
 }
 
 }  // namespace
@@ -36,9 +48,12 @@ Engine::Impl::Impl(const OpenOptions& options)
       instance(pool, instance_options(options)) {
   if (options.sessions) weights = instance.fingerprint();
   StartOptions chosen = start_options(options, instance);
+  chosen.pool_sequences = instance.fitting_pool(chosen);
   start(instance, options, chosen);
   info = model_info(instance, chosen.context);
-  engine = instance.make_engine(engine_options(options));
+  EngineOptions how = engine_options(options);
+  how.speculation.model = open_drafter(pool, options, instance, chosen);
+  engine = instance.make_engine(how);
   if (threadless) return;
   const CanonicalFp canonical;
   engine->prepare();

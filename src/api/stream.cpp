@@ -69,6 +69,8 @@ Result Stream::Impl::take_result() {
   result.prompt_logprobs = to_logprobs(outcome.prompt_logprobs);
   if (result.finish != FinishReason::kCancelled) result.digest = outcome.digest_text();
   result.cached_tokens = outcome.cached_tokens;
+  result.drafted = outcome.drafts;
+  result.accepted = outcome.accepted_drafts;
   result.prefill_seconds = outcome.prefill_seconds;
   result.decode_seconds = outcome.decode_seconds;
   is_taken = true;

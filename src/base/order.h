@@ -3,9 +3,10 @@
 
 namespace ingot {
 
-/// The version of the expression trees in backend.h and math.h. A change that alters any bit of a
-/// result must increase this number, update the golden digests and say why.
-inline constexpr int kOrderVersion = 1;
+/// The version of the expression trees in backend.h and math.h, and of the draws of tokens. A
+/// change that alters any bit of a result must increase this number, update the golden digests and
+/// say why. Version 2 draws the token with the largest key (docs/decisions/0020-gumbel-max.md).
+inline constexpr int kOrderVersion = 2;
 
 /// The name of the order that backend.h states, which Backend::numerics returns. Session files and
 /// fingerprints contain the name: results of another order have other bits.

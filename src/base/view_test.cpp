@@ -48,8 +48,8 @@ TEST(FunctionRef, CallsWhatItRefersTo) {
   EXPECT_EQ(FunctionRef<int(int)>(constant)(1), 2);
 }
 
-TEST(Order, IsTheFirst) {
-  EXPECT_EQ(kOrderVersion, 1);
+TEST(Order, IsTheSecond) {
+  EXPECT_EQ(kOrderVersion, 2);
   EXPECT_STREQ(kNumericsProfile, "canon-1");
 }
 

@@ -122,12 +122,16 @@ WorkloadRunner::WorkloadRunner(Executor& executor, bool shared_prefix,
   parts_.reserve(sequences);
 }
 
+std::int32_t workload_token(std::int64_t sequence, std::int64_t position, std::int64_t vocab) {
+  const auto word = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
+  const std::uint32_t random = philox4x32({word(position), word(sequence), 0, 0}, {0, 0})[0];
+  return static_cast<std::int32_t>(random % word(vocab));
+}
+
 std::int32_t WorkloadRunner::token(std::int64_t sequence, std::int64_t position,
                                    std::int64_t depth) const {
   const std::int64_t source = shared_prefix_ && position < depth ? 0 : sequence;
-  const auto word = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
-  const std::uint32_t random = philox4x32({word(position), word(source), 0, 0}, {0, 0})[0];
-  return static_cast<std::int32_t>(random % word(executor_.model().spec.vocab));
+  return workload_token(source, position, executor_.model().spec.vocab);
 }
 
 /// Makes a sequence with its tokens. It shares the blocks of its prefix, if they were computed.

@@ -66,9 +66,14 @@ struct WorkloadResult {
   double seconds = 0;  ///< seconds that the measured steps took, without prefixes and digests
   std::string digest;  ///< digest of all rows of results, ordered by step, then by sequence
   std::vector<std::string> sequence_digests{};  ///< digest of each sequence's results
-  bool mismatch = false;  ///< true if a sequence's results differ from those of an earlier run
-  StepProfile profile{};  ///< profile of the timed steps; empty without profiling
+  bool mismatch = false;      ///< true if a sequence's results differ from those of an earlier run
+  StepProfile profile{};      ///< profile of the timed steps; empty without profiling
+  std::int64_t drafted = 0;   ///< number of drafts that steps verified
+  std::int64_t accepted = 0;  ///< number of drafts that became tokens
 };
+
+/// Returns the token at a position of a sequence: a pseudo-random number below `vocab`.
+std::int32_t workload_token(std::int64_t sequence, std::int64_t position, std::int64_t vocab);
 
 /// Runs workloads on an executor that was planned for them and has no other user.
 ///

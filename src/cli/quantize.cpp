@@ -1,20 +1,19 @@
 // ingot quantize: writes a model as a GGUF file of another type.
-#include <cmath>
 #include <memory>
 #include <optional>
 
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/log.h"
+#include "cli/options/conversion_options.h"
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
 #include "cli/options/own_input.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/tensor_reports.h"
 #include "convert/quantise.h"
-#include "load/json.h"
-#include "quant/formats.h"
-#include "runtime/request_fields.h"
+#include "load/json_object.h"
 
 namespace ingot {
 
@@ -29,86 +28,15 @@ struct QuantizeValues {
   bool json = false;
 };
 
-std::string recipe_names() {
-  std::string names;
-  for (const Recipe& recipe : recipes()) names += cat(names.empty() ? "" : ", ", recipe.name);
-  return names;
-}
-
-const Recipe& find_type(const std::string& name) {
-  const Recipe* recipe = find_recipe(name);
-  if (recipe == nullptr) throw bad_option("--type", name, cat("expected one of ", recipe_names()));
-  return *recipe;
-}
-
-/// The request fields that model files have defaults for.
-std::vector<SamplingKey> sampling_keys() {
-  std::vector<SamplingKey> keys;
-  for (const RequestField& field : request_fields()) {
-    if (field.gguf.empty()) continue;
-    const bool whole = std::holds_alternative<InSampling<std::int32_t>>(field.member);
-    keys.push_back({.name = field.name, .key = field.gguf, .whole = whole});
-  }
-  return keys;
-}
-
-std::uint64_t total_bytes(std::span<const TensorReport> reports) {
-  std::uint64_t bytes = 0;
-  for (const TensorReport& r : reports) bytes += r.bytes;
-  return bytes;
-}
-
 std::string as_json(const Recipe& recipe, std::span<const TensorReport> reports) {
-  Json tensors = Json::array();
-  for (const TensorReport& r : reports) {
-    Json t = Json::object();
-    t.set("name", r.name);
-    t.set("source", r.source_type);
-    t.set("format", format_name(r.format));
-    if (r.wanted) t.set("wanted", format_name(*r.wanted));
-    t.set("bytes", r.bytes);
-    t.set("error", r.error);
-    if (r.weighted_error) t.set("weighted_error", *r.weighted_error);
-    tensors.push(std::move(t));
-  }
-  Json j = Json::object();
-  j.set("type", recipe.name);
-  j.set("bytes", total_bytes(reports));
-  j.set("tensors", std::move(tensors));
+  const Json j = json_object(
+      {{"type", recipe.name}, {"bytes", total_bytes(reports)}, {"tensors", tensors_json(reports)}});
   return j.dump() + "\n";
-}
-
-/// `text` padded with blanks to `width` columns.
-std::string column(std::string text, std::size_t width) {
-  if (text.size() < width) text.append(width - text.size(), ' ');
-  return text;
-}
-
-/// A ratio as a percentage with three significant digits: 0.0123 as "1.23 %".
-std::string percent(double ratio) {
-  const double value = 100 * ratio;
-  const int whole_digits = value > 0 ? static_cast<int>(std::floor(std::log10(value))) + 1 : 1;
-  const double unit = std::pow(10.0, std::min(whole_digits - 3, 0));
-  return cat(std::round(value / unit) / std::round(1 / unit), " %");
-}
-
-std::string as_text(std::span<const TensorReport> reports) {
-  std::size_t width = 0;
-  for (const TensorReport& r : reports) width = std::max(width, r.name.size());
-  std::string out;
-  for (const TensorReport& r : reports) {
-    out += cat(column(r.name, width), "  ", column(format_name(r.format), 6), "  ",
-               column(cat(r.bytes, " bytes"), 20), "  error ", percent(r.error));
-    if (r.weighted_error) out += cat(", weighted ", percent(*r.weighted_error));
-    if (r.wanted) out += cat(", in place of ", format_name(*r.wanted));
-    out += "\n";
-  }
-  return out + cat(total_bytes(reports), " bytes of tensors\n");
 }
 
 void quantize(const QuantizeValues& v) {
   const InstanceOptions options = instance_options(v.model);
-  const Recipe& recipe = find_type(v.type);
+  const Recipe& recipe = recipe_option(v.type);
   const auto pool = make_pool(v.model);
   const auto checkpoint =
       Checkpoint::open(options.path, options.bytes, {.accept_unknown = options.accept_unknown});
@@ -128,7 +56,7 @@ void quantize(const QuantizeValues& v) {
     ProgressBar bar("quantising");
     reports = write_quantised(*checkpoint, plan, v.out, *pool, interruptible(bar));
   }
-  write_stdout(v.json ? as_json(recipe, reports) : as_text(reports));
+  write_stdout(v.json ? as_json(recipe, reports) : tensors_text(reports));
 }
 
 }  // namespace

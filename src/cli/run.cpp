@@ -85,8 +85,8 @@ std::string as_json(const RunValues& v, const Request& request, const Reply& rep
   return j.dump() + "\n";
 }
 
-/// Loads the model for this one prompt; returns the context.
-std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t length) {
+/// Loads the model for this one prompt; returns how it was started.
+StartOptions start_for(const RunValues& v, Instance& instance, std::int64_t length) {
   const std::int64_t wanted = v.request.max_tokens;
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}};
   start.context = choose_context(instance, v.model, length, length + wanted);
@@ -95,12 +95,14 @@ std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t leng
                 cat("the prompt fills the context of ", length,
                     " tokens and leaves no room for another: --ctx raises it"));
   }
-  start.rows = static_cast<std::int32_t>(std::min<std::int64_t>(length, v.step_rows));
   start.generates = true;
+  start.draft_rows = wanted > 1 ? v.draft.draft_rows(1) : 0;
+  start.rows = static_cast<std::int32_t>(
+      std::min<std::int64_t>(std::max<std::int64_t>(length, start.draft_rows + 1), v.step_rows));
   start.prompt_logprobs = v.request.prompt_logprobs;
   shrink_step_to_fit(instance, start);
   start_with_progress(instance, start);
-  return start.context;
+  return start;
 }
 
 /// Makes the request from the flags. The model's limits are checked later.
@@ -155,7 +157,8 @@ class TextPrinter {
   ModelTextStream shown_;
 };
 
-void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
+void run_one(const RunValues& v, OpenModel& model, TraceFile& trace) {
+  Instance& instance = model.instance;
   const bool stream = !v.json && !v.print_ids;
   const bool has_text = instance.tokenizer() != nullptr;
   if (stream) require_tokenizer(instance, ": use --print-ids or --json");
@@ -166,9 +169,11 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   RequestLimits limits = request_limits(instance, v.model.ctx);
   limits.context = std::numeric_limits<std::int64_t>::max();  // `start_for` gives a better message
   check_request(request, limits);
-  const std::int64_t context = start_for(v, instance, std::ssize(prompt));
+  const StartOptions start = start_for(v, instance, std::ssize(prompt));
   request.adapters = default_adapters(v.model.adapters, instance.adapters());
-  const auto engine = instance.make_engine({.observer = trace.observer()});
+  const SpeculationOptions speculation = start_drafts(v.draft, *model.pool, instance, start);
+  const auto engine =
+      instance.make_engine({.speculation = speculation, .observer = trace.observer()});
   session.restore(*engine, request.adapters);
   Stream replies = *engine->submit(Request(request));
   TextPrinter printer(v, stream);
@@ -184,7 +189,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const Outcome& outcome = replies.outcome();
   if (outcome.error) throw Error(*outcome.error);
   if (outcome.finish == FinishReason::kLength && std::ssize(reply.ids) < v.request.max_tokens) {
-    log_warning(cat("stopped at the context of ", context, " tokens: --ctx raises it"));
+    log_warning(cat("stopped at the context of ", start.context, " tokens: --ctx raises it"));
   }
   session.save(*engine, request, reply.ids);
   if (v.json) write_stdout(as_json(v, request, reply, outcome, has_text));
@@ -196,15 +201,15 @@ int run(RunValues& v) {
   check_input(v);
   v.prompt = read_prompt(v.prompt_flags);
   v.constraint = constraint_of(v.constraint_flags);
+  v.draft = choose_drafts(v.model);
   OpenModel model(v.model, {.profile = v.trace.profile});
   model.instance.require(ModelUse::kText);
-  Instance& instance = model.instance;
   TraceFile trace(v.trace);
   int code = kDone;
   if (v.jsonl) {
-    code = run_lines(v, instance, trace);
+    code = run_lines(v, model, trace);
   } else {
-    run_one(v, instance, trace);
+    run_one(v, model, trace);
   }
   trace.finish();
   return code;
@@ -287,6 +292,7 @@ Command add_run_command(CLI::App& app) {
   values->app = &sub;
   add_model_options(sub, values->model);
   add_adapter_options(sub, values->model.adapters);
+  add_draft_options(sub, values->model.draft);
   add_input(sub, *values);
   add_constraint_options(sub, values->constraint_flags);
   add_session(sub, *values);

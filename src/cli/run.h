@@ -20,7 +20,8 @@ struct RunValues {
   Request request = default_request(place::kRun);
   ConstraintValues constraint_flags;
   std::optional<ConstraintSpec>
-      constraint;  ///< read from `constraint_flags` before the model opens
+      constraint;     ///< read from `constraint_flags` before the model opens
+  DraftChoice draft;  ///< read from `model.draft` before the model opens
   TraceValues trace;
   PromptValues prompt_flags;
   std::optional<std::string> prompt;  ///< text of `prompt_flags`, read before the model opens
@@ -48,6 +49,6 @@ inline PromptOptions prompt_options(const RunValues& v) {
 
 /// Runs each line of stdin as a request. One engine runs all requests. Also writes the trace.
 /// Returns kCheckFailed if a line gave an error, otherwise kDone.
-int run_lines(const RunValues& values, Instance& instance, TraceFile& trace);
+int run_lines(const RunValues& values, OpenModel& model, TraceFile& trace);
 
 }  // namespace ingot

@@ -142,8 +142,8 @@ struct LineReader {
 
 class Lines {
  public:
-  Lines(const RunValues& values, Instance& instance, TraceFile& trace)
-      : values_(values), instance_(instance), trace_(trace) {}
+  Lines(const RunValues& values, OpenModel& model, TraceFile& trace)
+      : values_(values), pool_(*model.pool), instance_(model.instance), trace_(trace) {}
 
   /// Reads all lines before the first step, so that all are planned together.
   void read() {
@@ -172,7 +172,9 @@ class Lines {
     if (start_.sequences > 0) {
       start();
       choose_adapters();
-      const auto engine = instance_.make_engine({.observer = trace_.observer()});
+      const auto speculation = start_drafts(values_.draft, pool_, instance_, start_);
+      const auto engine =
+          instance_.make_engine({.speculation = speculation, .observer = trace_.observer()});
       while (print_done()) step(*engine);
     }
     print_done();
@@ -213,8 +215,10 @@ class Lines {
   void start() {
     start_.model.check_tensors = values_.model.check_tensors;
     start_.generates = true;
-    start_.rows = static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(rows_, start_.sequences, values_.step_rows));
+    start_.draft_rows = values_.draft.draft_rows(start_.sequences);
+    start_.rows = static_cast<std::int32_t>(std::clamp<std::int64_t>(
+        std::max<std::int64_t>(rows_, start_.sequences + start_.draft_rows), start_.sequences,
+        values_.step_rows));
     shrink_step_to_fit(instance_, start_);
     start_.pool_sequences = instance_.fitting_pool(start_);
     start_with_progress(instance_, start_);
@@ -295,6 +299,7 @@ class Lines {
   }
 
   const RunValues& values_;
+  ThreadPool& pool_;
   Instance& instance_;
   TraceFile& trace_;
   std::deque<Line> lines_;
@@ -308,8 +313,8 @@ class Lines {
 
 }  // namespace
 
-int run_lines(const RunValues& values, Instance& instance, TraceFile& trace) {
-  Lines lines(values, instance, trace);
+int run_lines(const RunValues& values, OpenModel& model, TraceFile& trace) {
+  Lines lines(values, model, trace);
   lines.read();
   return lines.run();
 }

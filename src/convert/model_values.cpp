@@ -1,6 +1,9 @@
 // Makes a GGUF file's metadata: copies a GGUF source's keys, or converts a folder's configuration.
 #include "convert/model_values.h"
 
+#include <algorithm>
+#include <map>
+
 #include "convert/config_values.h"
 #include "convert/read_back.h"
 #include "convert/sampling_values.h"
@@ -14,6 +17,24 @@ namespace {
 /// The version of ggml's block formats: 2 in all files since 2023.
 constexpr std::uint32_t kQuantisationVersion = 2;
 constexpr std::string_view kTokenizerKeys = "tokenizer.";
+
+/// The recipe of the type that most weights have; null: none has.
+const Recipe* recipe_of(const std::vector<ListedTensor>& tensors) {
+  std::map<Format, std::int64_t> weights;
+  for (const ListedTensor& tensor : tensors) {
+    if (!tensor.parts.empty())
+      weights[tensor.parts.front().format()] += tensor.rows() * tensor.cols();
+  }
+  if (weights.empty()) return nullptr;
+  const Format format = std::max_element(weights.begin(), weights.end(), [](auto& a, auto& b) {
+                          return a.second < b.second;
+                        })->first;
+  const auto all = recipes();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Recipe& recipe) {
+    return recipe.format == format && !recipe.mixed;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
 
 }  // namespace
 
@@ -35,7 +56,11 @@ GgufValues model_values(const Checkpoint& checkpoint, const BoundModel& model,
   }
   if (!options.tokenizer) values.set_text("tokenizer.ggml.model", "no_vocab");
   values.set_uint32("general.quantization_version", kQuantisationVersion);
-  values.set_uint32("general.file_type", options.recipe->file_type);
+  const Recipe* recipe = options.recipe;
+  // A merged GGUF file keeps the key of its source.
+  const bool keeps = recipe == nullptr && checkpoint.config().naming == Naming::kGguf;
+  if (recipe == nullptr && !keeps) recipe = recipe_of(tensors);
+  if (recipe != nullptr) values.set_uint32("general.file_type", recipe->file_type);
   return values;
 }
 

@@ -14,9 +14,9 @@ namespace ingot {
 
 /// Makes a file's metadata. Copies all keys of a GGUF source except split.*, byte for byte and in
 /// order, or converts a folder's configuration to GGUF keys. Then sets general.file_type and
-/// general.quantization_version for the recipe. If `options.tokenizer` is false, leaves out the
-/// tokenizer and the chat template. `tensors`: the tensors that the file will have; see
-/// `fit_to_readers`.
+/// general.quantization_version for the recipe. Without a recipe, general.file_type stays, or is
+/// the type of most weights. If `options.tokenizer` is false, leaves out the tokenizer and the chat
+/// template. `tensors`: the tensors that the file will have; see `fit_to_readers`.
 ///
 /// Adds a line to `warnings` for each value that GGUF stores less exactly than the source.
 /// Errors: model_error naming a value that GGUF or its readers cannot express.

@@ -9,6 +9,7 @@
 
 #include "base/function_ref.h"
 #include "base/thread_pool.h"
+#include "convert/adapter/adapter_changes.h"
 #include "convert/importance.h"
 #include "convert/recipe.h"
 #include "convert/sampling_values.h"
@@ -20,10 +21,11 @@ namespace ingot {
 
 /// How to quantise a checkpoint.
 struct QuantiseOptions {
-  const Recipe* recipe = nullptr;
+  const Recipe* recipe = nullptr;                ///< null: tensors keep their formats
   const ImportanceMatrix* importance = nullptr;  ///< null: all columns count equally
   bool tokenizer = true;  ///< false: the file gets no tokenizer and no chat template
   std::span<const SamplingKey> sampling{};  ///< sampling defaults of folders that the file keeps
+  const AdapterChanges* adapter = nullptr;  ///< an adapter to merge; null: none
 };
 
 /// One tensor to write.
@@ -31,6 +33,9 @@ struct PlannedTensor {
   ListedTensor source;
   FormatChoice choice;
   std::span<const float> importance;  ///< [experts, cols] or [cols]; empty: columns count equally
+  const AdapterChanges* adapter = nullptr;  ///< changes rows of the tensor; null: no row changes
+  /// Whether to copy the bytes of rows that keep format and values, even if they are not finite.
+  bool copies_rows = false;
 };
 
 /// The planned contents of the file. The plan points into the checkpoint and the importance matrix,
@@ -56,6 +61,7 @@ struct TensorReport {
   /// The recipe's format, if rows do not divide into blocks of this format; otherwise absent.
   std::optional<Format> wanted;
   std::uint64_t bytes = 0;
+  bool merged = false;  ///< whether an adapter changed rows of the tensor
   double error = 0;  ///< relative error: sqrt(sum of squared differences / sum of squared weights)
   /// Like `error`, with both sums weighted by importance; absent without importance values.
   std::optional<double> weighted_error;

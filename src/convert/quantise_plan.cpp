@@ -7,6 +7,8 @@
 #include "convert/model_values.h"
 #include "convert/quantise.h"
 #include "model/bind.h"
+#include "model/family.h"
+#include "quant/encode.h"
 #include "quant/formats.h"
 
 namespace ingot {
@@ -101,18 +103,64 @@ void warn_of_fallbacks(QuantisePlan& plan) {
   plan.warnings.push_back(cat("rows that do not divide into blocks: ", some_of(fallbacks)));
 }
 
+/// The format in which a merged model has a tensor: the checkpoint's, in files converted from a
+/// folder F32 for what is no matrix.
+FormatChoice kept_format(const Checkpoint& checkpoint, const Spec& spec,
+                         const ListedTensor& tensor) {
+  const Format stored = tensor.parts.empty() ? F32::kFormat : tensor.parts.front().format();
+  if (checkpoint.config().naming == Naming::kGguf) return {stored, {}};
+  return choose_format({.name = {}, .format = stored}, spec, tensor);
+}
+
+/// Gives a head that was the embedding a tensor of its own.
+void add_own_head(const Checkpoint& checkpoint, std::vector<ListedTensor>& tensors) {
+  const auto embedding = std::find_if(tensors.begin(), tensors.end(), [](const ListedTensor& t) {
+    return t.role == TensorRole::kEmbedding;
+  });
+  ListedTensor head = *embedding;
+  head.role = TensorRole::kHead;
+  head.name = find_family(checkpoint.config().architecture, checkpoint.name())
+                  .tensor_name(TensorRole::kHead, Naming::kGguf);
+  tensors.push_back(std::move(head));
+}
+
+void merge_adapter(const Checkpoint& checkpoint, const AdapterChanges& adapter,
+                   QuantisePlan& plan) {
+  std::vector<std::string> rounded;
+  for (PlannedTensor& tensor : plan.tensors) {
+    tensor.copies_rows = true;
+    if (!adapter.changes(tensor.source)) continue;
+    tensor.adapter = &adapter;
+    const Format format = tensor.choice.format;
+    if (!can_encode(format)) {
+      throw model_error(checkpoint.name(), cat("tensor ", printable(tensor.source.name)),
+                        cat("the adapter changes it, and ingot cannot write its type ",
+                            format_name(format), ": choose one with --type"));
+    }
+    if (format_info(format).dense || tensor.source.parts.front().format() != format) continue;
+    rounded.push_back(cat(tensor.source.name, " (", format_name(format), ")"));
+  }
+  if (rounded.empty()) return;
+  plan.warnings.push_back(cat("changed and quantised again: ", some_of(rounded)));
+}
+
 }  // namespace
 
 QuantisePlan plan_quantised(const Checkpoint& checkpoint, const QuantiseOptions& options) {
   const BoundModel model = bind_model(checkpoint);
   QuantisePlan plan;
   std::vector<ListedTensor> tensors = list_tensors(checkpoint, model);
+  const AdapterChanges* adapter = options.adapter;
+  if (adapter != nullptr && adapter->separates_head()) add_own_head(checkpoint, tensors);
   plan.values = model_values(checkpoint, model, tensors, options, plan.warnings);
   plan.alignment = alignment_of(checkpoint);
   for (ListedTensor& tensor : tensors) {
-    const FormatChoice choice = choose_format(*options.recipe, model.spec, tensor);
+    const FormatChoice choice = options.recipe != nullptr
+                                    ? choose_format(*options.recipe, model.spec, tensor)
+                                    : kept_format(checkpoint, model.spec, tensor);
     plan.tensors.push_back({.source = std::move(tensor), .choice = choice, .importance = {}});
   }
+  if (adapter != nullptr) merge_adapter(checkpoint, *adapter, plan);
   warn_of_quantised(plan);
   warn_of_left_out(checkpoint, plan);
   warn_of_fallbacks(plan);

@@ -37,6 +37,7 @@ struct AdapterTarget {
   std::int64_t heads = 0;    ///< number of heads, with kToAdjacent and kToHalves
   RowOrder order = RowOrder::kSame;
   bool embedding = false;  ///< whether the module is the token embedding, [V, H]
+  bool unused = false;     ///< whether no computation reads the module's outputs
 
   /// Returns the module's row from which row `first_row + row` of the Weight is made.
   std::int64_t module_row(std::int64_t row) const;
@@ -47,6 +48,18 @@ struct AdapterTargetList {
   const std::vector<AdapterTarget>* targets = nullptr;
   std::int64_t expert = -1;
   bool turned = false;  ///< whether Hugging Face files store the matrices with inputs as rows
+};
+
+/// A module under the name that it has in files of a naming.
+struct AdapterModule {
+  std::string name;
+  AdapterTargetList list;
+};
+
+/// A module of transformers that PEFT can give a pair.
+struct ScopeModule {
+  TensorRole role{};
+  std::vector<std::string> names;  ///< in versions of transformers; the shortest is usual
 };
 
 /// Finds a model's weights by the names of modules, in the namings of PEFT and of GGUF. Weights
@@ -64,22 +77,35 @@ class AdapterTargets {
   std::int32_t weights() const { return weights_; }
   /// Returns what a module changes; nothing if adapters cannot change a module of this name.
   std::optional<AdapterTargetList> find(Naming naming, std::string_view module) const;
+  /// Returns the modules of files of a naming, each once: a matrix that such files have fused is
+  /// one module, and matrices that they have apart are several. Modules may share rows where a tied
+  /// head, or keys as values, do. `prefix`: what Hugging Face names of layers begin with.
+  std::vector<AdapterModule> modules(Naming naming, std::string_view prefix = kModelPrefix) const;
   /// Says why `find` returns nothing for a module.
   std::string why_not(Naming naming, std::string_view module) const;
-  /// Returns the Hugging Face names of the layers' matrices outside of experts and routers, with
-  /// the prefix with which `module`, a name that `find` knows, begins.
-  std::vector<std::string> layer_modules(std::string_view module) const;
+  /// Returns the prefix of a layer's module in Hugging Face's naming; nothing for other modules.
+  std::optional<std::string_view> prefix_of(std::string_view module) const;
+  /// Returns the modules of a transformers model whose layers' names begin with `prefix`. It lists
+  /// experts one by one and as stacked parameters, though a version has only one of these. A model
+  /// whose names have no prefix has no head.
+  std::vector<ScopeModule> scope_modules(std::string_view prefix) const;
 
  private:
   friend class AdapterTargetLister;
 
   struct Entry {
     std::vector<AdapterTarget> targets;
-    bool required = false;  ///< whether transformers has a module of this name in the layer
+    /// What transformers has under this name; nothing if it has no module or parameter there.
+    std::optional<TensorRole> role{};
     bool turned = false;
+    bool usual = false;   ///< whether files of the naming have a module of this name
+    bool rooted = false;  ///< whether no prefix precedes the name
   };
   /// By name, with "%" in place of the layer and of the expert, and without a prefix.
   using Entries = std::map<std::string, Entry, std::less<>>;
+
+  static void add_scope_modules(const Entries& entries, std::string_view prefix, std::int64_t layer,
+                                std::vector<ScopeModule>& all);
 
   std::string architecture_;
   std::int64_t vocab_ = 0;

@@ -60,7 +60,8 @@ class Planner {
     base_.host.loading_bytes = base_.device_name.empty() ? rounding_bytes(bound, options)
                                                          : staging_bytes(bound, backend, options);
     base_.host.scratch_bytes = request.output_bytes + steps_ * results;
-    base_.op_memory().weights_bytes = weight_bytes(bound, backend, options) + request.adapter_bytes;
+    base_.op_memory().weights_bytes = weight_bytes(bound, backend, options);
+    base_.op_memory().adapter_bytes = request.adapter_bytes;
     base_.op_memory().scratch_bytes += scratch_bytes(spec_, limits) + backend.scratch_bytes(limits);
   }
 
@@ -127,6 +128,7 @@ std::int64_t largest(std::int64_t high, Fits fits) {
 std::string purposes(const MemoryPlan& plan, const Ledger& ledger) {
   const bool on_device = !plan.device_name.empty();
   std::string text = ledger.weights_bytes > 0 ? cat("weights ", ledger.weights_bytes, ", ") : "";
+  if (ledger.adapter_bytes > 0) text += cat("adapters ", ledger.adapter_bytes, ", ");
   if (ledger.loading_bytes > ledger.kv_bytes + ledger.scratch_bytes) {
     return cat(text, "a matrix while it is ", on_device ? "packed " : "rounded ",
                ledger.loading_bytes);

@@ -28,7 +28,7 @@ struct PlanRequest {
   std::int64_t result_bytes = 0;     ///< bytes of a step's results in host memory, with logits
   std::int64_t table_bytes = 0;      ///< bytes of a step's block tables per 16 context tokens
   bool adapters = false;             ///< whether rows may have adapters
-  std::int64_t adapter_bytes = 0;    ///< bytes of the adapters to load
+  std::int64_t adapter_bytes = 0;    ///< bytes of the adapters to load, now or later
   std::int64_t output_bytes = 0;     ///< other bytes that the caller needs for inputs and results
   std::int64_t available_bytes = 0;  ///< limit on planned host memory, in bytes
   std::int64_t device_bytes = 0;     ///< Backend::free_memory; unused with Backend::host_memory
@@ -42,13 +42,14 @@ inline constexpr std::int64_t kDeviceReserveBytes = std::int64_t{512} << 20;
 /// The planned bytes of one memory by purpose, and its limit.
 struct Ledger {
   std::int64_t weights_bytes = 0;
+  std::int64_t adapter_bytes = 0;  ///< bytes of adapters, also for later loads
   std::int64_t kv_bytes = 0;       ///< bytes of the keys and values of all sequences
   std::int64_t scratch_bytes = 0;  ///< bytes of activations, rotary and block tables, results
   std::int64_t loading_bytes = 0;  ///< bytes needed only while loading, for the largest matrix
   std::int64_t available_bytes = 0;
 
   std::int64_t total_bytes() const {
-    return weights_bytes + std::max(kv_bytes + scratch_bytes, loading_bytes);
+    return weights_bytes + adapter_bytes + std::max(kv_bytes + scratch_bytes, loading_bytes);
   }
   std::int64_t unused_bytes() const { return available_bytes - total_bytes(); }
   bool fits() const { return unused_bytes() >= 0; }

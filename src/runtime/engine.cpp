@@ -31,7 +31,7 @@ constexpr double kDrainPollSecondsMin = 0.01, kDrainPollSecondsMax = 0.25;
 }  // namespace
 
 Engine::Engine(const ModelParts& parts, const EngineOptions& options)
-    : Engine(engine_setup(parts), options) {}
+    : Engine(engine_setup(parts, options), options) {}
 
 Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
     : options_(with_clock(options)),

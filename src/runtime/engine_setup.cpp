@@ -18,7 +18,7 @@ std::int64_t whole_rows(const Spec& spec, const ExecutorLimits& limits) {
   return limits.rows - (limits.logits_rows > 0 ? limits.sequences - 1 : 0);
 }
 
-RequestLimits request_limits(const ModelParts& parts) {
+RequestLimits request_limits(const ModelParts& parts, const EngineOptions& options) {
   const Spec& spec = parts.executor.model().spec;
   const ExecutorLimits& limits = parts.executor.limits();
   return {.vocab = spec.vocab,
@@ -34,15 +34,16 @@ RequestLimits request_limits(const ModelParts& parts) {
           .types = parts.executor.model().types.rows,
           .pooled = limits.pools ? spec.pooled_cols() : 0,
           .whole_rows = whole_rows(spec, limits),
-          .draft_rows = limits.draft_rows};
+          .draft_rows = limits.draft_rows,
+          .draft_model = limits.draft_rows > 0 && options.speculation.model != nullptr};
 }
 
 }  // namespace
 
-EngineSetup engine_setup(const ModelParts& parts) {
+EngineSetup engine_setup(const ModelParts& parts, const EngineOptions& options) {
   return {.steps = std::make_unique<ModelSteps>(parts.executor, parts.pool, parts.kernels,
                                                 parts.ids, parts.profiled),
-          .limits = request_limits(parts),
+          .limits = request_limits(parts, options),
           .tokenizer = parts.tokenizer,
           .end_ids = parts.end_ids};
 }

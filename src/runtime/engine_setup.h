@@ -66,7 +66,7 @@ struct EngineSetup {
 };
 
 /// Makes the setup for an engine that runs this model. Errors: Error{kDoesNotFit}.
-EngineSetup engine_setup(const ModelParts& parts);
+EngineSetup engine_setup(const ModelParts& parts, const EngineOptions& options);
 /// Returns a copy of `options`. If `now` is empty, sets it to the system's steady clock.
 EngineOptions with_clock(EngineOptions options);
 SchedulerLimits scheduler_limits(const StepRunner& steps, const EngineOptions& options);

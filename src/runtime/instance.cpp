@@ -2,6 +2,7 @@
 #include "runtime/instance.h"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "backend/backends.h"
@@ -159,21 +160,22 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
   const std::int64_t sampling = draws ? Sampler::bytes(pool_.size(), spec_.vocab) : 0;
   const std::int64_t drafting =
       limits.draft_rows > 0 ? LookupDrafter::bytes_max(limits.sequences, context) : 0;
-  return plan_memory(*bound_, *backend_,
-                     {.options = model_options(options),
-                      .kv_type = kv_type_,
-                      .context = context,
-                      .sequences = pool_sequences(options, context),
-                      .rows = limits.rows,
-                      .out_rows = limits.out_rows,
-                      .logits_rows = limits.logits_rows,
-                      .result_bytes = Executor::result_bytes(spec_, limits),
-                      .table_bytes = Executor::table_bytes(spec_, limits.sequences),
-                      .adapters = limits.adapters,
-                      .adapter_bytes = adapter_bytes(model_options(options)),
-                      .output_bytes = options.output_bytes + sampling + drafting,
-                      .available_bytes = available_bytes_,
-                      .device_bytes = device_bytes_});
+  return plan_memory(
+      *bound_, *backend_,
+      {.options = model_options(options),
+       .kv_type = kv_type_,
+       .context = context,
+       .sequences = pool_sequences(options, context),
+       .rows = limits.rows,
+       .out_rows = limits.out_rows,
+       .logits_rows = limits.logits_rows,
+       .result_bytes = Executor::result_bytes(spec_, limits),
+       .table_bytes = Executor::table_bytes(spec_, limits.sequences),
+       .adapters = limits.adapters,
+       .adapter_bytes = adapter_bytes(model_options(options)) + options.later_adapter_bytes,
+       .output_bytes = options.output_bytes + sampling + drafting,
+       .available_bytes = available_bytes_,
+       .device_bytes = device_bytes_});
 }
 
 std::int32_t Instance::fitting_pool(const StartOptions& options) const {
@@ -204,6 +206,7 @@ void Instance::start(const StartOptions& options, Progress progress) {
   require_supported(*bound_, model, kv_type_, *backend_, name());
   const MemoryPlan plan = this->plan(options);
   require_fit(plan, name());
+  left_bytes_ = plan.host.unused_bytes();
   model.context = plan.context;
   model.pool = &pool_;
   model.pack_cache = options_.pack_cache;
@@ -225,24 +228,38 @@ void Instance::start(const StartOptions& options, Progress progress) {
   adapter_files_.clear();
 }
 
-std::int64_t Instance::adapter_bytes(const ModelOptions& model) const {
-  if (adapter_files_.empty()) return 0;
+std::vector<std::int64_t> Instance::opened_adapter_bytes(const ModelOptions& model) const {
+  std::vector<std::int64_t> bytes;
+  if (adapter_files_.empty()) return bytes;
   const AdapterTargets targets(*bound_, config_.naming, model);
-  std::int64_t bytes = 0;
   for (const AdapterFile& file : adapter_files_) {
-    bytes += ingot::adapter_bytes(file, targets, *backend_);
+    bytes.push_back(ingot::adapter_bytes(file, targets, *backend_));
   }
   return bytes;
 }
 
-/// Loads the adapters that were opened. Later ones have the memory that the plan leaves.
+std::int64_t Instance::adapter_bytes(const ModelOptions& model) const {
+  const std::vector<std::int64_t> all = opened_adapter_bytes(model);
+  return std::accumulate(all.begin(), all.end(), std::int64_t{0});
+}
+
+std::int64_t Instance::largest_adapter(const ModelOptions& model) const {
+  const std::vector<std::int64_t> all = opened_adapter_bytes(model);
+  return all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+}
+
+std::int64_t Instance::adapter_bytes(const AdapterFile& file, const ModelOptions& model) const {
+  INGOT_CHECK(bound_ != nullptr, "the bytes of an adapter for what is started already");
+  return ingot::adapter_bytes(file, AdapterTargets(*bound_, config_.naming, model), *backend_);
+}
+
+/// Loads the adapters that were opened. Later ones have the memory that the plan keeps or leaves.
 void Instance::load_adapters(const StartOptions& options, const MemoryPlan& plan) {
   const auto opened = static_cast<std::int32_t>(adapter_files_.size());
   adapters_ = std::make_unique<AdapterStore>(
       *model_, *backend_,
-      AdapterLimits{
-          .bytes = adapter_bytes(model_options(options)) + plan.op_memory().unused_bytes(),
-          .adapters = std::max(opened, options.adapters_max)});
+      AdapterLimits{.bytes = plan.op_memory().adapter_bytes + plan.op_memory().unused_bytes(),
+                    .adapters = std::max(opened, options.adapters_max)});
   for (std::size_t i = 0; i < adapter_files_.size(); ++i) {
     const auto loaded = adapters_->load(options_.adapters[i], adapter_files_[i]);
     const std::vector<std::string>& warnings = loaded->adapter->warnings;

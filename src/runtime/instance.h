@@ -70,7 +70,8 @@ struct StartOptions {
   std::int32_t prompt_logprobs = -1;
   /// Whether adapters may be loaded later, besides those of InstanceOptions.
   bool more_adapters = false;
-  std::int32_t adapters_max = 0;  ///< limit on adapters; 0: those of InstanceOptions
+  std::int32_t adapters_max = 0;         ///< limit on adapters; 0: those of InstanceOptions
+  std::int64_t later_adapter_bytes = 0;  ///< bytes to keep for adapters that are loaded later
   /// Limit on the rows of a step that are drafts; 0: no speculation. Only if `generates`.
   std::int32_t draft_rows = 0;
   bool draft_hidden = false;   ///< whether a Drafter gets hidden states: Drafter::sees_hidden
@@ -100,6 +101,14 @@ class Instance {
   /// Returns the largest `pool_sequences` with which these options fit into memory. The result is
   /// in [1, `sequences`], even if 1 does not fit. Call it only before `start`.
   std::int32_t fitting_pool(const StartOptions& options) const;
+
+  /// Returns the bytes of the largest adapter of InstanceOptions; 0: there is none. Call it only
+  /// before `start`.
+  std::int64_t largest_adapter(const ModelOptions& model) const;
+  /// Returns the bytes of an adapter. Call it only before `start`.
+  ///
+  /// Errors: those of `ingot::adapter_bytes`.
+  std::int64_t adapter_bytes(const AdapterFile& file, const ModelOptions& model) const;
 
   const std::string& name() const { return options_.path; }
   const Spec& spec() const { return spec_; }
@@ -155,6 +164,8 @@ class Instance {
   void expect_weights_not_overwritten() const {
     if (!model_->packed.weights.empty()) model_->packed.file.expect_not_overwritten();
   }
+  /// Returns the bytes of host memory that the plan of `start` left. Call it only after `start`.
+  std::int64_t memory_left() const { return left_bytes_; }
   /// Returns the adapters of the model. Call it only after `start`.
   AdapterStore& adapters() { return *adapters_; }
   /// Returns the executor of the model's steps. Call it only after `start`.
@@ -173,6 +184,7 @@ class Instance {
   bool has_adapters(const StartOptions& options) const {
     return options.more_adapters || !adapter_files_.empty();
   }
+  std::vector<std::int64_t> opened_adapter_bytes(const ModelOptions& model) const;
   std::int64_t adapter_bytes(const ModelOptions& model) const;
   void load_adapters(const StartOptions& options, const MemoryPlan& plan);
   ExecutorLimits executor_limits(const StartOptions& options, std::int64_t context) const;
@@ -180,6 +192,7 @@ class Instance {
   ThreadPool& pool_;
   InstanceOptions options_;
   std::int64_t available_bytes_ = 0;  ///< available memory, queried once so that all plans agree
+  std::int64_t left_bytes_ = 0;       ///< see `memory_left`
   std::int64_t device_bytes_ = 0;     ///< free bytes of a device's own memory, also queried once
   const HostKernels& kernels_;        ///< kernels for sampling
   std::unique_ptr<Backend> backend_;

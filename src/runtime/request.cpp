@@ -179,6 +179,10 @@ void check_reasoning(const Request& r, const RequestLimits& limits) {
   check_ids("thinking_budget", budget.close, kCloseIdsMax, limits);
 }
 
+void check_prediction(const Request& r, const RequestLimits& limits) {
+  check_ids("prediction", r.prediction, to_size(limits.context), limits);
+}
+
 void check_stop(const Request& r, const RequestLimits& limits) {
   if (r.stop.empty()) return;
   if (!limits.text) refuse("stop: the model has no tokenizer, so there is no text");
@@ -195,6 +199,22 @@ void check_stop(const Request& r, const RequestLimits& limits) {
 }
 
 }  // namespace
+
+void check_speculation(const RequestSpeculation& speculation, const RequestLimits& limits) {
+  const auto [mode, tokens] = speculation;
+  if (tokens < -1 || tokens > kDraftsMax) {
+    refuse(cat("speculation.tokens is ", tokens, ", possible are -1 to ", kDraftsMax));
+  }
+  const bool asks = mode == SpeculationMode::kLookup || mode == SpeculationMode::kDraft;
+  const auto refuse_mode = [&](std::string_view reason) {
+    refuse(cat("speculation.mode is ", at(kSpeculationModes, mode), ", but ", reason,
+               ": use auto or off"));
+  };
+  if (asks && limits.draft_rows == 0) refuse_mode("the model was started without drafts");
+  if (mode == SpeculationMode::kDraft && !limits.draft_model) {
+    refuse_mode("there is no draft model");
+  }
+}
 
 bool is_whole(const Request& request, const RequestLimits& limits) {
   return limits.whole_rows > 0 && (request.pooled || !limits.head);
@@ -241,6 +261,8 @@ void check_request(const Request& request, const RequestLimits& limits) {
   check_whole(request, limits);
   check_stop(request, limits);
   check_constraint(request);
+  check_speculation(request.speculation, limits);
+  check_prediction(request, limits);
   check_reasoning(request, limits);
   check_sampling(request, limits);
   const std::int32_t scores = request.prompt_logprobs;

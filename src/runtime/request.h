@@ -151,6 +151,8 @@ bool is_whole(const Request& request, const RequestLimits& limits);
 /// Checks a request. Errors: Error{kInvalid} that names the invalid parameter as the API spells it,
 /// the parameter's value and the possible values.
 void check_request(const Request& request, const RequestLimits& limits);
+/// Checks only Request::speculation. Errors: those of `check_request`.
+void check_speculation(const RequestSpeculation& speculation, const RequestLimits& limits);
 /// Checks only the fields for sampling. Errors: those of `check_request`.
 void check_sampling(const Request& request, const RequestLimits& limits);
 

@@ -51,6 +51,7 @@ constexpr FieldVariation kSeedAt[] = {
 constexpr std::span<const FieldVariation> kSame{};
 constexpr FieldVariation kScoresAt[] = {{kRun | kHttp, FieldRange{0, kLogprobsMax}}};
 
+constexpr std::span<const FieldAlias> kNoNames{};
 constexpr FieldAlias kMaxTokensNames[] = {{"max_new_tokens", kLine | kChat | kCompletions},
                                           {"n_predict", kLine | kChat | kCompletions}};
 constexpr FieldAlias kRepetitionNames[] = {{"repeat_penalty", kGenerates | kSet}};
@@ -166,6 +167,14 @@ constexpr RequestField kFields[] = {
      "Milliseconds to the last token; refused where they are too few"},
     {"max_ttft_ms", &Request::first_token_seconds, kScheduling, kMilliseconds,
      "Milliseconds to the first token; refused where they are too few"},
+    {"speculation", FieldMember{}, kHttp, FieldRange{},
+     "Which drafts the request uses: {\"mode\": \"auto\", \"off\", \"lookup\" or \"draft\", "
+     "\"tokens\": "
+     "0 to 32 for each step, 0: as many as pay}; no text changes",
+     "", kSame, kHttp, "", kNoNames, "object"},
+    {"prediction", FieldMember{}, kChat, FieldRange{},
+     "The expected text, which becomes drafts: {\"type\": \"content\", \"content\": TEXT}", "",
+     kSame, kChat, "", kNoNames, "object"},
     {"cache_salt", FieldMember{}, kScheduling, FieldRange{},
      "Requests with equal texts share cached prompts", "", kSame, kScheduling},
 };

@@ -108,6 +108,7 @@ struct RequestField {
   Places read_apart = 0;                         ///< places that read the field with their own code
   std::string_view flag{};                       ///< the flag's name; empty: made from `name`
   std::span<const FieldAlias> aliases{};
+  std::string_view type{};  ///< the type in the docs; empty: that of `member`
 };
 
 /// Returns all fields, in the order of help and docs.

@@ -308,6 +308,37 @@ TEST_F(ApiTest, RequestsThatCannotBeInTimeAreRefused) {
             code(ErrorCode::kInvalid) + "deadline_seconds");
 }
 
+TEST_F(ApiTest, DraftsChangeNoResultAndAreCounted) {
+  for (const char* draft : {"lookup", INGOT_TINY_MODEL}) {
+    OpenOptions options = tiny_options();
+    options.draft = draft;
+    options.draft_tokens = 4;
+    Engine engine(options);
+    Request request = text_request("the he the he the he", 60);
+    request.ignore_eos = true;
+    request.logprobs = 1;
+    for (const float temperature : {0.0f, 0.8f}) {
+      request.sampling.temperature = temperature;
+      request.speculation = {};
+      const Result plain = engine_.generate(request);
+      EXPECT_EQ(plain.drafted, 0);
+      const Result drafted = engine.generate(request);
+      EXPECT_EQ(describe(drafted), describe(plain)) << draft;
+      EXPECT_GE(drafted.drafted, drafted.accepted);
+      if (temperature == 0) EXPECT_GT(drafted.accepted, 0) << draft;
+      request.speculation.mode = SpeculationMode::kOff;
+      EXPECT_EQ(engine.generate(request).drafted, 0);
+    }
+    request.speculation = {.mode = SpeculationMode::kDraft, .tokens = 2};
+    if (options.draft == "lookup") {
+      EXPECT_NE(error_of([&] { engine.generate(request); }).find("no draft model"),
+                std::string::npos);
+    } else {
+      EXPECT_GT(engine.generate(request).accepted, 0);
+    }
+  }
+}
+
 TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
   const auto refused = [](auto change) {
     OpenOptions options = tiny_options();
@@ -325,6 +356,9 @@ TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
   says(invalid + "context: -1", [](OpenOptions& o) { o.context = -1; });
   says(invalid + "memory_limit: -1", [](OpenOptions& o) { o.memory_limit = -1; });
   says(invalid + "waiting_max: 0", [](OpenOptions& o) { o.waiting_max = 0; });
+  says(invalid + "draft_tokens: 33", [](OpenOptions& o) { o.draft_tokens = 33; });
+  says(code(ErrorCode::kModel) + "nowhere.gguf: ",
+       [](OpenOptions& o) { o.draft = "nowhere.gguf"; });
   says(invalid + "deltas_max: 0", [](OpenOptions& o) { o.deltas_max = 0; });
   says(invalid + "target_itl_seconds: -1", [](OpenOptions& o) { o.target_itl_seconds = -1; });
   says(invalid + "stall_seconds: -1", [](OpenOptions& o) { o.stall_seconds = -1; });
@@ -372,6 +406,14 @@ TEST_F(ApiTest, RequestsThatCannotBeAreRefusedByName) {
   says("stop[0] is not valid UTF-8", [](Request& r) { r.stop = {"\xff"}; });
   says("stop_token_ids[0] is token 320", [](Request& r) { r.stop_token_ids = {320}; });
   says("prompt_logprobs: 21", [](Request& r) { r.prompt_logprobs = 21; });
+  says("speculation.mode is lookup, but the model was started without drafts",
+       [](Request& r) { r.speculation.mode = SpeculationMode::kLookup; });
+  says("speculation.mode is draft, but",
+       [](Request& r) { r.speculation.mode = SpeculationMode::kDraft; });
+  says("speculation.mode: 9",
+       [](Request& r) { r.speculation.mode = static_cast<SpeculationMode>(9); });
+  says("speculation.tokens is 33", [](Request& r) { r.speculation.tokens = 33; });
+  says("speculation.tokens is -2", [](Request& r) { r.speculation.tokens = -2; });
   EXPECT_EQ(error_of([&] { engine_.hidden_states({.ids = {-1}}); }).substr(0, 13),
             code(ErrorCode::kInvalid) + "prompt_ids[");
 }

@@ -24,7 +24,9 @@ Result from(const ingot_result& r) {
           .logprobs = from(r.logprobs, r.logprobs == nullptr ? 0 : r.id_count),
           .prompt_logprobs = from(r.prompt_logprobs, r.prompt_logprob_count),
           .digest = r.digest,
-          .cached_tokens = r.cached_tokens};
+          .cached_tokens = r.cached_tokens,
+          .drafted = r.drafted,
+          .accepted = r.accepted};
 }
 
 /// Requests in both spellings, between them with every member.
@@ -237,10 +239,14 @@ TEST_F(CMatchTest, DefaultsAreThoseOfTheCppApi) {
   EXPECT_EQ(c.waiting_max, o.waiting_max);
   EXPECT_EQ(c.deltas_max, o.deltas_max);
   EXPECT_EQ(c.stall_seconds, o.stall_seconds);
+  EXPECT_EQ(c.draft, nullptr);
+  EXPECT_EQ(c.draft_tokens, o.draft_tokens);
   EXPECT_EQ(c.sessions, o.sessions);
   EXPECT_EQ(c.threadless, o.threadless);
   EXPECT_EQ(ingot_default_request().max_tokens, Request().max_tokens);
   const ingot_request r = ingot_default_request();
+  EXPECT_EQ(r.speculation_mode, INGOT_SPECULATION_AUTO);
+  EXPECT_EQ(r.speculation_tokens, Request().speculation.tokens);
   const std::vector<std::string> breakers(r.dry_sequence_breakers,
                                           r.dry_sequence_breakers + r.dry_sequence_breaker_count);
   EXPECT_EQ(breakers, Request().sampling.dry_sequence_breakers);
@@ -265,7 +271,37 @@ TEST_F(CMatchTest, EveryOptionArrives) {
   says("memory_limit: -1", [](ingot_open_options& o) { o.memory_limit = -1; });
   says("waiting_max: 0", [](ingot_open_options& o) { o.waiting_max = 0; });
   says("deltas_max: 0", [](ingot_open_options& o) { o.deltas_max = 0; });
+  says("draft_tokens: -1", [](ingot_open_options& o) { o.draft_tokens = -1; });
+  says("nowhere.gguf: ", [](ingot_open_options& o) { o.draft = "nowhere.gguf"; });
   says("stall_seconds: -1", [](ingot_open_options& o) { o.stall_seconds = -1; });
+}
+
+TEST_F(CMatchTest, DraftsArriveAndAreCounted) {
+  ingot_open_options options = ingot_default_open_options();
+  options.path = INGOT_TINY_MODEL;
+  options.context = 128;
+  options.draft = "lookup";
+  ingot_engine* engine = nullptr;
+  ASSERT_EQ(ingot_open(&options, &engine), INGOT_OK) << ingot_last_error();
+  ingot_request request = ingot_default_request();
+  request.prompt.text = "the he the he the he";
+  request.prompt.text_bytes = 20;
+  request.max_tokens = 60;
+  request.ignore_eos = true;
+  request.speculation_tokens = 4;
+  for (const auto mode :
+       {INGOT_SPECULATION_AUTO, INGOT_SPECULATION_LOOKUP, INGOT_SPECULATION_OFF}) {
+    request.speculation_mode = mode;
+    ingot_result* result = nullptr;
+    ASSERT_EQ(ingot_generate(engine, &request, nullptr, nullptr, &result), INGOT_OK);
+    EXPECT_EQ(result->drafted > 0, mode != INGOT_SPECULATION_OFF);
+    EXPECT_EQ(result->accepted > 0, mode != INGOT_SPECULATION_OFF);
+    ingot_result_free(result);
+  }
+  request.speculation_mode = INGOT_SPECULATION_DRAFT;
+  ingot_result* result = nullptr;
+  EXPECT_EQ(ingot_generate(engine, &request, nullptr, nullptr, &result), INGOT_INVALID);
+  ingot_close(engine);
 }
 
 TEST_F(CMatchTest, ThePackCacheArrives) {

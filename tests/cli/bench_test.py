@@ -329,6 +329,18 @@ class Bench(ingot.CliTest):
                 line = self.assert_error(run("bench", self.path("absent"), f"{option}=x"), USAGE)
                 self.assertIn(option, line)
 
+    def test_too_many_combinations_are_refused_before_the_model_is_opened(self):
+        ones, many = ",".join(["1"] * 64), ",".join(["1"] * 17)
+        for args in (("--decode", ones, "--depth", "0," * 16 + "0"),
+                     ("--depth", ones, "--batch", many),
+                     ("--prefill", ones, "--batch", many, "--decode", ones)):
+            with self.subTest(args=args):
+                line = self.assert_error(run("bench", self.path("absent"), *args), USAGE)
+                self.assertIn("combinations", line)
+        # A decoder has 64 combinations of these, an encoder 1088: the model decides.
+        self.assert_error(run("bench", self.path("absent"), "--prefill", ones, "--batch", many),
+                          MODEL)
+
     def test_more_than_the_context(self):
         line = self.assert_error(run("bench", self.model, "--prefill", "257"), USAGE)
         self.assertIn("257", line)

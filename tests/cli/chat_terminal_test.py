@@ -97,6 +97,21 @@ class Turns(TerminalTest):
         again = re.search(r"last prompt (\d+) tokens, (\d+) from the cache", talk.answer("/stats"))
         self.assertEqual((int(again[1]), int(again[2])), (prompt, (prompt - 1) // 16 * 16))
 
+    def test_stats_say_what_drafts_gained(self):
+        def stats(*flags):
+            talk = self.talk("--ignore-eos", "--ctx", "1000", *flags)
+            talk.say("/set max_tokens 60")
+            talk.say("hello")
+            return talk.answer("/stats")
+        line = r"^drafts (\d+), (\d+) accepted: ([0-9.]+) tokens a step$"
+        found = re.search(line, stats("--draft-tokens", "4"), re.M)
+        self.assertIsNotNone(found)
+        drafts, accepted = int(found[1]), int(found[2])
+        self.assertGreater(accepted, 0)
+        self.assertGreaterEqual(drafts, accepted)
+        self.assertAlmostEqual(float(found[3]), 59 / (59 - accepted), delta=0.006)
+        self.assertNotIn("drafts", stats("--draft", "off"))
+
     def test_the_seed_is_new_at_each_start_and_shown(self):
         def seed(talk):
             return int(re.search(r"^seed (\d+)$", talk.answer("/stats"), re.M)[1])

@@ -254,6 +254,27 @@ TEST(TokenizerValues, MetaspaceOfBpe) {
   EXPECT_NE(write(phi.data).refusal.find("unless they begin with one"), std::string::npos);
 }
 
+/// Why `prepend_scheme: first` is refused: GGUF has add_space_prefix for every text between special
+/// tokens or for none. Chats of such models begin with a special token and a space.
+TEST(TokenizerValues, NoSettingOfGgufMeansFirst) {
+  INGOT_NEEDS_SHARED("goldens/tokenizer");
+  const Public always = read_public("phi-3"), never = spaced_bpe();
+  Public first = spaced_bpe();
+  first.data.normalizers.clear();
+  first.data.pretokenizers = {metaspace(PretokenizerStep::Prepend::kFirst, false)};
+  const auto tokens = [](const Public& of, std::string_view text) {
+    std::vector<std::string> details;
+    return make_tokenizer(of.data, details)->encode(text, {.parse_special = true});
+  };
+  for (const std::string_view chat : {"<s> Hello", "<s> Hello</s>there"}) {
+    EXPECT_EQ(tokens(never, chat), tokens(first, chat)) << chat;
+    EXPECT_NE(tokens(always, chat), tokens(first, chat)) << chat;
+  }
+  EXPECT_EQ(tokens(always, "Hello"), tokens(first, "Hello"));
+  EXPECT_NE(tokens(never, "Hello"), tokens(first, "Hello"));
+  EXPECT_NE(tokens(always, " Hello"), tokens(first, " Hello"));
+}
+
 TEST(TokenizerValues, SentencePiecesSpacesAsTransformersWritesThem) {
   INGOT_NEEDS_SHARED("goldens/tokenizer");
   using enum PretokenizerStep::Prepend;

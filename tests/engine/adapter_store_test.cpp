@@ -147,6 +147,36 @@ TEST_F(AdapterStoreTest, AFailedLoadChangesNothing) {
   }
 }
 
+TEST_F(AdapterStoreTest, MemoryIsKeptForLaterLoads) {
+  const std::string path = (kModels / "ingot-demo.gguf").string();
+  StartOptions start{.context = 256,
+                     .sequences = 4,
+                     .rows = 64,
+                     .generates = true,
+                     .more_adapters = true,
+                     .adapters_max = 8};
+  const Instance roomy(pool_, {.path = path});
+  const std::int64_t without = roomy.plan(start).host.total_bytes();
+  EXPECT_EQ(roomy.largest_adapter({}), 0);
+  const std::int64_t one = roomy.adapter_bytes(open_adapter(kPirate.string()), {});
+  start.later_adapter_bytes = 2 * one;
+  EXPECT_EQ(roomy.plan(start).host.total_bytes(), without + 2 * one);
+
+  Instance tight(pool_, {.path = path, .memory_limit = without + 2 * one});
+  start.sequences = 64;
+  start.pool_sequences = 4;
+  const std::int32_t sequences = tight.fitting_pool(start);
+  start.later_adapter_bytes = 0;
+  EXPECT_GT(tight.fitting_pool(start), sequences) << "further sequences would take the memory";
+  start.sequences = 4;
+  start.later_adapter_bytes = 2 * one;
+  tight.start(start, [](std::uint64_t, std::uint64_t) {});
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(tight.adapters().load({.name = name, .path = kPirate.string()})->adapter->bytes, one);
+  }
+  EXPECT_THROW(tight.adapters().load({.name = "c", .path = kPirate.string()}), Error);
+}
+
 /// Resident bytes of this process.
 std::int64_t resident_bytes() {
   std::int64_t pages = 0, resident = 0;

@@ -63,13 +63,22 @@ bool run_with(Engine& engine, std::int64_t allocations) {
 
 TEST(EngineMemory, RunningOutAnywhereEndsTheRequestsAndTheEngineGoesOn) {
   const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
-  EngineRunner runner(*checkpoint);
-  const std::string expected = run_alone(runner, some_request(1));
+  RunnerOptions options = EngineRunner::defaults();
+  options.adapters = 2;
+  EngineRunner runner(*checkpoint, options);
+  const std::string plain = run_alone(runner, some_request(1));
+  const auto adapted = [&](std::int32_t first, std::size_t list) {
+    Request request = some_request(first);
+    request.adapters = runner.model().adapters(list);
+    return request;
+  };
+  const std::string expected = run_alone(runner, adapted(1, 3));
+  EXPECT_NE(expected, plain);
   std::int64_t allocations = 0;
   for (bool enough = false; !enough; ++allocations) {
     SCOPED_TRACE(allocations);
-    Stream one = *runner.engine().submit(some_request(1));
-    Stream two = *runner.engine().submit(some_request(2));
+    Stream one = *runner.engine().submit(adapted(1, 3));
+    Stream two = *runner.engine().submit(adapted(2, 1));
     enough = run_with(runner.engine(), allocations);
     EXPECT_EQ(runner.blocks_in_use(), 0);
     for (Stream* stream : {&one, &two}) {
@@ -86,6 +95,35 @@ TEST(EngineMemory, RunningOutAnywhereEndsTheRequestsAndTheEngineGoesOn) {
     if (HasFailure()) return;
   }
   EXPECT_GT(allocations, 20) << "too few to test anything";
+}
+
+/// The allocations of the engine's thread for a request of some tokens.
+std::int64_t allocations_of(EngineRunner& runner, std::shared_ptr<const AdapterList> adapters,
+                            std::int32_t tokens) {
+  constexpr std::int64_t kMany = 1 << 30;
+  Request request{.prompt = {1, 2, 3}, .max_tokens = tokens, .ignore_eos = true};
+  request.adapters = std::move(adapters);
+  const Stream stream = *runner.engine().submit(std::move(request));
+  allocations_left = kMany;
+  while (runner.engine().step()) continue;
+  const std::int64_t used = kMany - allocations_left;
+  allocations_left = -1;
+  return used;
+}
+
+TEST(EngineMemory, AdaptersAllocateNothingInSteps) {
+  const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
+  RunnerOptions options = EngineRunner::defaults();
+  options.adapters = 2;
+  EngineRunner runner(*checkpoint, options, {.prefix_cache = false});
+  const auto of_more_steps = [&](std::size_t list) {
+    const auto adapters = runner.model().adapters(list);
+    allocations_of(runner, adapters, 60);  // buffers grow to their sizes
+    return allocations_of(runner, adapters, 60) - allocations_of(runner, adapters, 20);
+  };
+  const std::int64_t plain = of_more_steps(0);
+  EXPECT_EQ(of_more_steps(1), plain);
+  EXPECT_EQ(of_more_steps(3), plain) << "with two adapters";
 }
 
 /// While it lives, only one allocation fails.

@@ -1,13 +1,21 @@
-// Adapters against their references: logits, refusals, and both forms of files on both of models.
+// Adapters against their references: logits, refusals, both forms of files on both of models,
+// conversions, and merged models.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <map>
 
 #include "base/error.h"
 #include "base/shared_data_test_util.h"
+#include "base/temp_folder_test_util.h"
 #include "base/text.h"
+#include "convert/adapter/adapter_changes.h"
+#include "convert/adapter/convert_adapter.h"
+#include "convert/adapter/merge_folder.h"
+#include "convert/quantise.h"
 #include "support/golden_data.h"
 #include "support/model_runner.h"
 
@@ -138,6 +146,106 @@ TEST(Adapters, FormsOfFilesMayDiffer) {
     for (const fs::path& base : forms_of(golden.base)) {
       if (base != golden.base) expect_logits(golden, base, golden.folder);
       if (fs::exists(gguf)) expect_logits(golden, base, gguf);
+    }
+  }
+}
+
+/// The logits of a model without adapters.
+std::vector<float> plain_logits(const fs::path& model,
+                                const std::vector<std::vector<std::int32_t>>& prompts) {
+  const auto checkpoint = Checkpoint::open(model.string());
+  ModelRunner runner(*checkpoint, {.threads = 2, .kv_type = KvType::kF32, .context = 128});
+  std::vector<float> all;
+  for (const auto& rows : runner.run(prompts, whole(prompts))) {
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  return all;
+}
+
+/// Merges an adapter: into a folder, or into a GGUF file of a recipe's type.
+void merge(const fs::path& base, const fs::path& adapter, const std::string& out,
+           const Recipe* recipe = nullptr) {
+  const auto checkpoint = Checkpoint::open(base.string());
+  const AdapterFile file = open_adapter(adapter.string());
+  const BoundModel bound = bind_model(*checkpoint);
+  const AdapterTargets targets(bound, checkpoint->config().naming, {});
+  const AdapterChanges rows(file, bound, targets, 1);
+  ThreadPool pool(2);
+  const auto progress = [](std::uint64_t, std::uint64_t) {};
+  if (!out.ends_with(".gguf")) {
+    write_merged_folder(*checkpoint, base.string(), rows, out, pool, progress);
+    return;
+  }
+  const QuantisePlan plan =
+      plan_quantised(*checkpoint, {.recipe = recipe, .tokenizer = false, .adapter = &rows});
+  write_quantised(*checkpoint, plan, out, pool, progress);
+}
+
+TEST(MergedAdapters, GiveTheLogitsOfTheirReferences) {
+  INGOT_NEEDS_SHARED("references/lora");
+  const Recipe* f32 = find_recipe("F32");
+  for (const Golden& golden : goldens()) {
+    if (!golden.accepts) continue;
+    SCOPED_TRACE(golden.folder.string());
+    const auto prompts = read_prompts(golden.folder);
+    const auto want = read_matrix(golden.folder / "logits.npy").values;
+    const TempFolder temp;
+    const auto check = [&](const std::string& out, const Recipe* recipe, double bound) {
+      merge(golden.base, golden.folder, out, recipe);
+      EXPECT_LE(error_of(plain_logits(out, prompts), want), bound) << out;
+    };
+    check(temp.path("f32.gguf"), f32, kBound);
+    const bool is_file = golden.base.extension() == ".gguf";
+    check(temp.path(is_file ? "same.gguf" : "same"), nullptr, golden.bound());
+  }
+}
+
+TEST(ConvertedAdapters, GiveEqualBitsInBothForms) {
+  INGOT_NEEDS_SHARED("references/lora");
+  for (const Golden& golden : goldens()) {
+    if (!golden.accepts) continue;
+    SCOPED_TRACE(golden.folder.string());
+    const TempFolder temp;
+    const auto prompts = read_prompts(golden.folder);
+    const auto checkpoint = Checkpoint::open(golden.base.string());
+    const auto convert = [&](const fs::path& from, const std::string& to) {
+      convert_adapter(open_adapter(from.string()), *checkpoint, to);
+    };
+    convert(golden.folder, temp.path("there.gguf"));
+    convert(temp.path("there.gguf"), temp.path("back"));
+    const auto want = logits_of(golden.base, golden.folder, prompts);
+    EXPECT_TRUE(logits_of(golden.base, temp.path("there.gguf"), prompts) == want);
+    EXPECT_TRUE(logits_of(golden.base, temp.path("back"), prompts) == want);
+  }
+}
+
+std::map<std::string, const TensorInfo*> by_name(const AdapterFile& file) {
+  std::map<std::string, const TensorInfo*> tensors;
+  for (const TensorInfo& t : file.tensors) tensors[t.name] = &t;
+  return tensors;
+}
+
+/// The files of llama.cpp's converter.
+TEST(ConvertedAdapters, HaveTheTensorsOfOtherConverters) {
+  INGOT_NEEDS_SHARED("references/lora/gguf");
+  for (const fs::path& path : shared_entries("references/lora/gguf")) {
+    SCOPED_TRACE(path.string());
+    const Golden golden(shared_folder("references/lora") / path.stem());
+    const TempFolder temp;
+    const auto checkpoint = Checkpoint::open(golden.base.string());
+    convert_adapter(open_adapter(golden.folder.string()), *checkpoint, temp.path("out.gguf"));
+    const AdapterFile got = open_adapter(temp.path("out.gguf")), want = open_adapter(path.string());
+    const auto tensors = by_name(got);
+    ASSERT_EQ(tensors.size(), want.tensors.size());
+    for (const TensorInfo& t : want.tensors) {
+      ASSERT_TRUE(tensors.contains(t.name)) << t.name;
+      const TensorInfo& own = *tensors.at(t.name);
+      EXPECT_EQ(own.shape, t.shape) << t.name;
+      ASSERT_EQ(own.bytes, t.bytes) << t.name;
+      EXPECT_EQ(std::memcmp(own.data, t.data, t.bytes), 0) << t.name;
+    }
+    for (std::size_t i = 0; i < want.pairs.size(); ++i) {
+      EXPECT_EQ(got.pairs[i].alpha, want.pairs[i].alpha);
     }
   }
 }

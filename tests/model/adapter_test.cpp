@@ -17,56 +17,13 @@
 #include "model/model.h"
 #include "model/weight_list.h"
 #include "quant/formats.h"
+#include "support/adapter_deltas.h"
 #include "support/random_model.h"
-#include "support/stub_backend.h"
 
 namespace ingot::testing_support {
 namespace {
 
 using namespace testing_adapter;
-using Values = std::vector<double>;
-
-/// Keeps weights as rows of floats, and counts the bytes that it packs.
-class FloatBackend final : public StubBackend {
- public:
-  std::int64_t packed_bytes = 0;
-
-  Buffer allocate(std::int64_t bytes) override { return allocate_host(bytes); }
-  std::int64_t prepared_bytes(std::span<const View> parts, bool) const override {
-    std::int64_t bytes = 0;
-    for (const View& part : parts) bytes += part.rows * part.cols * std::int64_t{sizeof(float)};
-    return bytes;
-  }
-  Weight prepare(std::span<const View> parts, std::span<const float>, Use) override {
-    Weight w;
-    w.cols = parts.front().cols;
-    w.storage = allocate_host(prepared_bytes(parts, false));
-    packed_bytes += prepared_bytes(parts, false);
-    for (const View& part : parts) {
-      EXPECT_EQ(part.cols, w.cols);
-      for (std::int64_t r = 0; r < part.rows; ++r, ++w.rows) {
-        decode_row(part.format, part.row_data(r), part.cols, row(w, w.rows));
-      }
-    }
-    return w;
-  }
-  static float* row(const Weight& w, std::int64_t r) {
-    return reinterpret_cast<float*>(w.storage.data()) + r * w.cols;
-  }
-};
-
-/// A bound checkpoint and its targets.
-struct Base {
-  explicit Base(std::unique_ptr<Checkpoint> c)
-      : checkpoint(std::move(c)),
-        bound(bind_model(*checkpoint)),
-        targets(bound, checkpoint->config().naming, {}) {}
-
-  std::unique_ptr<Checkpoint> checkpoint;
-  BoundModel bound;
-  AdapterTargets targets;
-};
-
 Base shared_base(std::string_view path) {
   return Base(Checkpoint::open((shared_folder("goldens") / path).string()));
 }
@@ -76,49 +33,6 @@ Base random_base(std::string_view family) {
     if (m.name == cat(family, " F32")) return Base(make_checkpoint(m, 1));
   }
   throw Error(ErrorCode::kInternal, cat("no family ", family));
-}
-
-std::int64_t rows_of(const BoundWeight& w) {
-  return std::accumulate(w.parts.begin(), w.parts.end(), std::int64_t{0},
-                         [](std::int64_t rows, const BoundPart& part) { return rows + part.rows; });
-}
-
-/// What an adapter adds to each weight, as dense matrices by number.
-using Deltas = std::map<std::int32_t, Values>;
-
-Deltas deltas_of(const Adapter& adapter, const Base& base) {
-  Deltas all;
-  const auto weights = all_weights(base.bound, {});
-  for (std::size_t number = 0; number < weights.size(); ++number) {
-    Weight numbered;
-    numbered.number = static_cast<std::int32_t>(number);
-    const AdapterLinear* linear = adapter.weights.find(numbered);
-    if (linear == nullptr) continue;
-    const std::int64_t cols = linear->a.cols;
-    EXPECT_EQ(cols, weights[number]->parts.front().cols);
-    Values& delta = all[numbered.number];
-    delta.resize(to_size(rows_of(*weights[number]) * cols));
-    for (const AdapterPart& part : linear->parts) {
-      for (std::int64_t i = 0; i < part.b.rows; ++i) {
-        for (std::int64_t r = 0; r < part.b.cols; ++r) {
-          const double factor = static_cast<double>(part.scale) *
-                                static_cast<double>(FloatBackend::row(part.b, i)[r]);
-          const float* a = FloatBackend::row(linear->a, part.first_rank + r);
-          for (std::int64_t j = 0; j < cols; ++j) {
-            at(delta, (part.first_row + i) * cols + j) += factor * static_cast<double>(a[j]);
-          }
-        }
-      }
-    }
-  }
-  return all;
-}
-
-Deltas loaded_deltas(const AdapterFile& file, const Base& base) {
-  FloatBackend backend;
-  const auto adapter = load_adapter(file, base.targets, backend);
-  EXPECT_EQ(adapter->bytes, backend.packed_bytes);
-  return deltas_of(*adapter, base);
 }
 
 std::int32_t number_of(const Base& base, const BoundWeight& w) {
@@ -187,6 +101,13 @@ struct TestAdapter {
 
 constexpr std::string_view kAllLinear =
     R"("r": 2, "lora_alpha": 3, "target_modules": "all-linear")";
+
+/// A configuration that names modules by their whole names or their ends.
+std::string config_for(const std::vector<std::string>& modules) {
+  std::string names;
+  for (const std::string& name : modules) names += cat(names.empty() ? "\"" : ", \"", name, "\"");
+  return cat(R"("r": 2, "lora_alpha": 3, "target_modules": [)", names, "]");
+}
 
 Json golden_of(const std::filesystem::path& folder) {
   const std::string path = (folder / "golden.json").string();
@@ -376,7 +297,7 @@ TEST(Adapter, ExpertsHavePairsOfTheirOwn) {
   const TestAdapter adapter(
       joined({pair_of(experts + "1.gate_proj", 2, h, f), pair_of(experts + "1.up_proj", 2, h, f),
               pair_of(experts + "0.down_proj", 2, f, h)}),
-      kAllLinear);
+      config_for({experts + "1.gate_proj", experts + "1.up_proj", experts + "0.down_proj"}));
   const Deltas got = loaded_deltas(adapter.file, base);
   ASSERT_EQ(got.size(), 2u);
   const BoundLayer& layer = base.bound.layers[1];
@@ -411,7 +332,7 @@ double parameter_delta(const AdapterPair& p, std::int64_t experts, std::int64_t 
 }
 
 std::string parameter_config(std::string_view name, std::string_view version) {
-  return cat(R"("r": 2, "lora_alpha": 3, "target_parameters": ["experts.)", name,
+  return cat(R"("r": 2, "lora_alpha": 3, "target_parameters": [")", name,
              R"("], "peft_version": ")", version, "\"");
 }
 
@@ -422,8 +343,9 @@ TEST(Adapter, ParametersOfExpertsInBothLayouts) {
   const std::string module = "model.layers.1.mlp.experts";
   const auto& weights = base.bound.layers[1].expert_gate_up;
   for (const bool old : {false, true}) {
-    const TestAdapter adapter(pair_of(module, 2 * n, old ? 2 * f : h, old ? h : 2 * f),
-                              parameter_config("gate_up_proj", old ? "0.18.1" : "0.19.0"));
+    const TestAdapter adapter(
+        pair_of(module, 2 * n, old ? 2 * f : h, old ? h : 2 * f),
+        parameter_config("layers.1.mlp.experts.gate_up_proj", old ? "0.18.1" : "0.19.0"));
     const AdapterPair& p = adapter.file.pairs[0];
     const Deltas got = loaded_deltas(adapter.file, base);
     ASSERT_EQ(std::ssize(got), n);
@@ -438,10 +360,10 @@ TEST(Adapter, ParametersOfExpertsInBothLayouts) {
     }
   }
   const TestAdapter one_more(pair_of(module, 2 * (n + 1), h, 2 * f),
-                             parameter_config("gate_up_proj", "0.19.0"));
+                             parameter_config("layers.1.mlp.experts.gate_up_proj", "0.19.0"));
   expect_refused(one_more.file, base, cat("has ", 2 * (n + 1), " rows of rank 2"));
   const TestAdapter wide(pair_of(module, 2 * n, h + 2, 2 * f),
-                         parameter_config("gate_up_proj", "0.19.0"));
+                         parameter_config("layers.1.mlp.experts.gate_up_proj", "0.19.0"));
   expect_refused(wide.file, base, "its pair is for matrices of");
 }
 
@@ -451,7 +373,7 @@ TEST(Adapter, TurnedParametersAlternate) {
   const Spec& spec = base.bound.spec;
   const std::int64_t h = spec.hidden, f = spec.moe.ffn, n = spec.moe.experts;
   const TestAdapter adapter(pair_of("model.layers.0.mlp.experts", 2 * n, h, 2 * f),
-                            parameter_config("gate_up_proj", "0.18.1"));
+                            parameter_config("layers.0.mlp.experts.gate_up_proj", "0.18.1"));
   const Deltas got = loaded_deltas(adapter.file, base);
   ASSERT_EQ(std::ssize(got), n);
   for (std::int64_t e = 0; e < n; ++e) {
@@ -508,7 +430,7 @@ TEST(Adapter, FusedMatricesHaveOnePairOrOneForEachPiece) {
   const Spec& spec = base.bound.spec;
   const std::int64_t h = spec.hidden, q = spec.layer(0).q_cols(), k = spec.layer(0).k_cols();
   const std::string module = "model.layers.0.self_attn.qkv_proj";
-  const TestAdapter fused(pair_of(module, 2, h, q + 2 * k), kAllLinear);
+  const TestAdapter fused(pair_of(module, 2, h, q + 2 * k), config_for({module}));
   const Deltas got = loaded_deltas(fused.file, base);
   expect_equal(got.at(number_of(base, base.bound.layers[0].qkv)), product(fused.file.pairs[0]),
                "qkv");
@@ -551,7 +473,7 @@ TEST(Adapter, WhatTheModelCannotTakeIsRefusedByName) {
   refused(pair_of(q_proj, rank, h, q), cat(R"("target_modules": "all-linear", "r": )", rank),
           cat("its rank is ", rank));
   refused(pair_of(q_proj, 2, h, q), R"("r": 2, "target_modules": ["q_proj", "v_proj"])",
-          "names module model.layers.0.self_attn.v_proj");
+          "names model.layers.0.self_attn.v_proj");
   refused(pair_of(q_proj, 2, h, q),
           cat(R"("r": 2, "target_modules": ["q_proj"], "layers_to_transform": [0],
                  "alora_invocation_tokens": [)",
@@ -562,12 +484,154 @@ TEST(Adapter, WhatTheModelCannotTakeIsRefusedByName) {
   expect_refused(latent.file, deepseek, "multi-head latent attention");
 }
 
+/// An adapter with a pair for each linear module of a random model of the family.
+std::vector<TestTensor> all_pairs(const Base& base) {
+  std::vector<TestTensor> tensors;
+  for (const ScopeModule& module : base.targets.scope_modules(kModelPrefix)) {
+    const auto found = base.targets.find(Naming::kHuggingFace, module.names.front());
+    const bool stacked = found && found->expert < 0 && found->targets->front().experts > 0;
+    if (!found || stacked || found->targets->front().embedding) continue;
+    const AdapterTarget& target = found->targets->front();
+    for (TestTensor& t : pair_of(module.names.front(), 1, target.cols, target.module_rows)) {
+      tensors.push_back(std::move(t));
+    }
+  }
+  return tensors;
+}
+
+std::vector<TestTensor> without(std::vector<TestTensor> tensors, std::string_view module) {
+  std::erase_if(tensors, [&](const TestTensor& t) { return t.name.find(module) != t.name.npos; });
+  return tensors;
+}
+
+std::string missing(std::string_view module) {
+  return cat("the configuration names ", module, ", but the tensors of its pair are missing");
+}
+
+TEST(Adapter, EachNamedModuleHasItsPair) {
+  const Base base = random_base("qwen2moe");
+  const auto check = [&](const std::vector<TestTensor>& tensors, std::string_view targets,
+                         std::string_view expected) {
+    const TestAdapter adapter(tensors, cat(R"("r": 1, "target_modules": )", targets));
+    const std::string message = refusal(adapter.file, base);
+    EXPECT_NE(message.find(expected), std::string::npos) << targets << ": " << message;
+  };
+  const std::vector<TestTensor> all = without(all_pairs(base), "lm_head");
+  const std::string layer = "model.layers.1.";
+  for (const std::string_view targets :
+       {R"("all-linear")", R"~("(?!lm_head|.*embed_tokens).*")~"}) {
+    for (const std::string_view module :
+         {"self_attn.q_proj", "self_attn.o_proj", "mlp.shared_expert.up_proj",
+          "mlp.shared_expert_gate", "mlp.gate", "mlp.experts.1.up_proj"}) {
+      check(without(all, cat(layer, module, ".")), targets, missing(cat(layer, module)));
+    }
+  }
+  check(all, R"("all-linear")", "accepted");
+  // Newer versions of transformers have no module for a single expert, and no linear router.
+  const std::vector<TestTensor> fused = without(without(all, ".experts."), ".mlp.gate.");
+  check(fused, R"("all-linear")", "accepted");
+  check(without(fused, cat(layer, "mlp.shared_expert.down_proj")), R"("all-linear")",
+        missing(cat(layer, "mlp.shared_expert.down_proj")));
+  std::vector<TestTensor> half = all;
+  for (std::int64_t e = 0; e < base.bound.spec.moe.experts; ++e) {
+    half = without(half, cat(".experts.", e, ".down_proj"));
+  }
+  check(half, R"("all-linear")", missing("model.layers.0.mlp.experts.0.down_proj"));
+  // A name in a list asks for the embedding, the head and the routers too.
+  const std::vector<TestTensor> q = pair_of(layer + "self_attn.q_proj", 1, base.bound.spec.hidden,
+                                            base.bound.spec.layer(1).q_cols());
+  const auto check_list = [&](std::string_view name, std::string_view expected) {
+    check(q, cat(R"(["layers.1.self_attn.q_proj", ")", name, R"("])"), expected);
+  };
+  check_list("embed_tokens", missing("model.embed_tokens"));
+  check_list("lm_head", missing("lm_head"));
+  check_list("mlp.gate", missing("model.layers.0.mlp.gate"));
+  check_list("mlp.gate_proj", "accepted");  // no module has this name
+  check_list("experts.0.gate_proj", "accepted");
+}
+
+TEST(Adapter, BackbonesHaveNoHead) {
+  const Base base = random_base("llama");
+  const std::int64_t h = base.bound.spec.hidden, q = base.bound.spec.layer(0).q_cols();
+  const auto file = [&](const std::string& module) {
+    return TestAdapter(pair_of(module, 2, h, q), config_for({module, "lm_head"}));
+  };
+  expect_refused(file("model.layers.0.self_attn.q_proj").file, base, missing("lm_head"));
+  expect_refused(file("layers.0.self_attn.q_proj").file, base, "accepted");
+}
+
+TEST(Adapter, NamedParametersHaveTheirPairs) {
+  const Base base = random_base("qwen3moe");
+  const Spec& spec = base.bound.spec;
+  const std::int64_t h = spec.hidden, f = spec.moe.ffn, n = spec.moe.experts;
+  const auto config = [](std::string_view name) { return parameter_config(name, "0.19.0"); };
+  const auto pairs = [&](std::int64_t layers) {
+    std::vector<TestTensor> tensors;
+    for (std::int64_t i = 0; i < layers; ++i) {
+      if (!spec.layer(i).sparse) continue;
+      for (TestTensor& t : pair_of(cat("model.layers.", i, ".mlp.experts"), 2 * n, f, h)) {
+        tensors.push_back(std::move(t));
+      }
+    }
+    return tensors;
+  };
+  const TestAdapter whole(pairs(spec.layers), config("experts.down_proj"));
+  expect_refused(whole.file, base, "accepted");
+  const TestAdapter part(pairs(spec.layers - 1), config("experts.down_proj"));
+  expect_refused(part.file, base,
+                 missing(cat("model.layers.", spec.layers - 1, ".mlp.experts.down_proj")));
+  const std::int64_t q = spec.layer(0).q_cols();
+  const TestAdapter matrix(pair_of("model.layers.0.self_attn.q_proj", 2, h, q),
+                           config("self_attn.q_proj.weight"));
+  expect_refused(matrix.file, base, missing("model.layers.1.self_attn.q_proj"));
+}
+
+TEST(Adapter, ModulesThatAdaptersCannotChangeAreNamedToo) {
+  const Base base = random_base("deepseek2");
+  const auto o = base.targets.find(Naming::kHuggingFace, "model.layers.0.self_attn.o_proj");
+  const AdapterTarget& target = o->targets->front();
+  const TestAdapter adapter(pair_of("model.layers.0.self_attn.o_proj", 2, target.cols, target.rows),
+                            config_for({"layers.0.self_attn.o_proj", "kv_b_proj"}));
+  expect_refused(adapter.file, base, missing("model.layers.0.self_attn.kv_b_proj"));
+}
+
+/// transformers 5.24 has no modules for the keys and values of Gemma 4's layers that share them;
+/// 5.5 had modules, which it did not use beside a cache.
+TEST(Adapter, PairsOfSharedKeysHaveNoEffect) {
+  const Base base = random_base("gemma4");
+  const std::int64_t h = base.bound.spec.hidden;
+  std::int64_t shared = 0;
+  while (base.bound.spec.layer(shared).kv_source < 0) ++shared;
+  const LayerSpec& s = base.bound.spec.layer(shared);
+  const std::string module = cat("model.layers.", shared, ".self_attn.");
+  const auto q = pair_of(module + "q_proj", 2, h, s.q_cols());
+  const auto with = [&](std::int64_t k_rows) {
+    return joined({q, pair_of(module + "k_proj", 2, h, k_rows),
+                   pair_of(module + "v_proj", 2, h, s.v_cols())});
+  };
+  const TestAdapter adapter(with(s.k_cols()),
+                            config_for({module + "q_proj", module + "k_proj", module + "v_proj"}));
+  FloatBackend backend;
+  const auto loaded = load_adapter(adapter.file, base.targets, backend);
+  EXPECT_EQ(loaded->weights.linears.size(), 1u);
+  EXPECT_EQ(loaded->bytes, backend.packed_bytes);
+  ASSERT_EQ(loaded->warnings.size(), 1u);
+  EXPECT_EQ(loaded->warnings[0],
+            cat("2 pairs have no effect, the first with tensor base_model.model.", module,
+                "k_proj.lora_A.weight: their layers read keys and values of other layers"));
+  const TestAdapter named(q, config_for({module + "q_proj", module + "k_proj"}));
+  expect_refused(named.file, base, "accepted");  // transformers has no such module
+  const TestAdapter wide(with(s.k_cols() + 1),
+                         config_for({module + "q_proj", module + "k_proj", module + "v_proj"}));
+  expect_refused(wide.file, base, "but the model");
+}
+
 TEST(Adapter, LayersThatAreNotLoadedTakeNothing) {
   const Base base = random_base("llama");
   const std::int64_t h = base.bound.spec.hidden, q = base.bound.spec.layer(0).q_cols();
   const TestAdapter adapter(joined({pair_of("model.layers.0.self_attn.q_proj", 2, h, q),
                                     pair_of("model.layers.1.self_attn.q_proj", 2, h, q)}),
-                            kAllLinear);
+                            config_for({"layers.0.self_attn.q_proj", "layers.1.self_attn.q_proj"}));
   const AdapterTargets stage(base.bound, Naming::kGguf, {.first_layer = 1, .last_layer = 2});
   FloatBackend backend;
   const auto loaded = load_adapter(adapter.file, stage, backend);

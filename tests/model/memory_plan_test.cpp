@@ -277,6 +277,26 @@ TEST_F(MemoryPlanTest, ASmallerQuantisationMakesRoundingSmaller) {
   }
 }
 
+TEST_F(MemoryPlanTest, AdaptersAreALineOfThePlan) {
+  const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  PlanRequest request{.options = {}, .context = 32};
+  const Ledger without = plan_memory(bound, backend_, request).host;
+  request.adapter_bytes = 1000;
+  request.available_bytes = without.total_bytes();
+  const MemoryPlan plan = plan_memory(bound, backend_, request);
+  EXPECT_EQ(plan.host.adapter_bytes, 1000);
+  EXPECT_EQ(plan.host.weights_bytes, without.weights_bytes);
+  EXPECT_EQ(plan.host.total_bytes(), without.total_bytes() + 1000);
+  EXPECT_FALSE(plan.fits);
+  try {
+    require_fit(plan, "m.gguf");
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_NE(e.message().find(", adapters 1000, "), std::string::npos) << e.message();
+  }
+}
+
 TEST_F(MemoryPlanTest, NothingOverflowsForTheLargestContext) {
   const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
   checkpoint->config().context = kContextMax;

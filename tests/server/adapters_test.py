@@ -588,6 +588,13 @@ class Folder(FolderTest):
         self.assertEqual(self.loaded(), ["a1", "a2", "pinned"])
         self.assertEqual(len({str(ids) for ids in said.values()}), 3)
 
+    def test_memory_is_kept_for_the_places_that_are_left(self):
+        self.ask.ids(model="a0")
+        one = self.server.get(LIST, self.operator).json()["data"][0]["bytes"]
+        kept = self.server.get("/props", self.operator).json()["settings"]["later_adapter_bytes"]
+        self.assertEqual(kept, 2 * one, "--max-loras 3, of which --lora has one")
+        self.assertTrue([line for line in self.server.lines if "memory is kept for 2 more" in line])
+
     def test_idle_ones_go_first(self):
         with Wire(self.server) as wire:
             body = {**LONG, "model": "a0", "max_tokens": 1500, "stream": True}
@@ -602,6 +609,18 @@ class Folder(FolderTest):
         with concurrent.futures.ThreadPoolExecutor(9) as pool:
             found = list(pool.map(lambda name: self.ask.ids(model=name), names))
         self.assertEqual(found, [expected[name] for name in names])
+
+    def test_loads_of_one_key_leave_places_to_others(self):
+        others = Answers(self.server, self.operator)
+        def flood(worker):
+            return [self.ask.post(TEXT, {**LONG, "model": f"x{worker}-{i}"}).status
+                    for i in range(20)]
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            floods = [pool.submit(flood, worker) for worker in range(16)]
+            statuses = {others.post(TEXT, {**LONG, "model": f"y{i}"}).status for i in range(40)}
+            statuses_of_flood = {status for flood in floods for status in flood.result()}
+        self.assertEqual(statuses, {404}, "the key's only request at a time")
+        self.assertLessEqual(statuses_of_flood, {404, 429})
 
     def test_what_is_no_adapter_there_is_not_found(self):
         for name in (".hidden", "link", "file", "x", "none", "a,b", "a\nb",
@@ -700,6 +719,33 @@ class Folder(FolderTest):
         self.assertEqual(self.operate(UNLOAD, {"lora_name": "p"}).status, 200)
         self.ask.ids(model="a2")
         self.assertEqual(self.loaded(), ["a1", "a2", "pinned"])
+
+
+class FewLoads(FolderTest):
+    """An operator whose key has one place for loads."""
+
+    auth = (("Authorization", f"Bearer {OPERATOR}"),)
+
+    @classmethod
+    def fill(cls):
+        make_adapter(cls.path("loras", "a"))
+        with open(cls.path("keys"), "w", encoding="utf-8") as f:
+            f.write(f"boss:{OPERATOR}\n")
+        os.chmod(cls.path("keys"), 0o600)
+        cls.args = ("--lora-dir", cls.path("loras"), "--queue", "3", "--api-key-file",
+                    cls.path("keys"), "--operator-key", "boss")
+
+    def load(self, i=0):
+        body = {"lora_name": f"b{i}", "lora_path": "a", "load_inplace": True}
+        return self.server.post(LOAD, body, self.auth)
+
+    def test_an_operator_s_key_has_half_of_the_queue(self):
+        def flood():
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                return {reply.status for reply in pool.map(self.load, range(8))}
+        server.eventually("a refused load", lambda: 429 in flood())
+        for i in range(8):
+            self.assertEqual(self.load(i).status, 200, "its place is free again")
 
 
 @unittest.skipIf(server.ingot.SANITIZERS, "a sanitizer opens files of its own")

@@ -259,7 +259,7 @@ class Reasoning(ServerTest):
         message = found["choices"][0]["message"]
         self.assertNotIn("reasoning", message)
         self.assertEqual(message["content"].strip(), "Hello there!")
-        self.assertEqual(found["usage"]["completion_tokens_details"], {"reasoning_tokens": 4})
+        self.assertEqual(found["usage"]["completion_tokens_details"]["reasoning_tokens"], 4)
 
     def test_switch_that_the_template_lacks(self):
         warning, = self.chat(enable_thinking=False)["warnings"]

@@ -35,11 +35,12 @@ SHARED = {
     "guided_json": {"boolean", "object"}, "guided_regex": {"string"}, "guided_choice": NONE,
     "guided_grammar": NONE, "grammar": NONE, "structured_outputs": NONE,
     "json_schema": {"boolean", "object"}, "property_order": NONE,
+    "speculation": {"object"},
     "tools": {"array"}, "tool_choice": NONE, "use_beam_search": NONE, "best_of": {"integer"},
 }
 REFUSED = ("audio", "web_search_options", "logit_processors", "logits_processors",
            "chat_template", "suffix", "prompt_embeds")
-IGNORED = ("store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
+IGNORED = ("store", "metadata", "verbosity", "safety_identifier", "prompt_cache_key",
            "prompt_cache_retention", "client_metadata", "spaces_between_special_tokens",
            "from_the_future")
 CHAT_ONLY = {"messages": NONE, "logprobs": {"boolean"}, "top_logprobs": NONE, "echo": NONE,
@@ -48,10 +49,10 @@ CHAT_ONLY = {"messages": NONE, "logprobs": {"boolean"}, "top_logprobs": NONE, "e
              "documents": {"array"}, "parallel_tool_calls": {"boolean"}, "functions": {"array"},
              "function_call": NONE, "enable_thinking": {"boolean"},
              "thinking_budget": {"integer"}, "include_reasoning": {"boolean"},
-             "reasoning": {"object"}}
+             "reasoning": {"object"}, "prediction": NONE}
 TEXT_ONLY = {"prompt": {"string"}, "logprobs": {"integer"}, "echo": {"boolean"},
              "special": {"boolean"}, "parallel_tool_calls": ANY, "functions": NONE,
-             "function_call": NONE}
+             "function_call": NONE, "prediction": ANY}
 # These two need enough time for the first token; 1 ms is too short.
 SLOW = {"deadline_ms": 60_000, "max_ttft_ms": 60_000}
 

@@ -26,6 +26,7 @@ MEMBERS = {
     "tools": ["array"], "tool_choice": ["object"], "service_tier": ["string"],
     "speed": ["string"], "cache_control": ["object"], "chat_template_kwargs": ["object"],
     "seed": ["integer"], "priority": ["integer"], "cache_salt": ["string"],
+    "speculation": ["object"],
     "container": ["string", "object"], "context_management": ["object"], "mcp_servers": ["array"],
     "betas": ["array"], "output_format": ["object"],
     # Never, whatever they are.

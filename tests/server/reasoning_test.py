@@ -43,7 +43,7 @@ class Chat(ServerTest):
                               message["content"]), ("hm, so", "hm, so", "Hello there!"))
         usage = found["usage"]
         self.assertEqual(usage["completion_tokens"], 2 * len(SCRIPT))
-        self.assertEqual(usage["completion_tokens_details"], {"reasoning_tokens": 2 * 4})
+        self.assertEqual(usage["completion_tokens_details"]["reasoning_tokens"], 2 * 4)
 
     def test_stream(self):
         _, _, content = self.server.request("POST", self.PATH, {"messages": [USER], "stream": True})

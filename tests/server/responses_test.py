@@ -35,7 +35,7 @@ MEMBERS = {
     "prompt_cache_options": ["object"], "client_metadata": ["object"],
     "context_management": ["array"], "max_tool_calls": ["integer"],
     "chat_template_kwargs": ["object"], "priority": ["integer"], "deadline_ms": ["number"],
-    "cache_salt": ["string"],
+    "cache_salt": ["string"], "speculation": ["object"],
     # Never, whatever they are.
     "previous_response_id": [], "conversation": [], "prompt": [], "moderation": [],
     "image": []}

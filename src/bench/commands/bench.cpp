@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "bench/commands/bench_commands.h"
 #include "bench/commands/bench_report.h"
+#include "bench/drafted_runner.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
 #include "cli/options/model_options.h"
@@ -71,6 +72,24 @@ Lists read_lists(const BenchValues& v) {
           .batch = read_list(v.batch, "--batch", 1, kBatchMax)};
 }
 
+/// Refuses what --draft cannot measure: an engine decodes, and its drafts are verified in no
+/// prompt.
+void check_drafted(const BenchValues& v, Lists& lists) {
+  const auto refuse = [](std::string_view option) {
+    throw Error(ErrorCode::kInvalid,
+                cat("--draft measures only decodes of two tokens or more: leave ", option, " out"));
+  };
+  if (v.prefill) refuse("--prefill");
+  if (v.shared_prefix) refuse("--shared-prefix");
+  if (v.profile) refuse("--profile");
+  if (v.profile_layers) refuse("--profile-layers");
+  if (!v.model.adapters.lora.empty()) refuse("--lora");
+  const bool is_short = std::any_of(lists.decode.begin(), lists.decode.end(),
+                                    [](std::int64_t tokens) { return tokens < 2; });
+  if (is_short) refuse("--decode 0 and 1");
+  lists.prefill = {0};
+}
+
 /// `embeds`: whether the model only embeds or scores texts, of at most `longest` tokens.
 void set_defaults(Lists& lists, bool embeds, std::int64_t longest) {
   const auto set = [](std::vector<std::int64_t>& list, std::int64_t value) {
@@ -102,18 +121,15 @@ void add_text_workloads(const Lists& lists, std::vector<Workload>& workloads) {
   }
 }
 
+/// The option that a model which only embeds or scores texts refuses; empty: there is none.
+std::string_view option_of_texts(const Lists& lists, const BenchValues& v) {
+  if (std::any_of(lists.decode.begin(), lists.decode.end(), std::identity{})) return "--decode";
+  if (std::any_of(lists.depth.begin(), lists.depth.end(), std::identity{})) return "--depth";
+  return v.shared_prefix ? "--shared-prefix" : "";
+}
+
 /// Adds the embeddings of all combinations of --prefill and --batch.
-void add_embeddings(const Lists& lists, const BenchValues& v, std::vector<Workload>& workloads) {
-  const bool generates = std::any_of(lists.decode.begin(), lists.decode.end(), std::identity{});
-  const bool continues = std::any_of(lists.depth.begin(), lists.depth.end(), std::identity{});
-  if (generates || continues || v.shared_prefix) {
-    throw Error(ErrorCode::kInvalid,
-                cat(generates   ? "--decode"
-                    : continues ? "--depth"
-                                : "--shared-prefix",
-                    ": the model embeds or scores whole texts, and continues none: it has "
-                    "--prefill and --batch alone"));
-  }
+void add_embeddings(const Lists& lists, std::vector<Workload>& workloads) {
   for (const std::int64_t tokens : lists.prefill) {
     for (const std::int64_t batch : lists.batch) {
       workloads.push_back({Kind::kEmbed, tokens, 0, static_cast<std::int32_t>(batch)});
@@ -122,21 +138,50 @@ void add_embeddings(const Lists& lists, const BenchValues& v, std::vector<Worklo
 }
 
 /// Makes the workloads of all combinations. A length of 0 means no workload.
-std::vector<Workload> make_workloads(const Lists& lists, const BenchValues& v, bool embeds) {
+std::vector<Workload> all_workloads(const Lists& lists, bool embeds) {
   std::vector<Workload> workloads;
   if (embeds) {
-    add_embeddings(lists, v, workloads);
+    add_embeddings(lists, workloads);
   } else {
     add_text_workloads(lists, workloads);
   }
   std::erase_if(workloads, [](const Workload& workload) { return workload.tokens == 0; });
-  if (workloads.empty()) {
+  return workloads;
+}
+
+void check_count(std::size_t workloads) {
+  if (workloads == 0) {
     throw Error(ErrorCode::kInvalid, "--prefill 0 and --decode 0 leave nothing to measure");
   }
-  if (workloads.size() > kRowsMax) {
+  if (workloads > kRowsMax) {
     throw Error(ErrorCode::kInvalid,
-                cat("the lists make ", workloads.size(), " combinations, at most ", kRowsMax));
+                cat("the lists make ", workloads, " combinations, at most ", kRowsMax));
   }
+}
+
+/// Refuses lists that have too many combinations for every model.
+void check_lists(const Lists& lists, const BenchValues& v) {
+  const auto count = [&](bool embeds) {
+    Lists all = lists;
+    set_defaults(all, embeds, kContextMax);
+    return all_workloads(all, embeds).size();
+  };
+  const std::size_t texts = count(false);
+  if (!option_of_texts(lists, v).empty() || count(true) > kRowsMax) check_count(texts);
+}
+
+/// Errors: Error{kInvalid} if there are too many workloads or none, or for options that the model
+/// does not have.
+std::vector<Workload> make_workloads(const Lists& lists, const BenchValues& v, bool embeds) {
+  const std::string_view option = embeds ? option_of_texts(lists, v) : "";
+  if (!option.empty()) {
+    throw Error(ErrorCode::kInvalid,
+                cat(option,
+                    ": the model embeds or scores whole texts, and continues none: it has "
+                    "--prefill and --batch alone"));
+  }
+  std::vector<Workload> workloads = all_workloads(lists, embeds);
+  check_count(workloads.size());
   return workloads;
 }
 
@@ -175,6 +220,8 @@ void set_model_settings(BenchReport& report, const BenchValues& v, const Lists& 
   settings.emplace_back("reps", v.reps);
   settings.emplace_back("shared_prefix", v.shared_prefix);
   settings.emplace_back("profile", report.profile != ShownProfile::kNone);
+  settings.emplace_back("draft", v.model.draft.draft);
+  settings.emplace_back("draft_tokens", v.model.draft.tokens);
 }
 
 ShownProfile shown_profile(const BenchValues& v) {
@@ -206,6 +253,18 @@ StartOptions start_options(const BenchValues& v, const Instance& instance,
           .finds_best = !embeds};
 }
 
+/// The options of an engine that runs the decodes with drafts.
+StartOptions drafted_start_options(const BenchValues& v, const Instance& instance,
+                                   const std::vector<Workload>& workloads,
+                                   const DraftChoice& draft) {
+  StartOptions start = start_options(v, instance, workloads);
+  start.generates = true;
+  start.finds_best = false;
+  start.draft_rows = draft.draft_rows(start.sequences);
+  start.rows = std::max(start.rows, start.sequences + start.draft_rows);
+  return start;
+}
+
 /// The median of each rate.
 Peaks median_peaks(const std::vector<Peaks>& rounds) {
   const auto of = [&](double Peaks::*rate) {
@@ -233,19 +292,14 @@ AdapterTurns adapters_of(const BenchValues& v, AdapterStore& adapters) {
   return lists;
 }
 
+using RunWorkload = FunctionRef<WorkloadResult(const Workload&)>;
+
 /// Measures all rows in rounds, one repetition of each row per round, so that noise on the machine
 /// hits all rows alike. Peaks are measured before each round, or before some of many rounds.
-void measure_rows(Instance& instance, const BenchValues& v, PeakMeter& meter, BenchReport& report) {
+void measure_rows(const BenchValues& v, PeakMeter& meter, BenchReport& report, RunWorkload run) {
   std::vector<BenchRow>& rows = report.rows;
   std::vector<Peaks> peaks;
   ProgressBar bar("measuring");
-  std::vector<Workload> workloads;
-  workloads.reserve(rows.size());
-  for (const BenchRow& row : rows) workloads.push_back(row.workload);
-  WorkloadRunner runner(instance.executor(), v.shared_prefix, interruption_point,
-                        instance.profiled());
-  runner.set_adapters(adapters_of(v, instance.adapters()));
-  runner.prepare(workloads);
   const std::uint64_t total = rows.size() * static_cast<std::uint64_t>(v.reps);
   std::uint64_t done = 0;
   const std::int32_t rounds_a_peak = (v.reps + kPeakRoundsMax - 1) / kPeakRoundsMax;
@@ -257,19 +311,44 @@ void measure_rows(Instance& instance, const BenchValues& v, PeakMeter& meter, Be
       peaks.push_back(meter.measure_again());
     }
     for (BenchRow& row : rows) {
-      const WorkloadResult result = runner.run(row.workload);
+      const WorkloadResult result = run(row.workload);
       row.seconds.push_back(result.seconds);
       if (i == 0) {
         row.digest = result.digest;
         row.sequence_digests = result.sequence_digests;
+        row.drafted = result.drafted;
+        row.accepted = result.accepted;
       }
-      row.mismatch = row.mismatch || result.mismatch;
+      row.mismatch =
+          row.mismatch || result.mismatch || result.sequence_digests != row.sequence_digests;
       row.profile += result.profile;
       bar.show(++done, total);
     }
   }
   report.peaks.all_threads = median_peaks(peaks);
   report.peak_rounds = std::ssize(peaks);
+}
+
+/// Measures all rows in steps of the executor alone.
+void measure_steps(Instance& instance, const BenchValues& v, PeakMeter& meter,
+                   BenchReport& report) {
+  std::vector<Workload> workloads;
+  workloads.reserve(report.rows.size());
+  for (const BenchRow& row : report.rows) workloads.push_back(row.workload);
+  WorkloadRunner runner(instance.executor(), v.shared_prefix, interruption_point,
+                        instance.profiled());
+  runner.set_adapters(adapters_of(v, instance.adapters()));
+  runner.prepare(workloads);
+  measure_rows(v, meter, report, [&](const Workload& workload) { return runner.run(workload); });
+}
+
+/// Measures all rows in an engine with drafts.
+void measure_drafted(Instance& instance, const BenchValues& v, SpeculationOptions speculation,
+                     PeakMeter& meter, BenchReport& report) {
+  const auto engine = instance.make_engine({.speculation = std::move(speculation)});
+  engine->prepare();
+  DraftedRunner runner(*engine, instance.spec().vocab, interruption_point);
+  measure_rows(v, meter, report, [&](const Workload& workload) { return runner.run(workload); });
 }
 
 void write_report(const BenchValues& v, const BenchReport& report) {
@@ -304,18 +383,24 @@ int bench_model(const BenchValues& v) {
     throw Error(ErrorCode::kInvalid, "--mix-adapters: there are no adapters, give --lora");
   }
   Lists lists = read_lists(v);
+  check_lists(lists, v);
+  const DraftChoice draft = choose_drafts(v.model);
+  if (draft.is_on()) check_drafted(v, lists);
   InstanceOptions options = instance_options(v.model);
   BenchReport report;
   report.profile = shown_profile(v);
   options.profile = report.profile != ShownProfile::kNone;
-  options.pools = true;
+  options.pools = !draft.is_on();
+  report.drafts = draft.is_on();
   const auto pool = make_pool(v.model);
   Instance instance(*pool, options);
   show_warnings(instance);
   const bool embeds = !can_do(instance.config(), ModelUse::kText);
+  if (draft.is_on()) instance.require(ModelUse::kText);
   set_defaults(lists, embeds, instance.spec().context);
   const std::vector<Workload> workloads = make_workloads(lists, v, embeds);
-  const StartOptions start = start_options(v, instance, workloads);
+  const StartOptions start = draft.is_on() ? drafted_start_options(v, instance, workloads, draft)
+                                           : start_options(v, instance, workloads);
   const MemoryPlan plan = instance.plan(start);
   require_fit(plan, instance.name());
   set_common(report, v, *pool, instance.isa());
@@ -324,7 +409,11 @@ int bench_model(const BenchValues& v) {
   PeakMeter meter = peak_meter(*pool, find_host_kernels(instance.isa()), plan.host.unused_bytes());
   start_with_progress(instance, start);
   for (const Workload& w : workloads) report.rows.emplace_back().workload = w;
-  measure_rows(instance, v, meter, report);
+  if (draft.is_on()) {
+    measure_drafted(instance, v, start_drafts(draft, *pool, instance, start), meter, report);
+  } else {
+    measure_steps(instance, v, meter, report);
+  }
   const Executor& executor = instance.executor();
   const AdapterTurns adapters = adapters_of(v, instance.adapters());
   for (BenchRow& row : report.rows) {
@@ -360,6 +449,8 @@ Command add_bench_command(CLI::App& app) {
   CLI::App& sub = add_command(app, "bench", "Measure speed as fractions of the machine's limits");
   add_model_options(sub, values->model);
   add_adapter_options(sub, values->model.adapters);
+  values->model.draft.draft = "off";
+  add_draft_options(sub, values->model.draft);
   add_workload_options(sub, *values);
   add_switch(sub, values->peaks, "--peaks",
              "Measure only the machine's limits: memory reads, float and byte products");
@@ -371,8 +462,8 @@ Command add_bench_command(CLI::App& app) {
   exclude(sub, "--json", {"--markdown"});
   exclude(sub, "--peaks",
           {"MODEL", "--prefill", "--decode", "--depth", "--batch", "--reps", "--shared-prefix",
-           "--device", "--numerics", "--kv-type", "--ctx", "--check-tensors", "--profile",
-           "--profile-layers"});
+           "--draft", "--draft-tokens", "--device", "--numerics", "--kv-type", "--ctx",
+           "--check-tensors", "--profile", "--profile-layers"});
   return {&sub,
           [values] { return bench(*values); },
           "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8",

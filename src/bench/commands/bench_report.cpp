@@ -38,7 +38,7 @@ Json workload_json(const Workload& workload) {
   return j;
 }
 
-Json row_json(const BenchRow& row) {
+Json row_json(const BenchRow& row, bool drafts) {
   const auto [fastest, slowest] = std::minmax_element(row.seconds.begin(), row.seconds.end());
   Json digests = Json::array();
   for (const std::string& digest : row.sequence_digests) digests.push(digest);
@@ -54,6 +54,10 @@ Json row_json(const BenchRow& row) {
   j.set("digest", row.digest);
   j.set("sequence_digests", std::move(digests));
   j.set("mismatch", row.mismatch);
+  if (drafts) {
+    j.set("drafted", row.drafted);
+    j.set("accepted", row.accepted);
+  }
   return j;
 }
 
@@ -67,14 +71,17 @@ Cells peak_cells(const MeasuredPeaks& peaks) {
           line("all threads", peaks.all_threads)};
 }
 
-Cells row_cells(const std::vector<BenchRow>& rows) {
+Cells row_cells(const BenchReport& report) {
   Cells cells{{"kind", "tokens", "depth", "batch", "tok/s", "GB/s", "GOP/s", "fraction", "digest"}};
-  for (const BenchRow& row : rows) {
+  if (report.drafts) cells.front().insert(cells.front().end(), {"drafted", "accepted"});
+  for (const BenchRow& row : report.rows) {
     const Workload& w = row.workload;
     cells.push_back({std::string(to_string(w.kind)), cat(w.tokens), cat(w.depth), cat(w.batch),
                      to_fixed(row.tokens_per_second(row.median_seconds()), 2),
                      to_fixed(gb_s(row), 2), to_fixed(gop_s(row), 1), to_fixed(fraction(row), 3),
                      row.mismatch ? "mismatch" : row.digest});
+    if (!report.drafts) continue;
+    cells.back().insert(cells.back().end(), {cat(row.drafted), cat(row.accepted)});
   }
   return cells;
 }
@@ -87,7 +94,7 @@ std::string framed(const BenchReport& report, const Frame& frame) {
   std::string out = cat(kernels, "; ", settings_text(report.settings), "\n",
                         table(peak_cells(report.peaks), frame));
   if (report.rows.empty()) return out;
-  out += cat("\n", table(row_cells(report.rows), frame));
+  out += cat("\n", table(row_cells(report), frame));
   if (report.profile == ShownProfile::kNone) return out;
   for (const BenchRow& row : report.rows) {
     const Workload& w = row.workload;
@@ -120,7 +127,7 @@ std::string as_json(const BenchReport& report) {
   j.set("settings", settings_json(report.settings));
   if (!report.rows.empty()) {
     Json rows = Json::array();
-    for (const BenchRow& row : report.rows) rows.push(row_json(row));
+    for (const BenchRow& row : report.rows) rows.push(row_json(row, report.drafts));
     j.set("rows", std::move(rows));
   }
   if (report.profile != ShownProfile::kNone) {

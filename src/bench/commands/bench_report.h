@@ -18,8 +18,10 @@ struct BenchRow {
   std::vector<double> seconds;  ///< time of each repetition, in seconds
   std::string digest;           ///< digest of the first repetition
   std::vector<std::string> sequence_digests;
-  bool mismatch = false;  ///< whether runs that should be equal had different logits
-  StepProfile profile;    ///< sum over all repetitions; empty without profiling
+  bool mismatch = false;      ///< whether runs that should be equal had different logits
+  StepProfile profile;        ///< sum over all repetitions; empty without profiling
+  std::int64_t drafted = 0;   ///< number of verified drafts of the first repetition
+  std::int64_t accepted = 0;  ///< number of accepted drafts of the first repetition
 
   double median_seconds() const { return median(seconds); }
   /// Returns the whole batch's tokens per second, for a run that takes `seconds` seconds.
@@ -37,6 +39,7 @@ struct BenchReport {
   Settings settings;
   std::vector<BenchRow> rows;  ///< one row per workload; empty with --peaks
   ShownProfile profile = ShownProfile::kNone;
+  bool drafts = false;  ///< whether an engine with speculation ran the workloads
 };
 
 /// Formats the report as one JSON object on one line.

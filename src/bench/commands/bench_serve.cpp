@@ -41,6 +41,7 @@ StartOptions start_options(const ServeValues& v, const Instance& instance, const
       std::min<std::int64_t>({v.sequences, v.step_rows, std::ssize(traffic.requests), at_once}));
   start.rows = v.step_rows;
   start.generates = true;
+  start.draft_rows = v.draft.draft_rows(start.sequences);
   shrink_step_to_fit(instance, start);
   start.pool_sequences = instance.fitting_pool(start);
   if (v.kv_tokens > 0) {
@@ -75,9 +76,11 @@ Settings settings_of(const ServeValues& v, const Instance& instance, const Threa
 /// A benchmark of one instance that has been started.
 class ServeBench {
  public:
-  ServeBench(const ServeValues& values, Instance& instance, const Traffic& traffic)
+  ServeBench(const ServeValues& values, Instance& instance, SpeculationOptions speculation,
+             const Traffic& traffic)
       : values_(values),
         instance_(instance),
+        speculation_(std::move(speculation)),
         traffic_(traffic),
         writer_(traffic, {.ids = text_ids(instance.tokenizer(),
                                           std::min(instance.sampled_ids(), instance.spec().vocab),
@@ -110,6 +113,7 @@ class ServeBench {
     auto engine = instance_.make_engine({.waiting_max = to_size(values_.queue),
                                          .prefix_cache = !values_.no_prefix_cache,
                                          .step_seconds = values_.target_itl_ms / 1000,
+                                         .speculation = speculation_,
                                          .observer = trace.observer()});
     engine->prepare();
     const auto total = traffic_.requests.size();
@@ -147,6 +151,7 @@ class ServeBench {
 
   const ServeValues& values_;
   Instance& instance_;
+  SpeculationOptions speculation_;
   const Traffic& traffic_;
   RequestWriter writer_;
   std::vector<std::size_t> checked_;
@@ -166,8 +171,9 @@ int exit_code(const ServeReport& report, const std::string& first_error) {
   return kDone;
 }
 
-int serve_inproc(const ServeValues& v) {
+int serve_inproc(ServeValues& v) {
   parse_goodput(v.traffic);
+  v.draft = choose_drafts(v.model);
   Traffic traffic = make_traffic(v.traffic);
   const auto pool = make_pool(v.model);
   InstanceOptions options = instance_options(v.model);
@@ -179,7 +185,7 @@ int serve_inproc(const ServeValues& v) {
   const StartOptions start = start_options(v, instance, traffic);
   report.settings = settings_of(v, instance, *pool, start, traffic.requests.size());
   start_with_progress(instance, start);
-  ServeBench bench(v, instance, traffic);
+  ServeBench bench(v, instance, start_drafts(v.draft, *pool, instance, start), traffic);
   bench.run(report);
   write_stdout(v.json ? as_json(report)
                       : as_tables(report, v.markdown ? kMarkdownFrame : kPlainFrame));

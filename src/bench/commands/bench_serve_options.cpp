@@ -60,6 +60,8 @@ void add_result_options(CLI::App& app, ServeValues& v) {
 
 void add_serve_options(CLI::App& app, ServeValues& values) {
   add_model_options(app, values.model);
+  values.model.draft.draft = "off";
+  add_draft_options(app, values.model.draft);
   add_traffic_options(app, values.traffic);
   add_engine_options(app, values);
   add_result_options(app, values);
@@ -71,6 +73,8 @@ void add_settings(const ServeValues& v, Settings& settings) {
   settings.emplace_back("queue", v.queue);
   settings.emplace_back("target_itl_ms", v.target_itl_ms);
   settings.emplace_back("prefix_cache", !v.no_prefix_cache);
+  settings.emplace_back("draft", v.model.draft.draft);
+  settings.emplace_back("draft_tokens", v.model.draft.tokens);
   settings.emplace_back("check", v.check);
   settings.emplace_back("step_trace", v.step_trace.path.has_value());
   settings.emplace_back("profile", v.step_trace.profile);

@@ -13,6 +13,7 @@ namespace ingot {
 /// Values of the command's flags.
 struct ServeValues {
   ModelOptionValues model;
+  DraftChoice draft;  ///< read from `model.draft` before the model opens
   TrafficValues traffic;
   std::int64_t check = 8;  ///< number of requests that run again, each alone, to compare results
   TraceValues step_trace;

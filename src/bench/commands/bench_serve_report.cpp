@@ -30,6 +30,8 @@ Settings figures(const ServeReport& report) {
           {"preemptions", as_int(report.engine.preemptions)},
           {"steps", as_int(report.engine.steps)},
           {"mean_step_rows", rows.count() > 0 ? rows.sum() / static_cast<double>(rows.count()) : 0},
+          {"drafted", report.engine.drafts.drafts},
+          {"accepted", report.engine.drafts.accepted},
           {"max_stall_ms", report.engine.stall_seconds_max * 1e3},
           {"cut_prompts", report.cut.prompts},
           {"cut_outputs", report.cut.outputs},

@@ -46,12 +46,16 @@ struct ChatValues {
   std::optional<std::string> prompt;  ///< the message to reply to; absent: a chat
   ConstraintValues constraint_flags;
   std::optional<ConstraintSpec> constraint;
+  DraftChoice draft;  ///< read from `model.draft` before the model opens
   bool no_history = false;
 };
 
-/// Plans one sequence of --ctx, or else of kContextDefault or less, as the memory allows.
-void start(const ChatValues& v, Instance& instance) {
-  StartOptions start{.model = {.check_tensors = v.model.check_tensors}, .generates = true};
+/// Plans one sequence of --ctx, or else of kContextDefault or less, as the memory allows. Returns
+/// how the model was started.
+StartOptions start(const ChatValues& v, Instance& instance) {
+  StartOptions start{.model = {.check_tensors = v.model.check_tensors},
+                     .generates = true,
+                     .draft_rows = v.draft.draft_rows(1)};
   start.context = choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());
   start.rows = static_cast<std::int32_t>(std::min(kStepRows, start.context));
   if (v.model.ctx == 0) {
@@ -60,6 +64,7 @@ void start(const ChatValues& v, Instance& instance) {
     if (!plan.fits && plan.max_context > 0) start.context = plan.max_context;
   }
   start_with_progress(instance, start);
+  return start;
 }
 
 bool is_on_terminal() { return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1; }
@@ -72,6 +77,7 @@ void read_inputs(ChatValues& v) {
   }
   v.prompt = read_prompt(v.prompt_flags);
   v.constraint = constraint_of(v.constraint_flags);
+  v.draft = choose_drafts(v.model);
   if (!v.prompt) claim_stdin("the chat");
   if (v.prompt && is_blank(*v.prompt)) {
     throw Error(ErrorCode::kInvalid, "the prompt is blank: a reply needs a message");
@@ -155,10 +161,13 @@ int chat(const CLI::App& app, ChatValues& v) {
   check_sampling(request.sampling, instance.sampled_ids());
   TraceFile trace(v.trace);
   const std::unique_ptr<ChatTools> tools = bind_tools(v, instance, chosen, std::move(list));
-  start(v, instance);
+  const StartOptions started = start(v, instance);
   request.adapters = default_adapters(v.model.adapters, instance.adapters());
-  const int code = talk(v, instance, *instance.make_engine({.observer = trace.observer()}), chosen,
-                        tools.get(), std::move(request), keys ? &*keys : nullptr);
+  const SpeculationOptions speculation = start_drafts(v.draft, *model.pool, instance, started);
+  const auto engine =
+      instance.make_engine({.speculation = speculation, .observer = trace.observer()});
+  const int code =
+      talk(v, instance, *engine, chosen, tools.get(), std::move(request), keys ? &*keys : nullptr);
   trace.finish();
   return code;
 }
@@ -172,6 +181,7 @@ Command add_chat_command(CLI::App& app) {
                               "or print one reply");
   add_model_options(sub, values->model);
   add_adapter_options(sub, values->model.adapters);
+  add_draft_options(sub, values->model.draft);
   add_prompt_options(sub, values->prompt_flags, "A message: print the reply to it alone, and end");
   set_help(
       sub, "--ctx",

@@ -33,6 +33,15 @@ void expect_argument(std::string_view argument, std::string_view usage) {
   if (argument.empty()) throw Error(ErrorCode::kInvalid, cat("expected ", usage));
 }
 
+/// What speculation gained, as a line of /stats; empty without drafts.
+std::string draft_stats(const Outcome& o) {
+  if (o.drafts == 0) return "";
+  const double steps = static_cast<double>(o.decode_steps - o.accepted_drafts);
+  const double tokens = static_cast<double>(o.decode_steps) / std::max(1.0, steps);
+  return cat("drafts ", o.drafts, ", ", o.accepted_drafts, " accepted: ", to_fixed(tokens, 2),
+             " tokens a step\n");
+}
+
 }  // namespace
 
 std::span<const TerminalChat::Command> TerminalChat::commands() {
@@ -136,7 +145,7 @@ void TerminalChat::stats(std::string_view) {
       " messages\nlast prompt ", o.prompt_tokens, " tokens, ", o.cached_tokens, " from the cache, ",
       to_fixed(per_second(computed, o.prefill_seconds), 1), " tokens/s\nlast reply ",
       o.generated_tokens, " tokens, ", to_fixed(per_second(o.decode_steps, o.decode_seconds), 1),
-      " tokens/s\nseed ", session_.request().sampling.seed, "\n"));
+      " tokens/s\n", draft_stats(o), "seed ", session_.request().sampling.seed, "\n"));
 }
 
 void TerminalChat::tools(std::string_view) {

@@ -38,21 +38,17 @@ std::optional<float> take_scale(std::string_view& text) {
 }
 
 AdapterSource parse(std::string_view text) {
-  constexpr std::string_view kForm = "expected [NAME=]PATH[:SCALE]";
   AdapterSource source;
   std::string_view rest = text;
   const std::size_t equals = text.find('=');
   const bool has_name = equals != std::string_view::npos &&
                         text.substr(0, equals).find('/') == std::string_view::npos;
   if (has_name) rest = text.substr(equals + 1);
-  source.scale = take_scale(rest).value_or(1);
-  if (!(std::abs(source.scale) <= kAdapterScaleMax)) {
-    throw bad_option("--lora", text,
-                     cat("expected a SCALE from -", kAdapterScaleMax, " to ", kAdapterScaleMax));
-  }
-  if (rest.empty()) throw bad_option("--lora", text, kForm);
-  source.path = std::string(rest);
-  source.name = has_name ? std::string(text.substr(0, equals)) : name_of(rest);
+  ScaledPath scaled = parse_scaled_path(rest, "--lora");
+  if (scaled.path.empty()) throw bad_option("--lora", text, "expected [NAME=]PATH[:SCALE]");
+  source.scale = scaled.scale;
+  source.path = std::move(scaled.path);
+  source.name = has_name ? std::string(text.substr(0, equals)) : name_of(source.path);
   check_adapter_name(source.name, "--lora");
   return source;
 }
@@ -67,6 +63,16 @@ AdapterSource parse(std::string_view text) {
 }
 
 }  // namespace
+
+ScaledPath parse_scaled_path(std::string_view text, std::string_view option) {
+  std::string_view path = text;
+  const float scale = take_scale(path).value_or(1);
+  if (!(std::abs(scale) <= kAdapterScaleMax)) {
+    throw bad_option(option, text,
+                     cat("expected a SCALE from -", kAdapterScaleMax, " to ", kAdapterScaleMax));
+  }
+  return {std::string(path), scale};
+}
 
 void add_adapter_options(CLI::App& app, AdapterValues& values, bool takes_choice) {
   std::vector<OptionRow> rows{

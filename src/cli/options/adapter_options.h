@@ -25,6 +25,15 @@ struct AdapterValues {
 /// Declares --lora. `takes_choice`: also --adapter.
 void add_adapter_options(CLI::App& app, AdapterValues& values, bool takes_choice = true);
 
+/// The path of an adapter, and the factor of its own scale.
+struct ScaledPath {
+  std::string path;
+  float scale = 1;
+};
+
+/// Parses "PATH[:SCALE]". Errors: Error{kInvalid} naming `option`.
+ScaledPath parse_scaled_path(std::string_view text, std::string_view option);
+
 /// Parses --lora: the adapters to load, with names of their own.
 ///
 /// Errors: Error{kInvalid} naming the option and its text: for a name that is empty, too long, used

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/options/adapter_options.h"
+#include "cli/options/draft_options.h"
 #include "cli/options/option_row.h"
 #include "cli/options/pack_cache_options.h"
 #include "runtime/instance.h"
@@ -35,6 +36,7 @@ struct ModelOptionValues {
   std::string weights = "stored";
   PackCacheValues pack_cache;
   AdapterValues adapters;                   ///< only of commands with add_adapter_options
+  DraftValues draft;                        ///< only of commands with add_draft_options
   std::vector<std::string> accept_unknown;  ///< keys that are not known or not applied
   std::optional<std::string> end_tokens;    ///< ids that replace the model's end tokens: "1,2"
 };

@@ -205,6 +205,7 @@ std::vector<OptionRow> server_option_rows(ServerConfig& c) {
 void add_server_options(CLI::App& app, ServerValues& values) {
   add_model_options(app, values.model);
   add_adapter_options(app, values.model.adapters, false);
+  add_draft_options(app, values.model.draft);
   add_options(app, server_option_rows(values.server));
   exclude(app, "--any-model", {"--lora", "--lora-dir"});
   exclude(app, "--template", {"--template-name"});

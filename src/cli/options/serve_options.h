@@ -24,6 +24,7 @@ inline constexpr std::int64_t kSequencesMax = 256;
 struct ServerValues {
   ModelOptionValues model;
   ServerConfig server;
+  DraftChoice draft;  ///< read from `model.draft` before the model opens
 };
 
 /// Makes the table of the server's own options. Its rows set the members of `config`.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/log.h"
 #include "server/descriptors.h"
@@ -77,13 +78,57 @@ void fit_whole_sequences(const Instance& instance, const ServerValues& values,
   }
 }
 
+/// The bytes of the largest known adapter: the adapters of --lora, and the folder's adapter with
+/// the largest file. 0: there is none.
+std::int64_t largest_adapter(const Instance& instance, const ModelOptions& model,
+                             const AdapterFolder* folder) {
+  constexpr std::size_t kTriesMax = 16;  // each reads a file
+  const std::int64_t opened = instance.largest_adapter(model);
+  if (folder == nullptr) return opened;
+  std::vector<std::string> names = folder->names_by_bytes();
+  names.resize(std::min(names.size(), kTriesMax));
+  for (const std::string& name : names) {
+    try {
+      return std::max(opened, instance.adapter_bytes(folder->open(name), model));
+    } catch (const Error& error) {
+      // The first request for the adapter gets the reason too.
+      log_warning(cat("--lora-dir: ", error.plain_message()));
+    }
+  }
+  return opened;
+}
+
+/// Keeps memory for adapters that are loaded later: for as many as fit beside one sequence.
+void keep_room_for_adapters(const ServerValues& values, const Instance& instance,
+                            const AdapterFolder* folder, StartOptions& start) {
+  const std::int64_t places = values.server.max_loras - std::ssize(values.model.adapters.lora);
+  if (!start.more_adapters || places <= 0) return;
+  const std::int64_t bytes = largest_adapter(instance, start.model, folder);
+  if (bytes == 0) {
+    log_info("no adapter is known yet: later loads get what the memory plan leaves");
+    return;
+  }
+  StartOptions one = start;
+  one.pool_sequences = 1;
+  const std::int64_t unused =
+      std::max<std::int64_t>(0, instance.plan(one).op_memory().unused_bytes());
+  const std::int64_t fitting = std::min(places, unused / bytes);
+  start.later_adapter_bytes = fitting * bytes;
+  log_info(cat("memory is kept for ", fitting, " more adapters of ", bytes, " bytes"));
+  if (fitting == places) return;
+  log_warning(cat("--max-loras ", values.server.max_loras, ": memory is kept for ", fitting,
+                  " instead of ", places, " more adapters of ", bytes,
+                  " bytes: the memory holds no more"));
+}
+
 }  // namespace
 
 bool may_load_adapters(const ServerConfig& config) {
   return !config.any_model && (!config.lora_dir.empty() || !config.listen.admin_socket.empty());
 }
 
-StartOptions plan_start(const ServerValues& values, const Instance& instance) {
+StartOptions plan_start(const ServerValues& values, const Instance& instance,
+                        const AdapterFolder* folder) {
   const ServerConfig& config = values.server;
   StartOptions start{.model = {.check_tensors = values.model.check_tensors},
                      .sequences = wanted_sequences(config, values.model.ctx),
@@ -93,6 +138,7 @@ StartOptions plan_start(const ServerValues& values, const Instance& instance) {
                      .adapters_max = config.max_loras};
   if (can_do(instance.config(), ModelUse::kText)) {
     start.prompt_logprobs = kLogprobsMax;
+    start.draft_rows = values.draft.draft_rows(start.sequences);
   } else {
     start.model.head = false;
   }
@@ -106,6 +152,7 @@ StartOptions plan_start(const ServerValues& values, const Instance& instance) {
   } else {
     shrink_step_to_fit(instance, start);
   }
+  keep_room_for_adapters(values, instance, folder, start);
   const std::int64_t wanted = wanted_kv_tokens(config, start.context);
   start.pool_sequences = static_cast<std::int32_t>(std::clamp<std::int64_t>(
       (wanted + start.context - 1) / start.context, 1, instance.fitting_pool(start)));

@@ -2,14 +2,20 @@
 #pragma once
 
 #include "cli/options/serve_options.h"
+#include "server/common/adapter_folder.h"
 
 namespace ingot {
 
 /// Returns the options for starting the model: the flags' values, reduced if memory is too small.
-/// Logs a warning for each value that is below its flag.
+/// Logs a warning for each value that is below its flag. `folder`: that of --lora-dir, or null.
+///
+/// If adapters may be loaded later, keeps memory for them: the bytes of the largest known adapter,
+/// for each place of --max-loras that --lora leaves. This memory comes from what further sequences
+/// would have, never from the context, the step or the KV pool's first sequence.
 ///
 /// Errors: those of choose_context.
-StartOptions plan_start(const ServerValues& values, const Instance& instance);
+StartOptions plan_start(const ServerValues& values, const Instance& instance,
+                        const AdapterFolder* folder);
 
 /// Returns whether adapters may be loaded while the server runs.
 bool may_load_adapters(const ServerConfig& config);

@@ -144,9 +144,12 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   j.set("sequences", start.sequences);
   j.set("step_rows", start.rows);
   j.set("kv_tokens", start.context * start.pool_sequences);
+  j.set("later_adapter_bytes", start.later_adapter_bytes);
   j.set("io_threads", values.server.listen.io_threads);
   add_pack_cache(pack_cache_options(values.model.pack_cache), texts, j);
   add_lora(values.model.adapters.lora, texts, j);
+  j.set("draft", texts ? std::string_view(values.model.draft.draft) : values.draft.kind());
+  j.set("draft_tokens", values.model.draft.tokens);
   std::vector<OptionRow> rows = model_option_rows(values.model);
   const std::vector<OptionRow> server_rows = server_option_rows(values.server);
   rows.insert(rows.end(), server_rows.begin(), server_rows.end());
@@ -174,7 +177,7 @@ class ListeningPhase {
 class ServingEngine {
  public:
   ServingEngine(const ServerConfig& config, std::map<std::uint64_t, double> weights,
-                Instance& instance, StopSignal& stop)
+                SpeculationOptions speculation, Instance& instance, StopSignal& stop)
       : engine_(instance.make_engine(
             {.waiting_max = to_size(config.requests.queue),
              .stall_seconds = std::chrono::duration<double>(config.times.write_stall).count(),
@@ -183,6 +186,7 @@ class ServingEngine {
              .waiting = {.policy =
                              config.requests.by_priority ? Policy::kPriority : Policy::kArrival,
                          .weights = std::move(weights)},
+             .speculation = std::move(speculation),
              .step_limit_seconds = config.exit_on_stall ? kStepSecondsMax : kNever,
              .failed =
                  [&stop](const Error& error) {
@@ -277,6 +281,7 @@ int drain(double seconds, std::string_view cause, Service& service, Engine& engi
 int serve(ServerValues values) {
   ServerConfig& config = values.server;
   check_model_names(config.model_names);
+  values.draft = choose_drafts(values.model);
   StopSignal stop(kForced);
   config.listen.io_threads = default_io_threads();
   fit_connections(config.listen);
@@ -288,20 +293,22 @@ int serve(ServerValues values) {
 
   OpenModel model(values.model, {.pools = true});
   Instance& instance = model.instance;
-  const StartOptions start = plan_start(values, instance);
+  AdapterSettings adapter_folder = adapter_settings(values, instance);
+  const StartOptions start =
+      plan_start(values, instance, adapter_folder.folder ? &*adapter_folder.folder : nullptr);
   auto templates = served_templates(config, instance);
   std::vector<std::string> aliases = model_names(config, instance);
   check_adapters(adapter_sources(values.model.adapters), config.max_loras, aliases);
-  AdapterSettings adapter_folder = adapter_settings(values, instance);
   const ModelFingerprint fingerprint = instance.fingerprint();
   start_with_progress(instance, start);
+  SpeculationOptions speculation = start_drafts(values.draft, *model.pool, instance, start);
   if (config.sandbox) {
     // Threads that start from now on, which read requests, inherit the sandbox.
     enter_sandbox_with_warnings(config.listen, config.lora_dir);
     loading.begin(config.times);
   }
 
-  ServingEngine serving(config, std::move(keys.weights), instance, stop);
+  ServingEngine serving(config, std::move(keys.weights), std::move(speculation), instance, stop);
   ServedAdapters adapters(instance.adapters(), std::move(adapter_folder));
   std::string model_name = std::move(aliases.front());
   aliases.erase(aliases.begin());

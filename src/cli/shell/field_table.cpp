@@ -80,9 +80,10 @@ std::string line(const RequestField& field) {
   const auto range = [&](Places bit) { return range_text(range_at(field, bit)); };
   const auto initial = [&](Places bit) { return default_text(field, bit); };
   const std::string flag = field.flag.empty() ? "" : cat("; flag `", field.flag, "`");
-  return cat("| `", field.name, "` | ", kTypes[field.member.index()], " | ",
-             by_place(field.places, range), " | ", by_place(field.places & kWithDefaults, initial),
-             " | ", names(field.places), flag, alias_text(field), " | ", field.help, " |\n");
+  const std::string_view type = field.type.empty() ? kTypes[field.member.index()] : field.type;
+  return cat("| `", field.name, "` | ", type, " | ", by_place(field.places, range), " | ",
+             by_place(field.places & kWithDefaults, initial), " | ", names(field.places), flag,
+             alias_text(field), " | ", field.help, " |\n");
 }
 
 }  // namespace

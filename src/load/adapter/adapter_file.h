@@ -51,9 +51,13 @@ struct AdapterCopy {
 class AdapterScope {
  public:
   virtual ~AdapterScope() = default;
-  /// Returns whether the configuration names a module, so that the file must have its pair. Returns
-  /// false for all modules if the configuration names them as "all-linear".
-  virtual bool requires_pair(std::string_view module) const = 0;
+  /// Returns whether the configuration names a module, or every linear module.
+  virtual bool targets(std::string_view module) const = 0;
+  /// Returns whether the configuration names the parameter of a pair whose module is `name`.
+  virtual bool targets_parameter(std::string_view name) const = 0;
+  /// Returns whether the configuration names modules as "all-linear": the linear ones except the
+  /// output head.
+  virtual bool is_all_linear() const = 0;
 };
 
 /// An open adapter. All tensors are F32, F16 or BF16, and finite. Each has a place in `pairs`, and

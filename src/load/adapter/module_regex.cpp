@@ -1,7 +1,6 @@
 // ModuleRegex: runs PCRE2 with limits on steps and memory.
 #include "load/adapter/module_regex.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "base/error.h"
@@ -17,9 +16,9 @@ namespace {
 constexpr std::uint32_t kMatchStepsMax = 100'000;
 constexpr std::uint32_t kMatchHeapKiB = 4096;
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.';
+/// Called before each item that PCRE2 tries. A number below 0 ends the match with this error.
+int count_step(pcre2_callout_block*, void* budget) {
+  return static_cast<MatchBudget*>(budget)->take(1) ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
 }  // namespace
@@ -41,7 +40,8 @@ ModuleRegex::ModuleRegex(std::string_view expression, const std::string& file, s
   std::size_t at = 0;
   auto compiled = std::make_unique<Compiled>();
   compiled->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source_.data()), source_.size(),
-                                     PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &error, &at, nullptr));
+                                     PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED | PCRE2_AUTO_CALLOUT,
+                                     &error, &at, nullptr));
   if (!compiled->code) fail(pcre2_text(error));
   compiled_ = std::move(compiled);
 }
@@ -50,19 +50,25 @@ ModuleRegex::ModuleRegex(ModuleRegex&&) noexcept = default;
 ModuleRegex& ModuleRegex::operator=(ModuleRegex&&) noexcept = default;
 ModuleRegex::~ModuleRegex() = default;
 
-bool ModuleRegex::match(std::string_view name, std::uint32_t options, std::string* captured) const {
+bool ModuleRegex::match(std::string_view name, std::uint32_t options, MatchBudget& budget,
+                        std::string* captured) const {
   const Pcre2MatchContext context(pcre2_match_context_create(nullptr));
   pcre2_set_match_limit(context.get(), kMatchStepsMax);
   pcre2_set_heap_limit(context.get(), kMatchHeapKiB);
+  pcre2_set_callout(context.get(), count_step, &budget);
   const pcre2_code* code = compiled_->code.get();
   const Pcre2MatchData data(pcre2_match_data_create_from_pattern(code, nullptr));
   const int found = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(name.data()), name.size(), 0,
                                 options, data.get(), context.get());
   if (found == PCRE2_ERROR_NOMATCH) return false;
   if (found < 0) {
+    const std::string reason =
+        found == PCRE2_ERROR_CALLOUT
+            ? cat("matching the configuration takes more than ", budget.steps_max(), " steps")
+            : pcre2_text(found);
     throw model_error(file_, "config",
                       cat(key_, " has the expression '", printable(source_), "' that fails on '",
-                          printable(name), "': ", pcre2_text(found)));
+                          printable(name), "': ", reason));
   }
   if (captured == nullptr) return true;
   PCRE2_UCHAR* text = nullptr;
@@ -76,32 +82,17 @@ bool ModuleRegex::match(std::string_view name, std::uint32_t options, std::strin
   return true;
 }
 
-bool ModuleRegex::matches_all(std::string_view name) const {
-  return match(name, PCRE2_ENDANCHORED, nullptr);
+bool ModuleRegex::matches_all(std::string_view name, MatchBudget& budget) const {
+  return match(name, PCRE2_ENDANCHORED, budget, nullptr);
 }
 
-std::optional<std::int64_t> ModuleRegex::captured_index(std::string_view name) const {
+std::optional<std::int64_t> ModuleRegex::captured_index(std::string_view name,
+                                                        MatchBudget& budget) const {
   std::string text;
-  if (!match(name, 0, &text)) return std::nullopt;
+  if (!match(name, 0, budget, &text)) return std::nullopt;
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} ? std::optional(value) : std::nullopt;
-}
-
-ModuleKey::ModuleKey(std::string key, const std::string& file, std::string_view where)
-    : key_(std::move(key)) {
-  if (!std::all_of(key_.begin(), key_.end(), is_plain)) {
-    regex_.emplace(cat("(?:.*\\.)?(?:", key_, ")"), file, where);
-  }
-}
-
-bool ModuleKey::matches(std::string_view name) const {
-  if (regex_) return regex_->matches_all(name);
-  if (name.size() < key_.size()) return false;
-  const std::string_view start = name.substr(0, name.size() - key_.size());
-  if (!start.empty() && start.back() != '.') return false;
-  return std::equal(key_.begin(), key_.end(), name.begin() + std::ssize(start),
-                    [](char k, char n) { return k == '.' || k == n; });
 }
 
 }  // namespace ingot

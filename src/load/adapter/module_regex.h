@@ -8,9 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "load/adapter/match_budget.h"
+
 namespace ingot {
 
-/// A compiled regular expression over module names. PCRE2 runs it with limits on time and memory.
+/// A compiled regular expression over module names. PCRE2 runs it with limits on steps and memory.
 /// Immutable and movable.
 class ModuleRegex {
  public:
@@ -25,16 +27,17 @@ class ModuleRegex {
 
   /// Returns whether a match ends at the end of `name`.
   ///
-  /// Errors: model_error if PCRE2 exceeds a limit.
-  bool matches_all(std::string_view name) const;
+  /// Errors: model_error if the budget is used up or PCRE2 exceeds a limit.
+  bool matches_all(std::string_view name, MatchBudget& budget) const;
   /// Returns the number that the first match captures with the group `idx`; nothing without it.
   ///
   /// Errors: those of `matches_all`.
-  std::optional<std::int64_t> captured_index(std::string_view name) const;
+  std::optional<std::int64_t> captured_index(std::string_view name, MatchBudget& budget) const;
 
  private:
   struct Compiled;
-  bool match(std::string_view name, std::uint32_t options, std::string* captured) const;
+  bool match(std::string_view name, std::uint32_t options, MatchBudget& budget,
+             std::string* captured) const;
 
   std::string source_;
   std::string file_;
@@ -44,25 +47,5 @@ class ModuleRegex {
 
 /// Limit on the bytes of an expression. Long ones in real files list alternatives for 1,000 bytes.
 inline constexpr std::size_t kModuleRegexBytesMax = 16'384;
-
-/// A key of PEFT's rank_pattern or alpha_pattern: the end of a module's name, behind the name's
-/// start or a dot, as a regular expression.
-///
-/// Source: peft/utils/other.py, get_pattern_key.
-class ModuleKey {
- public:
-  /// Errors: those of ModuleRegex.
-  ModuleKey(std::string key, const std::string& file, std::string_view where);
-
-  /// Errors: those of ModuleRegex::matches_all.
-  bool matches(std::string_view name) const;
-  /// Returns whether the key runs in PCRE2. Other keys only hold letters, digits, "_", "-" and
-  /// dots, which match any character.
-  bool is_regex() const { return regex_.has_value(); }
-
- private:
-  std::string key_;
-  std::optional<ModuleRegex> regex_;
-};
 
 }  // namespace ingot

@@ -71,11 +71,10 @@ constexpr std::array kChangesBase =
 /// Limits on ranks and alphas, far above real ones. kAdapterRankMax is smaller; it names a tensor.
 constexpr std::int64_t kRankMax = 1'000'000;
 constexpr double kAlphaMax = 1e6;
-/// Limit on keys of a pattern that run in PCRE2, each for each module.
+/// Limit on keys of a pattern that run in PCRE2, because each is compiled.
 constexpr std::size_t kRegexKeysMax = 256;
 constexpr std::size_t kPatternKeysMax = 65'536;
-/// Limit on target_parameters, each compared with each module. Real files name one or two, or two
-/// for each layer.
+/// Limit on target_parameters. Real files name one or two, or two for each layer.
 constexpr std::size_t kParametersMax = 1024;
 
 bool has_effect(const Json& value) {
@@ -108,33 +107,28 @@ void refuse_unknown(const JsonKeys& keys) {
   }
 }
 
-/// The first entry whose key matches the module; null if there is none.
+/// The value of the first key that matches the module; otherwise `usual`.
 template <class T>
-const T* find_key(const std::vector<std::pair<ModuleKey, T>>& keys, std::string_view module) {
-  for (const auto& [key, value] : keys) {
-    if (key.matches(module)) return &value;
-  }
-  return nullptr;
+T pattern_value(const ModuleValues<T>& all, std::string_view module, T usual, MatchBudget& budget) {
+  const auto index = all.keys.first_match(module, budget);
+  return index ? all.values[*index] : usual;
 }
 
 /// Reads rank_pattern or alpha_pattern, whose values `read` converts.
 template <class T, class Read>
-std::vector<std::pair<ModuleKey, T>> read_patterns(const JsonKeys& keys, std::string_view name,
-                                                   Read read) {
-  std::vector<std::pair<ModuleKey, T>> patterns;
+ModuleValues<T> read_patterns(const JsonKeys& keys, const std::string& name, Read read) {
+  ModuleValues<T> patterns{.keys = ModuleKeys(keys.file(), name)};
   const Json* object = keys.object(name);
   if (object == nullptr) return patterns;
   const JsonKeys members(*object, keys.file(), cat(name, "."));
   if (members.members().size() > kPatternKeysMax) {
     keys.fail(cat(name, " has ", members.members().size(), " keys, at most ", kPatternKeysMax));
   }
-  std::size_t regexes = 0;
   for (const auto& [key, value] : members.members()) {
-    patterns.emplace_back(ModuleKey(key, keys.file(), name), read(members, key, value));
-    if (patterns.back().first.is_regex()) ++regexes;
-  }
-  if (regexes > kRegexKeysMax) {
-    keys.fail(cat(name, " has ", regexes, " regular expressions, at most ", kRegexKeysMax));
+    patterns.values.push_back(read(members, key, value));
+    patterns.keys.add(key);
+    if (patterns.keys.regexes() <= kRegexKeysMax) continue;
+    keys.fail(cat(name, " has more than ", kRegexKeysMax, " regular expressions"));
   }
   return patterns;
 }
@@ -172,17 +166,13 @@ ModuleNames::ModuleNames(const JsonKeys& keys, std::string_view key) {
   }
 }
 
-bool ModuleNames::matches(std::string_view module) const {
-  if (regex_) return regex_->matches_all(module);
-  if (has(module)) return true;
-  for (std::size_t at = module.find('.'); at != std::string_view::npos;
-       at = module.find('.', at + 1)) {
-    if (has(module.substr(at + 1))) return true;
-  }
-  return false;
+bool ModuleNames::matches(std::string_view module, MatchBudget& budget) const {
+  if (regex_) return regex_->matches_all(module, budget);
+  return any_ending(module, [&](std::string_view end) { return has(end); });
 }
 
-PeftConfig::PeftConfig(const Json& root, std::string file) : file_(std::move(file)) {
+PeftConfig::PeftConfig(const Json& root, std::string file, std::uint64_t steps_max)
+    : file_(std::move(file)), budget_(steps_max) {
   if (root.as_object() == nullptr) {
     throw model_error(file_, "config", cat("it is ", root.kind(), ", expected an object"));
   }
@@ -224,11 +214,15 @@ void PeftConfig::read_targets(const JsonKeys& keys) {
   all_linear_ = text != nullptr && lower(*text) == "all-linear";
   if (!all_linear_) targets_ = ModuleNames(keys, "target_modules");
   excluded_ = ModuleNames(keys, "exclude_modules");
-  parameters_ = ModuleNames(keys, "target_parameters");
-  if (parameters_.is_regex()) keys.refuse("target_parameters", "expected an array of strings");
-  if (parameters_.names().size() > kParametersMax) {
-    keys.fail(cat("target_parameters has ", parameters_.names().size(), " names, at most ",
+  const ModuleNames parameters(keys, "target_parameters");
+  if (parameters.is_regex()) keys.refuse("target_parameters", "expected an array of strings");
+  if (parameters.names().size() > kParametersMax) {
+    keys.fail(cat("target_parameters has ", parameters.names().size(), " names, at most ",
                   kParametersMax));
+  }
+  for (const std::string& name : parameters.names()) {
+    const std::size_t last = name.rfind('.') + 1;
+    parameters_[name.substr(0, last)].insert(name.substr(last));
   }
   if (targets == nullptr && parameters_.empty()) keys.missing("target_modules");
 }
@@ -237,8 +231,8 @@ void PeftConfig::read_layers(const JsonKeys& keys) {
   const Json* layers = keys.get("layers_to_transform");
   const Json* pattern = keys.get("layers_pattern");
   if (layers == nullptr || (layers->as_array() != nullptr && layers->as_array()->empty())) return;
-  if (targets_.is_regex()) {
-    keys.refuse("layers_to_transform", "PEFT does not accept it with an expression as target");
+  if (targets_.is_regex() || all_linear_) {
+    keys.refuse("layers_to_transform", "PEFT does not accept it with one string as target");
   }
   const auto add = [&](const Json& layer) {
     if (layer.as_int() == nullptr) keys.refuse("layers_to_transform", layer, "expected integers");
@@ -309,15 +303,22 @@ void PeftConfig::read_version(const JsonKeys& keys) {
 
 bool PeftConfig::is_chosen_layer(std::string_view module) const {
   for (const ModuleRegex& pattern : layer_patterns_) {
-    if (const auto layer = pattern.captured_index(module)) return layers_->contains(*layer);
+    if (const auto layer = pattern.captured_index(module, budget_))
+      return layers_->contains(*layer);
   }
   return false;
 }
 
 bool PeftConfig::targets(std::string_view module) const {
-  if (!excluded_.empty() && excluded_.matches(module)) return false;
-  if (!all_linear_ && targets_.has(module)) return true;
-  if (!all_linear_ && !targets_.matches(module)) return false;
+  const auto known = targeted_.find(module);
+  if (known != targeted_.end()) return known->second;
+  return targeted_.emplace(module, matches_targets(module)).first->second;
+}
+
+bool PeftConfig::matches_targets(std::string_view module) const {
+  if (!excluded_.empty() && excluded_.matches(module, budget_)) return false;
+  if (all_linear_ || targets_.has(module)) return true;
+  if (!targets_.matches(module, budget_)) return false;
   return !layers_ || is_chosen_layer(module);
 }
 
@@ -325,17 +326,19 @@ std::vector<std::string> PeftConfig::parameters_of(std::string_view module) cons
   // A name without a module, such as "down_proj", fits parameters of experts only: elsewhere, a
   // module has this name, and its parameter is "weight".
   const bool holds_experts = module.ends_with("experts");
-  std::vector<std::string> found;
-  std::set<std::string_view> seen;
-  for (const std::string& name : parameters_.names()) {
-    const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
-    const std::string parameter = cat(module, ".", last);
-    if (holds_experts == (last == "weight")) continue;
-    if (parameter != name && !parameter.ends_with("." + name)) continue;
-    if (seen.insert(last).second) found.emplace_back(last);
-  }
+  std::set<std::string> names;
+  const auto add = [&](std::string_view owner) {
+    const auto named = parameters_.find(owner);
+    if (named == parameters_.end()) return false;
+    for (const std::string& name : named->second) {
+      if (holds_experts != (name == "weight")) names.insert(name);
+    }
+    return false;
+  };
+  add("");
+  any_ending(module, [&](std::string_view end) { return add(cat(end, ".")); });
   // PEFT wraps parameters in the order in which the module declares them.
-  std::sort(found.begin(), found.end(), std::greater<>());
+  const std::vector<std::string> found(names.rbegin(), names.rend());
   if (found.size() > 1 && found != std::vector<std::string>{"gate_up_proj", "down_proj"}) {
     throw model_error(file_, "config",
                       cat("target_parameters names ", found.size(), " parameters of module ",
@@ -344,14 +347,21 @@ std::vector<std::string> PeftConfig::parameters_of(std::string_view module) cons
   return found;
 }
 
+bool PeftConfig::targets_parameter(std::string_view name) const {
+  if (parameters_.empty()) return false;
+  if (!parameters_of(name).empty()) return true;  // its "weight"
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  const std::vector<std::string> all = parameters_of(name.substr(0, dot));
+  return std::find(all.begin(), all.end(), name.substr(dot + 1)) != all.end();
+}
+
 std::int64_t PeftConfig::rank(std::string_view module) const {
-  const std::int64_t* rank = find_key(ranks_, module);
-  return rank == nullptr ? rank_ : *rank;
+  return pattern_value(ranks_, module, rank_, budget_);
 }
 
 double PeftConfig::alpha(std::string_view module) const {
-  const double* alpha = find_key(alphas_, module);
-  return alpha == nullptr ? alpha_ : *alpha;
+  return pattern_value(alphas_, module, alpha_, budget_);
 }
 
 double PeftConfig::scale(std::string_view module) const {

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "load/adapter/adapter_file.h"
+#include "load/adapter/match_budget.h"
+#include "load/adapter/module_keys.h"
 #include "load/adapter/module_regex.h"
 #include "load/json.h"
 #include "load/json_keys.h"
@@ -33,7 +35,9 @@ class ModuleNames {
   bool has(std::string_view module) const { return names_.contains(module); }
   /// Returns whether the expression matches the name, or a list has it or an end of it that follows
   /// a dot.
-  bool matches(std::string_view module) const;
+  ///
+  /// Errors: those of ModuleRegex::matches_all.
+  bool matches(std::string_view module, MatchBudget& budget) const;
   const std::set<std::string, std::less<>>& names() const { return names_; }
 
  private:
@@ -41,16 +45,25 @@ class ModuleNames {
   std::optional<ModuleRegex> regex_;
 };
 
-/// A configuration of PEFT's method LoRA.
+/// Values of modules by their keys: rank_pattern or alpha_pattern.
+template <class T>
+struct ModuleValues {
+  ModuleKeys keys;
+  std::vector<T> values{};  ///< by index of the key
+};
+
+/// A configuration of PEFT's method LoRA. Not thread-safe: questions about modules count steps, and
+/// throw model_error that names the key when the configuration's steps are used up.
 ///
 /// Source: peft 0.21, tuners/lora/config.py and tuners/tuners_utils.py
 /// (check_target_module_exists).
 class PeftConfig final : public AdapterScope {
  public:
-  /// Reads the object `root` of the file `file`.
+  /// Reads the object `root` of the file `file`. All questions about modules may take `steps_max`
+  /// steps together.
   ///
   /// Errors: model_error that names the key, for a wrong value and for what ingot does not apply.
-  PeftConfig(const Json& root, std::string file);
+  PeftConfig(const Json& root, std::string file, std::uint64_t steps_max = kConfigStepsMax);
 
   const std::string& file() const { return file_; }
   const std::string& base_model() const { return base_model_; }
@@ -60,11 +73,9 @@ class PeftConfig final : public AdapterScope {
   /// Returns whether adapters of a tied embedding and head are tied too.
   bool ties_weights() const { return ties_weights_; }
 
-  /// Returns whether the configuration names a module.
-  bool targets(std::string_view module) const;
-  bool requires_pair(std::string_view module) const override {
-    return !all_linear_ && targets(module);
-  }
+  bool targets(std::string_view module) const override;
+  bool targets_parameter(std::string_view name) const override;
+  bool is_all_linear() const override { return all_linear_; }
   /// Returns the parameters of a module that the configuration names, in the order in which PEFT
   /// wraps them.
   ///
@@ -74,6 +85,8 @@ class PeftConfig final : public AdapterScope {
   std::int64_t rank(std::string_view module) const;
   double alpha(std::string_view module) const;
   double scale(std::string_view module) const;
+  /// Returns the steps that questions about modules have taken.
+  std::uint64_t steps() const { return budget_.steps(); }
 
  private:
   void read_method(const JsonKeys& keys);
@@ -82,6 +95,7 @@ class PeftConfig final : public AdapterScope {
   void read_sizes(const JsonKeys& keys);
   void read_invocation(const JsonKeys& keys);
   void read_version(const JsonKeys& keys);
+  bool matches_targets(std::string_view module) const;
   bool is_chosen_layer(std::string_view module) const;
 
   std::string file_;
@@ -92,14 +106,18 @@ class PeftConfig final : public AdapterScope {
   bool all_linear_ = false;
   ModuleNames targets_;
   ModuleNames excluded_;
-  ModuleNames parameters_;
+  /// Last parts of target_parameters by what stands before, with its dot.
+  std::map<std::string, std::set<std::string>, std::less<>> parameters_;
   std::optional<std::set<std::int64_t>> layers_;  ///< absent: all layers
   std::vector<ModuleRegex> layer_patterns_;
   std::int64_t rank_ = 8;
   double alpha_ = 8;
   bool rank_stabilised_ = false;
-  std::vector<std::pair<ModuleKey, std::int64_t>> ranks_;
-  std::vector<std::pair<ModuleKey, double>> alphas_;
+  ModuleValues<std::int64_t> ranks_;
+  ModuleValues<double> alphas_;
+  mutable MatchBudget budget_;
+  /// Answers of `targets`: callers plan an adapter several times, which costs steps only once.
+  mutable std::map<std::string, bool, std::less<>> targeted_;
 };
 
 /// Limits on adapter_config.json. Real files have 1 KB; with a rank for each module, 100 KB.

@@ -148,6 +148,10 @@ void GgufValues::set_ints(std::string_view key, std::span<const std::int32_t> nu
   put_numbers(value(key), GgufType::kInt32, numbers);
 }
 
+void GgufValues::set_counts(std::string_view key, std::span<const std::uint32_t> numbers) {
+  put_numbers(value(key), GgufType::kUint32, numbers);
+}
+
 void GgufValues::set_booleans(std::string_view key, const std::vector<bool>& flags) {
   const std::vector<std::uint8_t> bytes(flags.begin(), flags.end());
   put_numbers(value(key), GgufType::kBool, std::span(bytes));

@@ -27,6 +27,7 @@ class GgufValues {
   void set_texts(std::string_view key, const StringTable& values);
   void set_floats(std::string_view key, std::span<const float> values);
   void set_ints(std::string_view key, std::span<const std::int32_t> values);
+  void set_counts(std::string_view key, std::span<const std::uint32_t> values);
   void set_booleans(std::string_view key, const std::vector<bool>& values);
   void set_bytes(std::string_view key, std::string_view bytes);
   /// Appends a byte-for-byte copy of an entry of another file. The key must be new.

@@ -57,6 +57,7 @@ TEST(GgufWriter, WritesTheBytesThatTheFormatSays) {
     expected.set("x.texts", testing_gguf::strings({"", "one", "three"}));
     expected.set("x.floats", testing_gguf::floats({1, -2.5f}));
     expected.set("x.ints", testing_gguf::ints({-1, 7}));
+    expected.set("x.counts", testing_gguf::numbers<std::uint32_t>(4, {7, 0xffffffff}));
     expected.set("x.flags", testing_gguf::numbers<std::uint8_t>(7, {1, 0, 1}));
     expected.set("x.bytes", testing_gguf::numbers<std::uint8_t>(0, {1, 255}));
     for (const GgufTensor& t : tensors) {
@@ -70,6 +71,7 @@ TEST(GgufWriter, WritesTheBytesThatTheFormatSays) {
     values.set_texts("x.texts", table({"", "one", "three"}));
     values.set_floats("x.floats", std::vector<float>{1, -2.5f});
     values.set_ints("x.ints", std::vector<std::int32_t>{-1, 7});
+    values.set_counts("x.counts", std::vector<std::uint32_t>{7, 0xffffffff});
     values.set_booleans("x.flags", {true, false, true});
     values.set_bytes("x.bytes", "\x01\xff");
     for (const std::size_t step : {std::size_t{1}, std::size_t{17}, std::size_t{4096}}) {

@@ -18,6 +18,14 @@ struct DraftCounts {
   std::int64_t accepted = 0;                                    ///< number of accepted drafts
   std::array<std::int64_t, to_size(kDraftsMax)> accepted_at{};  ///< by position, from 0
 
+  /// Adds the counts of another step.
+  DraftCounts& operator+=(const DraftCounts& other) {
+    lists += other.lists;
+    drafts += other.drafts;
+    accepted += other.accepted;
+    for (std::size_t i = 0; i < accepted_at.size(); ++i) accepted_at[i] += other.accepted_at[i];
+    return *this;
+  }
   /// Counts the drafts of a part.
   void add(std::int32_t count) {
     lists += count > 0 ? 1 : 0;

@@ -39,6 +39,7 @@ void ModelDrafter::propose(std::span<DraftTask* const> tasks) {
     if (!target.given.empty() || !has_room || active_.size() == drawn_.size()) continue;
     Track& track = track_of(*task->request);
     follow(track, target);
+    if (track.is_foreign) continue;
     active_.push_back({.task = task, .track = &track});
   }
   compute_prompts();
@@ -74,6 +75,9 @@ void ModelDrafter::follow(Track& track, const Sequence& target) {
     likelihood_ += kLikelihoodWeight * ((i < accepted ? 1.0 : 0.0) - likelihood_);
   }
   const std::int64_t equal = track.known + accepted;
+  const std::int64_t vocab = executor_.model().spec.vocab;
+  track.is_foreign |= std::any_of(target.tokens.begin() + equal, target.tokens.end(),
+                                  [&](std::int32_t id) { return id >= vocab; });
   own.tokens.resize(to_size(equal));
   own.tokens.insert(own.tokens.end(), target.tokens.begin() + equal, target.tokens.end());
   track.known = own.length();

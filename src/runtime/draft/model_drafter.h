@@ -20,7 +20,8 @@ namespace ingot {
 ///
 /// A prompt is computed in pieces, one for each call, so that other requests do not wait for it.
 /// Until then its sequence has no drafts. If the KV cache is full, the sequence that was used last
-/// longest ago loses its rows. Sequences with embeddings get no drafts.
+/// longest ago loses its rows. Sequences with embeddings, or with tokens that only the target has,
+/// get no drafts.
 class ModelDrafter final : public Drafter {
  public:
   /// `executor` is the draft model's: its limits allow `rows` rows and a row of logits for each
@@ -37,10 +38,11 @@ class ModelDrafter final : public Drafter {
   /// The draft model's rows of one request.
   struct Track {
     Track(KvCache& cache, SamplingParams own) : sequence(cache), params(std::move(own)) {}
-    Sequence sequence;       ///< the target's tokens, and then drafts
-    SamplingParams params;   ///< those of the request, without log-probabilities
-    std::int64_t known = 0;  ///< number of the target's tokens at the last call
-    std::int64_t used = 0;   ///< number of the last call
+    Sequence sequence;        ///< the target's tokens, and then drafts
+    SamplingParams params;    ///< those of the request, without log-probabilities
+    std::int64_t known = 0;   ///< number of the target's tokens at the last call
+    std::int64_t used = 0;    ///< number of the last call
+    bool is_foreign = false;  ///< whether the draft model lacks one of the target's tokens
   };
 
   /// A task that still gets drafts.

@@ -1,8 +1,11 @@
 // SpeculationMode and SpeculationOptions: which drafts an engine and a request use.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "runtime/draft/draft_counts.h"
 
@@ -18,11 +21,21 @@ enum class SpeculationMode {
   kDraft,   ///< those of the engine's draft model
 };
 
+/// The names of the modes in requests, in the order of SpeculationMode.
+inline constexpr std::array<std::string_view, 4> kSpeculationModes{"auto", "off", "lookup",
+                                                                   "draft"};
+
 /// A request's choice of drafts.
 struct RequestSpeculation {
   SpeculationMode mode = SpeculationMode::kAuto;
   std::int32_t tokens = -1;  ///< drafts of each step; 0 = as many as pay; -1 = the engine's option
 };
+
+/// Returns a limit on a step's drafts: the most of two sequences. A higher limit takes more memory
+/// for rows of logits; in steps of many sequences, few drafts pay.
+constexpr std::int32_t draft_rows_for(std::int32_t sequences) {
+  return kDraftsMax * std::min(sequences, 2);
+}
 
 /// An engine's drafts. They need ExecutorLimits::draft_rows.
 struct SpeculationOptions {

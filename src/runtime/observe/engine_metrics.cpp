@@ -27,6 +27,7 @@ void EngineMetrics::step(const StepRecord& r) {
   ++counts_.steps;
   counts_.step_seconds.add(r.seconds);
   counts_.step_rows.add(r.rows());
+  counts_.drafts += r.drafts;
   take_state(r);
 }
 

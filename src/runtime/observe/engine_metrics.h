@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/index.h"
+#include "runtime/draft/draft_counts.h"
 #include "runtime/observe/engine_observer.h"
 #include "runtime/observe/histogram.h"
 #include "runtime/stream.h"
@@ -43,6 +44,7 @@ struct EngineCounts {
   std::uint64_t prefix_hits = 0;        ///< prompt tokens that were found in the prefix cache
   std::uint64_t prefix_evictions = 0;   ///< blocks that were evicted from the prefix cache
   std::uint64_t preemptions = 0;
+  DraftCounts drafts{};
   std::array<std::uint64_t, kFinishReasons> finished{};  ///< number of ended requests by reason
   std::array<std::uint64_t, kRejections> rejected{};     ///< number of refused requests by reason
 

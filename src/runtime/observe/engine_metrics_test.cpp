@@ -52,6 +52,28 @@ TEST(EngineMetrics, BeginWithNothing) {
   EXPECT_EQ(c.first_token_seconds.count(), 0u);
 }
 
+TEST(EngineMetrics, StepsAddUpTheirDrafts) {
+  EngineMetrics metrics;
+  StepRecord first = step(1, 0, 1);
+  first.drafts.add(3);
+  first.drafts.add(0);
+  first.drafts.accept(0);
+  first.drafts.accept(1);
+  StepRecord second = step(2, 1, 1);
+  second.drafts.add(2);
+  second.drafts.accept(0);
+  metrics.step(first);
+  metrics.step(second);
+  metrics.state(second);
+  const DraftCounts drafts = metrics.snapshot().drafts;
+  EXPECT_EQ(drafts.lists, 2);
+  EXPECT_EQ(drafts.drafts, 5);
+  EXPECT_EQ(drafts.accepted, 3);
+  EXPECT_EQ(drafts.accepted_at[0], 2);
+  EXPECT_EQ(drafts.accepted_at[1], 1);
+  EXPECT_EQ(drafts.accepted_at[2], 0);
+}
+
 TEST(EngineMetrics, AFirstTokenCountsThePromptAndTheTimesToIt) {
   EngineMetrics metrics;
   RequestRecord r = example();

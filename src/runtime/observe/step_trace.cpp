@@ -114,6 +114,8 @@ void write_events(std::string& text, const StepRecord& r) {
                 {"decode_rows", r.decode_rows},
                 {"prefill_rows", r.prefill_rows},
                 {"verify_rows", r.verify_rows},
+                {"drafts", r.drafts.drafts},
+                {"accepted_drafts", r.drafts.accepted},
                 {"output_rows", r.output_rows},
                 {"scored_rows", r.scored_rows},
                 {"sequences", r.sequences},

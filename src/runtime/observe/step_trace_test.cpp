@@ -86,6 +86,8 @@ StepRecord example_step() {
   r.decode_rows = 3;
   r.prefill_rows = 40;
   r.verify_rows = 5;
+  r.drafts.add(4);
+  r.drafts.accept(0);
   r.row_budget = 64;
   r.output_rows = 9;
   r.running = 4;
@@ -110,6 +112,9 @@ TEST(StepTrace, AStepHasItsPhasesBelowItAndItsRows) {
   EXPECT_EQ(Trace::arg(step, "number"), 7);
   EXPECT_EQ(Trace::arg(step, "rows"), 48);
   EXPECT_EQ(Trace::arg(step, "row_budget"), 64);
+  EXPECT_EQ(Trace::arg(step, "verify_rows"), 5);
+  EXPECT_EQ(Trace::arg(step, "drafts"), 4);
+  EXPECT_EQ(Trace::arg(step, "accepted_drafts"), 1);
   EXPECT_EQ(Trace::arg(step, "output_rows"), 9);
   EXPECT_EQ(Trace::arg(step, "preemptions"), 6);
   expect_times(read.event("X", "plan"), {2'000'000, 2'000'100});

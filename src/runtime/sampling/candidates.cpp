@@ -89,7 +89,7 @@ void Candidates::truncate(const ScannedRow& row, const SamplingParams& p, const 
   if (p.typical_p < 1) keep_typical(static_cast<double>(p.typical_p));
   if (p.top_p < 1) {
     const double target = static_cast<double>(p.top_p) * (whole ? row_weight : weight());
-    keep(logits_now(), find_cut(logits_now(), weights_now(), target, places_));
+    keep(logits(), find_cut(logits(), weights(), target, places_));
   }
   if (p.min_p > 0) keep_likely(p.min_p);
   if (p.mirostat != 0) keep_expected(state.surprise_max);
@@ -133,20 +133,27 @@ float Candidates::bound_of_best(std::int64_t count) {
 
 void Candidates::collect(float least) {
   size_ = kernels_.collect(row_.logits, row_.tops, row_.n, least, logits_.data(), ids_.data());
+  weighed_ = false;
 }
 
 /// Fills the list with the tokens with weights of at least about exp(-depth).
 void Candidates::collect_to_depth(double depth) {
   const double least = static_cast<double>(row_.largest) - depth / static_cast<double>(row_.scale);
   collect(static_cast<float>(std::max(least, static_cast<double>(kLowest))));
-  weigh();
 }
 
-void Candidates::weigh() {
-  kernels_.weigh(logits_.data(), size_, row_.largest, row_.scale, weights_.data(), sums_.data());
+/// The tokens' weights. Computes them, unless the list is as it was at the last call.
+std::span<const float> Candidates::weights() {
+  if (!weighed_) {
+    kernels_.weigh(logits_.data(), size_, row_.largest, row_.scale, weights_.data(), sums_.data());
+    weighed_ = true;
+  }
+  return weights_.first(count());
 }
 
-double Candidates::weight() const {
+/// The sum of the tokens' weights.
+double Candidates::weight() {
+  static_cast<void>(weights());
   double sum = 0;
   for (std::int64_t s = 0; s < spans_of(size_); ++s) sum += at(sums_, s);
   return sum;
@@ -158,7 +165,7 @@ void Candidates::take_top_k(std::int64_t k) {
 }
 
 void Candidates::keep_best(std::int64_t k) {
-  keep(logits_now(), find_cut(logits_now(), {}, static_cast<double>(k), places_));
+  keep(logits(), find_cut(logits(), {}, static_cast<double>(k), places_));
 }
 
 /// Fills the list with the tokens whose logits are at most `range` below the largest.
@@ -167,7 +174,6 @@ void Candidates::take_near(double range) {
   auto least = static_cast<float>(std::max(bound, static_cast<double>(kLowest)));
   if (static_cast<double>(least) < bound) least = std::nextafter(least, row_.largest);
   collect(least);
-  weigh();
 }
 
 /// Collects to greater depths until the list's weights sum to `target`, or to `depth_max`, where
@@ -189,10 +195,11 @@ void Candidates::keep_typical(double typical_p) {
     return (static_cast<double>(row_.largest) - static_cast<double>(logits_[i])) *
            static_cast<double>(row_.scale);
   };
+  const auto weights = this->weights();
   double sum = 0;
   double weighted = 0;
   for (std::size_t i = 0; i < count(); ++i) {
-    const auto w = static_cast<double>(weights_[i]);
+    const auto w = static_cast<double>(weights[i]);
     sum += w;
     if (w > 0) weighted += w * distance(i);
   }
@@ -201,11 +208,11 @@ void Candidates::keep_typical(double typical_p) {
     keys_[i] = static_cast<float>(-std::abs(distance(i) - centre));
   }
   const auto keys = keys_.first(count());
-  keep(keys, find_cut(keys, weights_now(), typical_p * sum, places_));
+  keep(keys, find_cut(keys, weights, typical_p * sum, places_));
 }
 
 void Candidates::keep_likely(float share) {
-  const auto weights = weights_now();
+  const auto weights = this->weights();
   const float least = share * *std::max_element(weights.begin(), weights.end());
   keep(weights, {.key = least, .last = size_});
 }
@@ -213,24 +220,28 @@ void Candidates::keep_likely(float share) {
 /// Keeps the best token, and each token whose surprise, -log2 of its probability, is within a
 /// limit.
 void Candidates::keep_expected(double surprise_max) {
-  const auto weights = weights_now();
+  const auto weights = this->weights();
   const double least = weight() * math::exp(-surprise_max * std::numbers::ln2);
   const double best = static_cast<double>(*std::max_element(weights.begin(), weights.end()));
   keep(weights, {.key = static_cast<float>(std::min(least, best)), .last = size_});
 }
 
 /// Drops the tokens with at least this probability, except the least likely of them. If several are
-/// equally unlikely, the token with the highest id stays.
+/// equally unlikely, the token with the highest id stays. Drops tokens of weight 0, too: without
+/// the likeliest tokens they could be drawn.
 void Candidates::drop_top(float threshold) {
+  const auto weights = this->weights();
   const double least = static_cast<double>(threshold) * weight();
   const auto is_top = [&](std::size_t i) {
-    return weights_[i] > 0 && static_cast<double>(weights_[i]) >= least;
+    return weights[i] > 0 && static_cast<double>(weights[i]) >= least;
   };
   std::size_t stays = count();
   for (std::size_t i = 0; i < count(); ++i) {
-    if (is_top(i) && (stays == count() || weights_[i] <= weights_[stays])) stays = i;
+    if (is_top(i) && (stays == count() || weights[i] <= weights[stays])) stays = i;
   }
-  for (std::size_t i = 0; i < count(); ++i) keys_[i] = is_top(i) && i != stays ? 0.0f : 1.0f;
+  for (std::size_t i = 0; i < count(); ++i) {
+    keys_[i] = weights[i] == 0 || (is_top(i) && i != stays) ? 0.0f : 1.0f;
+  }
   keep(keys_.first(count()), {.key = 1, .last = size_});
 }
 
@@ -246,7 +257,7 @@ void Candidates::keep(std::span<const float> keys, Cut cut) {
     kept += static_cast<std::int64_t>(stays);
   }
   size_ = kept;
-  weigh();
+  weighed_ = false;
 }
 
 }  // namespace ingot

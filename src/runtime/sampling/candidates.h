@@ -30,7 +30,7 @@ struct FilterState {
   double surprise_max = 0;    ///< mirostat's limit on a token's surprise, in bits
 };
 
-/// A list of tokens by ascending id, with their logits and weights. Only the constructor allocates.
+/// A list of tokens by ascending id, with their logits. Only the constructor allocates.
 class Candidates {
  public:
   /// Allocates memory for rows of up to `room` tokens.
@@ -54,10 +54,8 @@ class Candidates {
   /// Sorts these by descending logit, then by id. Writes each token's logit to TokenScore::logprob.
   void best(const ScannedRow& row, std::int64_t count, std::vector<TokenScore>& top);
 
-  std::int64_t size() const { return size_; }
-  const float* logits() const { return logits_.data(); }
-  const std::int32_t* ids() const { return ids_.data(); }
-  const float* sums() const { return sums_.data(); }  ///< sum of weights of each 256 tokens
+  std::span<const float> logits() const { return logits_.first(count()); }
+  std::span<const std::int32_t> ids() const { return ids_.first(count()); }
 
   static std::int64_t bytes(std::int64_t room);
 
@@ -65,8 +63,8 @@ class Candidates {
   float bound_of_best(std::int64_t count);
   void collect(float least);
   void collect_to_depth(double depth);
-  void weigh();
-  double weight() const;
+  std::span<const float> weights();
+  double weight();
   void take_top_k(std::int64_t k);
   void keep_best(std::int64_t k);
   void take_near(double range);
@@ -77,21 +75,20 @@ class Candidates {
   void drop_top(float threshold);
   void keep(std::span<const float> keys, Cut cut);
 
-  std::span<const float> logits_now() const { return logits_.first(count()); }
-  std::span<const float> weights_now() const { return weights_.first(count()); }
   std::size_t count() const { return to_size(size_); }
 
   const HostKernels& kernels_;
   Buffer memory_;
   std::span<float> logits_;
-  std::span<float> weights_;
+  std::span<float> weights_;  ///< weights of the tokens, if `weighed_`
   std::span<float> keys_;
-  std::span<float> sums_;
+  std::span<float> sums_;    ///< sum of the weights of each 256 tokens, if `weighed_`
   std::span<float> coarse_;  ///< the outputs of HostKernels::scan for the row's `tops`
   std::span<std::int32_t> ids_;
   std::span<std::int32_t> places_;  ///< scratch for find_cut and for sorting
   ScannedRow row_;
   std::int64_t size_ = 0;
+  bool weighed_ = false;
 };
 
 }  // namespace ingot

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cfloat>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -18,6 +19,9 @@ namespace {
 constexpr int kBinBits = 11;
 constexpr std::size_t kBins = std::size_t{1} << kBinBits;
 constexpr std::size_t kSortedMax = 32;
+/// Most keys of which the k-th is selected without bins, if all weights are 1. With more keys, bins
+/// are faster.
+constexpr std::size_t kSelectedMax = 256;
 
 /// An integer that rises as the key falls. Equal keys have equal ranks.
 std::int32_t rank_of(float key) {
@@ -45,7 +49,14 @@ class Search {
   void span_bins();
   bool find_bin();
   std::span<std::int32_t> refine(std::span<std::int32_t> members);
+  Cut selected_cut(std::span<std::int32_t> places);
   Cut sorted_cut(std::span<std::int32_t> members);
+  /// Orders by descending key, then ascending index.
+  bool is_before(std::int32_t a, std::int32_t b) const {
+    const float x = at(keys_, a);
+    const float y = at(keys_, b);
+    return x != y ? x > y : a < b;
+  }
 
   std::span<const float> keys_;
   std::span<const float> weights_;
@@ -101,12 +112,18 @@ std::span<std::int32_t> Search::refine(std::span<std::int32_t> members) {
   return members.first(count);
 }
 
+/// Cuts after as many keys as the target says. For weights of 1.
+Cut Search::selected_cut(std::span<std::int32_t> places) {
+  const double kept = std::clamp(std::ceil(target_), 1.0, static_cast<double>(places.size()));
+  const auto last = places.begin() + static_cast<std::ptrdiff_t>(kept) - 1;
+  std::nth_element(places.begin(), last, places.end(),
+                   [&](std::int32_t a, std::int32_t b) { return is_before(a, b); });
+  return {.key = at(keys_, *last), .last = *last};
+}
+
 Cut Search::sorted_cut(std::span<std::int32_t> members) {
-  std::sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
-    const float x = at(keys_, a);
-    const float y = at(keys_, b);
-    return x != y ? x > y : a < b;
-  });
+  std::sort(members.begin(), members.end(),
+            [&](std::int32_t a, std::int32_t b) { return is_before(a, b); });
   std::int32_t last = members.back();
   for (const std::int32_t place : members) {
     before_ += weight(to_size(place));
@@ -118,9 +135,9 @@ Cut Search::sorted_cut(std::span<std::int32_t> members) {
 }
 
 Cut Search::run(std::span<std::int32_t> places) {
-  if (keys_.size() <= kSortedMax) {
+  if (keys_.size() <= (weights_.empty() ? kSelectedMax : kSortedMax)) {
     std::iota(places.begin(), places.end(), 0);
-    return sorted_cut(places);
+    return weights_.empty() ? selected_cut(places) : sorted_cut(places);
   }
   span_bins();
   mass_.fill(0);

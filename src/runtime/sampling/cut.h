@@ -22,8 +22,9 @@ struct Cut {
 /// which the sum reaches `target`. If the sum never reaches `target`, keeps all elements.
 ///
 /// Takes linear time. Sums the weights in 2,048 bins of keys, then divides the bin that contains
-/// the cut into bins again. Sorts a bin with at most 32 keys instead. -0 and +0 are equal keys. The
-/// sums are doubles: first over each bin's weights by index, then over the bins.
+/// the cut into bins again. Sorts a bin with at most 32 keys instead. If all weights are 1, selects
+/// from up to 256 keys without bins. -0 and +0 are equal keys. The sums are doubles: first over
+/// each bin's weights by index, then over the bins.
 ///
 /// Shapes: n >= 1; keys [n], no NaN; weights [n], not negative, or empty if all weights are 1;
 /// places [n], which is overwritten.

@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "base/index.h"
 #include "base/math_double.h"
-#include "base/philox.h"
 #include "runtime/sampling/spread.h"
+#include "runtime/sampling/token_race.h"
 
 namespace ingot {
 
@@ -37,28 +37,7 @@ std::int64_t spans_of_parts(std::int64_t vocab, std::int64_t ids) {
   return spans_of(ids) + spans_of(vocab - ids);
 }
 
-/// What a random number is for. Each purpose has its own numbers.
-enum class Purpose : std::uint32_t { kDraw = 0, kXtc = 1 };
-
-double uniform(const SamplingParams& params, std::uint64_t index, Purpose purpose) {
-  const auto words = philox4x32(
-      {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), params.choice,
-       static_cast<std::uint32_t>(purpose)},
-      {static_cast<std::uint32_t>(params.seed), static_cast<std::uint32_t>(params.seed >> 32)});
-  const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
-  return static_cast<double>(bits) * 0x1p-53;
-}
-
 }  // namespace
-
-double sampling_noise(const SamplingParams& params, std::uint64_t index) {
-  return uniform(params, index, Purpose::kDraw);
-}
-
-bool xtc_acts(const SamplingParams& params, std::uint64_t index) {
-  if (params.xtc_probability == 0 || params.xtc_threshold > 0.5f) return false;
-  return uniform(params, index, Purpose::kXtc) < static_cast<double>(params.xtc_probability);
-}
 
 RowSampler::RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int64_t ids)
     : kernels_(kernels),
@@ -97,7 +76,7 @@ void RowSampler::draw(const SampleRow& row, Drawn& drawn) {
     if (scored_) drawn.logprob = logprob(original(drawn.id));
     return;
   }
-  drawn.id = pick(sampling_noise(*row.params, row.index));
+  drawn.id = pick(DrawNoise(*row.params, row.index));
   if (scored_) drawn.logprob = logprob(original(drawn.id));
   if (row.params->mirostat != 0 && greedy_ < 0) drawn.surprise = surprise(drawn.id);
 }
@@ -305,13 +284,6 @@ bool RowSampler::penalise_repeats(const SamplingParams& params, const RepeatHist
   return changed;
 }
 
-/// Weighs logits [0, ids) with this scale. Returns the sum of the weights.
-double RowSampler::weigh_row(float scale) {
-  row_.scale = scale;
-  kernels_.weigh(row_.logits, row_.n, row_.largest, scale, nullptr, sums_);
-  return sum_of(sums_, spans_of(row_.n));
-}
-
 void RowSampler::choose_source(const SampleRow& row) {
   const SamplingParams& params = *row.params;
   greedy_ = -1;
@@ -323,60 +295,48 @@ void RowSampler::choose_source(const SampleRow& row) {
   const FilterState state{.excludes_top = xtc_acts(params, row.index),
                           .deviation = deviation_,
                           .surprise_max = row.surprise_max};
-  const bool truncates = state.excludes_top || Candidates::truncates(params, ids_);
-  double weight = 0;
-  if (!truncates || Candidates::needs_weight(params, ids_)) weight = weigh_row(row_.scale);
-  source_ = {.logits = row_.logits, .sums = sums_, .n = row_.n};
-  total_ = weight;
-  if (!truncates) return;
-  candidates_.truncate(row_, params, state, weight);
-  source_ = {.logits = candidates_.logits(),
-             .ids = candidates_.ids(),
-             .sums = candidates_.sums(),
-             .n = candidates_.size()};
-  total_ = sum_of(source_.sums, spans_of(source_.n));
+  truncated_ = state.excludes_top || Candidates::truncates(params, ids_);
+  if (!truncated_) return;
+  const bool weighs = Candidates::needs_weight(params, ids_);
+  candidates_.truncate(row_, params, state, weighs ? weight_of({row_.logits, to_size(ids_)}) : 0);
+}
+
+std::int32_t RowSampler::pick(const DrawNoise& noise) {
+  if (greedy_ >= 0) return greedy_;
+  if (truncated_) return draw_of_list(candidates_.logits(), candidates_.ids(), row_, noise);
+  return draw_of_row(kernels_, row_, candidates_.best(row_), noise);
+}
+
+/// The logits of the tokens that `pick` can return.
+std::span<const float> RowSampler::kept_logits() const {
+  return truncated_ ? candidates_.logits() : std::span(row_.logits, to_size(row_.n));
+}
+
+/// Returns the sum of the weights of these logits.
+double RowSampler::weight_of(std::span<const float> logits) const {
+  kernels_.weigh(logits.data(), std::ssize(logits), row_.largest, row_.scale, nullptr, sums_);
+  return sum_of(sums_, spans_of(std::ssize(logits)));
 }
 
 /// -log2 of the probability with which `pick` returns a token.
 double RowSampler::surprise(std::int32_t id) const {
   float weight = 0;
   kernels_.weigh(logits_.data() + id, 1, row_.largest, row_.scale, &weight, nullptr);
-  return math::log(total_ / static_cast<double>(weight)) / std::numbers::ln2;
-}
-
-std::int32_t RowSampler::pick(double noise) {
-  if (greedy_ >= 0) return greedy_;
-  const double target = noise * total_;
-  double before = 0;
-  std::int64_t span = 0;
-  for (; span + 1 < spans_of(source_.n); ++span) {
-    const double sum = before + static_cast<double>(source_.sums[span]);
-    if (sum > target) break;
-    before = sum;
-  }
-  const std::int64_t first = span * kSpan;
-  const std::int64_t n = std::min(kSpan, source_.n - first);
-  std::array<float, kSpan> weights;
-  kernels_.weigh(source_.logits + first, n, row_.largest, row_.scale, weights.data(), nullptr);
-  std::int64_t drawn = first;
-  for (std::int64_t i = 0; i < n && before <= target; ++i) {
-    const float weight = at(weights, i);
-    if (weight == 0) continue;
-    drawn = first + i;  // the last one with a weight, if rounding leaves a rest behind it
-    before += static_cast<double>(weight);
-  }
-  return source_.ids != nullptr ? source_.ids[drawn] : static_cast<std::int32_t>(drawn);
+  return math::log(weight_of(kept_logits()) / static_cast<double>(weight)) / std::numbers::ln2;
 }
 
 std::vector<TokenProbability> RowSampler::distribution() {
   if (greedy_ >= 0) return {{.id = greedy_, .probability = 1}};
-  std::vector<float> weights(to_size(source_.n));
-  kernels_.weigh(source_.logits, source_.n, row_.largest, row_.scale, weights.data(), nullptr);
+  const std::span<const float> logits = kept_logits();
+  std::vector<float> weights(logits.size());
+  kernels_.weigh(logits.data(), std::ssize(logits), row_.largest, row_.scale, weights.data(),
+                 nullptr);
+  const double total = weight_of(logits);
   std::vector<TokenProbability> tokens;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0) continue;
-    const std::int32_t id = source_.ids != nullptr ? source_.ids[i] : static_cast<std::int32_t>(i);
-    tokens.push_back({.id = id, .probability = static_cast<double>(weights[i]) / total_});
+    const std::int32_t id = truncated_ ? candidates_.ids()[i] : static_cast<std::int32_t>(i);
+    tokens.push_back({.id = id, .probability = static_cast<double>(weights[i]) / total});
   }
   std::stable_sort(tokens.begin(), tokens.end(),
                    [](const auto& a, const auto& b) { return a.probability > b.probability; });

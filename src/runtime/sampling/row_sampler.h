@@ -8,14 +8,10 @@
 #include "backend/buffer.h"
 #include "backend/host_kernels.h"
 #include "runtime/sampling/candidates.h"
+#include "runtime/sampling/draw_noise.h"
 #include "runtime/sampling/sampler.h"
 
 namespace ingot {
-
-/// Returns a uniform random number in [0, 1) with 53 bits, to draw token `index` of a choice.
-double sampling_noise(const SamplingParams& params, std::uint64_t index);
-/// Returns whether XTC acts when token `index` of a choice is drawn. Draws its own random number.
-bool xtc_acts(const SamplingParams& params, std::uint64_t index);
 
 /// Turns a row of logits into a distribution and draws a token. For the arithmetic, see Sampler.
 class RowSampler {
@@ -29,8 +25,8 @@ class RowSampler {
   /// Does the first half of `draw`: fills Drawn::top and prepares the distribution. Returns false
   /// if no token can be drawn.
   bool prepare(const SampleRow& row, Drawn& drawn);
-  /// Does the second half of `draw`: picks a token by `noise`, a random number in [0, 1).
-  std::int32_t pick(double noise);
+  /// Does the second half of `draw`: picks a token by noise.
+  std::int32_t pick(const DrawNoise& noise);
   /// Returns all tokens that `pick` can return, by descending probability, then by id.
   std::vector<TokenProbability> distribution();
 
@@ -42,14 +38,6 @@ class RowSampler {
     std::int32_t id;
     float logit;
   };
-  /// The distribution that `pick` draws from, as `n` logits and their tokens.
-  struct Source {
-    const float* logits = nullptr;
-    const std::int32_t* ids = nullptr;  ///< token of each logit; null: logit i belongs to token i
-    const float* sums = nullptr;        ///< weight sum of each span of 256 logits
-    std::int64_t n = 0;
-  };
-
   void take(const SampleRow& row, Drawn& drawn);
   void force(const SampleRow& row, Drawn& drawn);
   std::int32_t first_allowed(const SampleRow& row) const;
@@ -65,8 +53,9 @@ class RowSampler {
   float& change(std::int32_t id);
   float original(std::int32_t id) const;
   void choose_source(const SampleRow& row);
+  std::span<const float> kept_logits() const;
+  double weight_of(std::span<const float> logits) const;
   double surprise(std::int32_t id) const;
-  double weigh_row(float scale);
 
   const HostKernels& kernels_;
   std::int64_t vocab_;
@@ -86,8 +75,7 @@ class RowSampler {
   double deviation_ = 0;      ///< with top_n_sigma, standard deviation before the penalties
   double log_sum_ = 0;        ///< log of the sum of exp(logit - raw_largest_) in the unchanged row
   std::int32_t greedy_ = -1;  ///< at temperature 0, the most likely token; otherwise -1
-  Source source_;
-  double total_ = 0;  ///< sum of `source_.sums`
+  bool truncated_ = false;    ///< whether `pick` draws from `candidates_`, not from the whole row
 };
 
 }  // namespace ingot

@@ -62,12 +62,16 @@ class RowSampler;
 /// and frequency penalty; DRY, which subtracts dry_multiplier * dry_base^(length -
 /// dry_allowed_length) from each token that would extend a repetition. top_n_sigma uses the
 /// standard deviation before the penalties. Temperature 0 takes the token with the largest logit.
-/// Otherwise, w = exp((x - largest) * min(1 / temperature, FLT_MAX)) is the weight of a token with
-/// logit x. Then the filters drop tokens, in the order of SamplingParams; each keeps at least one
-/// token. The draw adds the remaining weights by id: each 256 weights as a tree of 16 lane sums,
-/// then these sums as doubles. The draw takes the first token whose running sum exceeds u * total,
-/// where u is 53 bits of Philox4x32-10 with the key `seed` and the counter (index, choice, 0). XTC
-/// takes its own number, from the counter (index, choice, 1).
+/// Otherwise, w = exp((x - largest) * scale), scale = min(1 / temperature, FLT_MAX), is the weight
+/// of a token with logit x. Then the filters drop tokens, in the order of SamplingParams; each
+/// keeps at least one token. They sum each 256 weights as a tree of 16 lane sums, then these sums
+/// as doubles. Of the tokens that remain, the draw takes the one with the largest key, of equal
+/// keys the one with the lowest id:
+///
+///     key = (x - largest) * scale - log(noise), in double; DrawNoise defines the noise of an id
+///
+/// -log(noise) has Gumbel's distribution, so each token is drawn with the probability w / sum of w.
+/// XTC takes a random number of its own.
 ///
 /// A mask replaces the other bans: all ids that it lacks get -Inf. If no token is left then, the
 /// Sampler takes the lowest id of the mask. It takes a forced id whatever the id's logit is.

@@ -1,4 +1,5 @@
-// Random rows and parameters: the partial selection against a full sort in double.
+// Random rows and parameters: the partial selection against a full sort in double, and draws
+// against the keys of all tokens.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <numeric>
 
 #include "base/full_run_test_util.h"
+#include "base/philox.h"
 #include "base/text.h"
 #include "runtime/sampling/sampler_test_util.h"
 
@@ -164,6 +166,56 @@ SamplingParams random_params(std::mt19937_64& random) {
     p.xtc_threshold = percent(1) * percent(1);
   }
   return p;
+}
+
+/// -log of a uniform number, as the comment of DrawNoise defines E.
+double exponential(const SamplingParams& p, std::uint64_t index, std::uint32_t c,
+                   std::uint32_t* third) {
+  const auto words = philox4x32(
+      {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), p.choice, c},
+      {static_cast<std::uint32_t>(p.seed), static_cast<std::uint32_t>(p.seed >> 32)});
+  if (third != nullptr) *third = words[2];
+  const std::uint64_t bits = std::uint64_t{words[0]} * 0x100000 + words[1] / 0x1000;
+  return -std::log((static_cast<double>(bits) + 0.5) / 0x1p52);
+}
+
+/// The token with the largest key among tokens, computed for each of them.
+std::int32_t largest_key(const TestRow& row, const std::vector<TokenProbability>& tokens) {
+  const float scale = std::min(1 / row.params.temperature, std::numeric_limits<float>::max());
+  const float largest = *std::max_element(row.logits.begin(), row.logits.end());
+  std::map<double, std::int32_t> keys;
+  for (const auto& [id, p] : tokens) {
+    const auto i = static_cast<std::uint32_t>(id);
+    std::uint32_t third = 0;
+    double x = exponential(row.params, row.index, 0x40000000 + i / 256, &third) / 256;
+    if (third / 0x1000000 != i % 256) {
+      x += exponential(row.params, row.index, 0x80000000 + i, nullptr);
+    }
+    keys[(double{row.logits[i]} - double{largest}) * double{scale} - std::log(x)] = id;
+  }
+  return keys.rbegin()->second;
+}
+
+TEST(SamplerRandom, DrawsTheTokenWithTheLargestKey) {
+  const int runs = random_runs(1'000, 20'000, 100);
+  for (int seed = 0; seed < runs; ++seed) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(seed) + 1'000'000);
+    TestRow row{.logits = random_logits(random)};
+    if (seed % 50 == 0) row.logits = normal_logits(40'000, 2, random());
+    if (seed % 3 != 0) row.params = random_params(random);
+    if (seed % 3 == 0) row.params.temperature = 1;
+    if (seed % 10 == 0)
+      row.params.temperature = std::pow(10.0f, static_cast<float>(random() % 60) - 30);
+    row.surprise_max = static_cast<double>(random() % 1200) / 100;
+    row.params.seed = random();
+    row.params.choice = static_cast<std::uint32_t>(random() % 3);
+    row.index = random() >> random() % 64;
+    const std::int32_t want = largest_key(row, distribution(row));
+    for (const HostKernels* kernels : host_kernels()) {
+      ASSERT_EQ(draw(row, *kernels).id, want)
+          << "seed " << seed << ", V " << row.vocab() << ", " << kernels->name;
+    }
+  }
 }
 
 TEST(SamplerRandom, KeepsWhatAFullSortInDoubleKeeps) {

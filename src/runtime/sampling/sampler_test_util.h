@@ -55,6 +55,14 @@ inline std::vector<float> normal_logits(std::int64_t n, float deviation, std::ui
   return x;
 }
 
+/// Returns the chi-square value that is exceeded with a probability of 1e-6 (Wilson and Hilferty,
+/// 1931).
+inline double chi_square_limit(std::size_t degrees) {
+  const auto k = static_cast<double>(degrees);
+  const double root = 1 - 2 / (9 * k) + 4.7534 * std::sqrt(2 / (9 * k));
+  return k * root * root * root;
+}
+
 /// Draws from a row with a new sampler in this thread.
 inline Drawn draw(TestRow& row, const HostKernels& kernels = *host_kernels().back(),
                   std::int64_t ids = -1) {

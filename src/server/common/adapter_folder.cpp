@@ -60,6 +60,32 @@ std::optional<FolderState> AdapterFolder::state(std::string_view name) const {
       .modified_ns = std::int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec};
 }
 
+/// The bytes of the files of a folder that hold tensors; -1 if there are none.
+std::int64_t AdapterFolder::file_bytes(std::string_view name) const {
+  const Fd entry = open_entry(name, O_RDONLY);
+  if (!entry) return -1;
+  std::int64_t bytes = -1;
+  for (const std::string& file : Directory(cat(kDescriptors, entry.get())).list()) {
+    struct stat st {};
+    if (!file.ends_with(".safetensors") && !file.ends_with(".gguf")) continue;
+    if (::fstatat(entry.get(), file.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (S_ISREG(st.st_mode)) bytes = std::max<std::int64_t>(bytes, st.st_size);
+  }
+  return bytes;
+}
+
+std::vector<std::string> AdapterFolder::names_by_bytes() const {
+  std::vector<std::pair<std::int64_t, std::string>> all;
+  for (std::string& name : Directory(cat(kDescriptors, fd_.get())).list()) {
+    const std::int64_t bytes = file_bytes(name);
+    if (bytes >= 0) all.emplace_back(-bytes, std::move(name));
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<std::string> names;
+  for (auto& [bytes, name] : all) names.push_back(std::move(name));
+  return names;
+}
+
 AdapterFile AdapterFolder::open(std::string_view name) const {
   const Fd entry = open_entry(name, O_RDONLY);
   if (!entry) throw model_error(name, "folder", "is no folder of --lora-dir");

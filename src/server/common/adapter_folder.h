@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -38,6 +39,9 @@ class AdapterFolder {
   bool contains(std::string_view name) const { return state(name).has_value(); }
   /// Returns the state of the folder `name`; nothing if there is none.
   std::optional<FolderState> state(std::string_view name) const;
+  /// Returns the names of all folders in this folder that may be adapters, by descending bytes of
+  /// their adapter files. Slow.
+  std::vector<std::string> names_by_bytes() const;
   /// Opens the adapter in the folder `name`. Messages name files from this folder on.
   ///
   /// Errors: those of `open_adapter`.
@@ -45,6 +49,7 @@ class AdapterFolder {
 
  private:
   Fd open_entry(std::string_view name, int flags) const;
+  std::int64_t file_bytes(std::string_view name) const;
 
   Fd fd_;
 };

@@ -49,6 +49,24 @@ TEST_F(AdapterFolderTest, OnlyFoldersInItHaveNames) {
   }
 }
 
+TEST_F(AdapterFolderTest, NamesByBytesOfTheirFiles) {
+  const auto write = [&](const fs::path& path, std::size_t bytes) {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << std::string(bytes, 'x');
+  };
+  write("loras/small/adapter_model.safetensors", 10);
+  write("loras/large/adapter_model.safetensors", 1000);
+  write("loras/large/adapter_config.json", 1);
+  write("loras/middle/x.gguf", 100);
+  write("loras/config/adapter_config.json", 5000);
+  write("loras/.hidden/x.gguf", 5000);
+  write("loras/a,b/x.gguf", 5000);
+  write("outside/x.gguf", 5000);
+  fs::create_symlink(root_ / "outside/x.gguf", root_ / "loras/empty/x.gguf");
+  EXPECT_EQ(AdapterFolder(root_ / "loras").names_by_bytes(),
+            (std::vector<std::string>{"large", "middle", "small"}));
+}
+
 TEST_F(AdapterFolderTest, AnotherFolderAtItsPathChangesNothing) {
   const AdapterFolder folder(root_ / "loras");
   fs::rename(root_ / "loras", root_ / "before");

@@ -71,6 +71,22 @@ Json read_biases(const Json& value, const Service& service) {
   return has_texts && service.has_tokenizer() ? with_token_ids(value, &service.tokenizer()) : value;
 }
 
+void read_speculation(Params& params, const Service& service, RequestSpeculation& speculation) {
+  params.within("speculation", [&](Params& inner) {
+    const auto mode = inner.one_of("mode", {"auto", "off", "lookup", "draft"});
+    const auto found = std::find(kSpeculationModes.begin(), kSpeculationModes.end(), mode);
+    if (mode) speculation.mode = static_cast<SpeculationMode>(found - kSpeculationModes.begin());
+    if (const auto tokens = inner.whole("tokens", 0, kDraftsMax)) {
+      speculation.tokens = static_cast<std::int32_t>(*tokens);
+    }
+  });
+  try {
+    check_speculation(speculation, service.limits());
+  } catch (const Error& error) {
+    throw invalid_request("speculation.mode", error.plain_message());
+  }
+}
+
 /// Only text is supported: output cannot be constrained.
 void read_response_format(Params& params) {
   const Json* format = params.take("response_format");
@@ -104,6 +120,7 @@ void read_fields(Params& params, const Call& call, Request& request, Places wher
   if (request.sampling.temperature < kTemperatureMin) request.sampling.temperature = 0;
   if ((where & place::kHttp) != 0) {
     request.stop = read_stops(params, where == place::kMessages ? "stop_sequences" : "stop");
+    read_speculation(params, call.service, request.speculation);
   }
   check_count("logit_bias", request.sampling.logit_bias.size(), kBiasesMax);
   as_api([&] { check_sampling(request.sampling, call.service.limits().ids); });
@@ -225,7 +242,7 @@ void read_service_tier(Params& params, std::initializer_list<std::string_view> u
 void read_without_effect(Params& params) {
   read_service_tier(params, {"auto", "default"});
   for (const std::string_view name :
-       {"store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
+       {"store", "metadata", "verbosity", "safety_identifier", "prompt_cache_key",
         "prompt_cache_retention", "client_metadata", "spaces_between_special_tokens"}) {
     params.ignore(name, "it changes nothing here");
   }
@@ -239,6 +256,7 @@ void read_unsupported(Params& params, std::string_view endpoint) {
   refuse_constraints(params);
   refuse_tools(params, endpoint);
   read_without_effect(params);
+  params.ignore("prediction", "only chats have it");
 }
 
 StreamParams read_stream(Params& params) {

@@ -184,7 +184,10 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     admitted.route = route;
     if (route->kind == RouteKind::kText) admitted.threads = HandlerThreads::kTexts;
     if (route->kind == RouteKind::kState) admitted.threads = HandlerThreads::kStates;
-    if (route->kind == RouteKind::kLoad) admitted.threads = HandlerThreads::kLoads;
+    if (route->kind == RouteKind::kLoad) {
+      admitted.threads = HandlerThreads::kLoads;
+      admitted.loads = wait_for_load({}, admitted.key);
+    }
     return admitted;
   } catch (const ApiError& error) {
     return refuse(error);
@@ -223,14 +226,14 @@ Handled RequestGate::call_endpoint(const Call& call, const Route& route, const N
     if (auto* response = std::get_if<HttpResponse>(&reply)) return std::move(*response);
     return service_.start(std::move(std::get<Generation>(reply)), call.id, call.key, notify);
   } catch (NeedsLoad& needs) {
-    return wait_for_load(std::move(needs.loads));
+    return wait_for_load(std::move(needs.loads), call.key);
   }
 }
 
-AdapterLoads RequestGate::wait_for_load(AdapterLoads loads) {
+AdapterLoads RequestGate::wait_for_load(AdapterLoads loads, std::size_t key) {
   std::vector<std::string> names;
   for (const MissingAdapter& adapter : loads.missing) names.push_back(adapter.name);
-  loads.place = loads_.enter(std::move(names));
+  loads.place = loads_.enter(std::move(names), key);
   if (loads.place == nullptr) throw overloaded();
   loads.begin = std::chrono::steady_clock::now();
   return loads;

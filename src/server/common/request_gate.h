@@ -72,8 +72,8 @@ class RequestGate final : public RequestHandler {
   const std::string* allowed_origin(const HttpRequest& request) const;
   HttpResponse preflight(const HttpRequest& request, const std::string& id) const;
   Handled call_endpoint(const Call& call, const Route& route, const Notify& notify);
-  /// Gives a request a place in the queue of loads. Errors: ApiError if there is none.
-  AdapterLoads wait_for_load(AdapterLoads loads);
+  /// Gives a request of a key a place in the queue of loads. Errors: ApiError if there is none.
+  AdapterLoads wait_for_load(AdapterLoads loads, std::size_t key);
   /// Errors: those of `load_missing`; ApiError if the request waited too long.
   AdapterLoads load_adapters(const AdapterLoads& loads, const Call& call);
   ApiError error_of(const Outcome& outcome) const;

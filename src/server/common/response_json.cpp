@@ -65,15 +65,20 @@ void Usage::add(const Outcome& outcome, bool is_first_choice) {
     cached_tokens += outcome.cached_tokens;
   }
   completion_tokens += outcome.generated_tokens;
+  predicted_tokens += outcome.predicted;
+  accepted_predicted_tokens += outcome.accepted_predicted;
 }
 
 Json Usage::json() const {
-  return json_object(
-      {{"prompt_tokens", prompt_tokens},
-       {"completion_tokens", completion_tokens},
-       {"total_tokens", prompt_tokens + completion_tokens},
-       {"prompt_tokens_details", json_object({{"cached_tokens", cached_tokens}})},
-       {"completion_tokens_details", json_object({{"reasoning_tokens", reasoning_tokens}})}});
+  return json_object({{"prompt_tokens", prompt_tokens},
+                      {"completion_tokens", completion_tokens},
+                      {"total_tokens", prompt_tokens + completion_tokens},
+                      {"prompt_tokens_details", json_object({{"cached_tokens", cached_tokens}})},
+                      {"completion_tokens_details",
+                       json_object({{"reasoning_tokens", reasoning_tokens},
+                                    {"accepted_prediction_tokens", accepted_predicted_tokens},
+                                    {"rejected_prediction_tokens",
+                                     predicted_tokens - accepted_predicted_tokens}})}});
 }
 
 std::string Usage::json_so_far() const {

@@ -38,6 +38,8 @@ struct Usage {
   std::int64_t cached_tokens = 0;
   std::int64_t completion_tokens = 0;
   std::int64_t reasoning_tokens = 0;
+  std::int64_t predicted_tokens = 0;  ///< drafts that come from Request::prediction
+  std::int64_t accepted_predicted_tokens = 0;
 
   /// Adds the tokens of a choice. For a prompt's first choice, also adds the prompt's tokens.
   void add(const Outcome& outcome, bool is_first_choice);

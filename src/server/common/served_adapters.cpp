@@ -119,12 +119,10 @@ std::vector<std::string> ServedAdapters::load_entry(const AdapterSource& source,
 std::vector<std::string> ServedAdapters::load_file(const AdapterSource& source,
                                                    const AdapterFile& file, bool comes_back) {
   const auto loaded = store_.load(source, file, evictable());
-  std::vector<std::string> warnings = file.warnings;
+  std::vector<std::string> warnings = loaded->adapter->warnings;
   if (auto warning = base_model_warning(file, settings_.model_path); !warning.empty()) {
     warnings.push_back(std::move(warning));
   }
-  const std::vector<std::string>& more = loaded->adapter->warnings;
-  warnings.insert(warnings.end(), more.begin(), more.end());
   const std::lock_guard lock(mutex_);
   std::erase_if(entries_, [&](const auto& entry) {
     return entry.first != source.name && store_.find(entry.first) == nullptr;

@@ -6,6 +6,7 @@
 #include "server/common/chat_prompt.h"
 #include "server/common/common_params.h"
 #include "server/common/constraint_params.h"
+#include "server/common/message_text.h"
 #include "server/common/model_choice.h"
 #include "server/common/reply_constraint.h"
 #include "server/common/response_json.h"
@@ -28,6 +29,27 @@ std::int32_t read_logprobs(Params& params) {
   return wanted ? static_cast<std::int32_t>(top.value_or(0)) : -1;
 }
 
+/// Reads `prediction`: the expected text, as plain text. Returns its tokens.
+std::vector<std::int32_t> read_prediction(Params& params, const Service& service) {
+  std::vector<std::int32_t> ids;
+  params.within("prediction", [&](Params& inner) {
+    if (!inner.one_of("type", {"content"})) {
+      throw invalid_request("prediction.type", "prediction.type is missing, expected content");
+    }
+    constexpr std::string_view kContent = "content";
+    const std::string place = inner.full(kContent);
+    const Json* content = inner.take(kContent);
+    if (content == nullptr) refuse_at(place, "is missing");
+    const std::string text = message_text(place, *content, {"text"});
+    service.check_text_room(text.size(), place);
+    ids = as_api([&] { return service.tokenizer().encode(text); });
+    if (std::ssize(ids) > service.context()) {
+      throw prompt_too_long(place, std::ssize(ids), service.context(), true);
+    }
+  });
+  return ids;
+}
+
 }  // namespace
 
 Reply chat_completions(const Call& call) {
@@ -43,6 +65,7 @@ Reply chat_completions(const Call& call) {
   ChatPrompt chat = read_chat(params, call, tools);
   request.prompt = std::move(chat.ids);
   read_fields(params, call, request, place::kChat);
+  request.prediction = read_prediction(params, call.service);
   const auto format = read_constraint(params);
   refuse_unsupported(params);
   read_without_effect(params);

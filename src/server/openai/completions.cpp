@@ -219,6 +219,7 @@ Reply completions(const Call& call) {
   refuse_unsupported(params);
   refuse_tools(params, "/v1/completions");
   read_without_effect(params);
+  params.ignore("prediction", "only chats have it");
   form.echo = params.flag("echo").value_or(false);
   if (form.echo && !prompt_form.suffix.empty()) {
     throw invalid_request("echo", "echo cannot be combined with suffix");

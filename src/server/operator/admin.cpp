@@ -39,6 +39,8 @@ Json step_json(const StepRecord& r) {
                       {"decode_rows", r.decode_rows},
                       {"prefill_rows", r.prefill_rows},
                       {"verify_rows", r.verify_rows},
+                      {"drafts", r.drafts.drafts},
+                      {"accepted_drafts", r.drafts.accepted},
                       {"output_rows", r.output_rows},
                       {"scored_rows", r.scored_rows},
                       {"row_budget", r.row_budget},

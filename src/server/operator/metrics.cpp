@@ -114,6 +114,22 @@ void add_cache_counts(Families& out, const EngineCounts& c) {
             c.prefix_bytes);
 }
 
+/// Adds the counts of drafts, if the engine makes any.
+void add_drafts(Families& out, const EngineCounts& c, std::int32_t draft_rows) {
+  if (draft_rows == 0) return;
+  const DraftCounts& drafts = c.drafts;
+  out.counter("vllm:spec_decode_num_drafts_total", "Steps of requests that verified drafts",
+              drafts.lists);
+  out.counter("vllm:spec_decode_num_draft_tokens_total", "Draft tokens verified", drafts.drafts);
+  out.counter("vllm:spec_decode_num_accepted_tokens_total", "Draft tokens accepted",
+              drafts.accepted);
+  for (std::size_t i = 0; i < drafts.accepted_at.size(); ++i) {
+    out.labelled("vllm:spec_decode_num_accepted_tokens_per_pos_total",
+                 "Draft tokens accepted, by position", MetricType::Counter,
+                 {{.name = "position", .value = std::to_string(i)}}, drafts.accepted_at[i]);
+  }
+}
+
 void add_rejections(Families& out, const EngineCounts& c) {
   for (std::size_t i = 0; i < kRejections; ++i) {
     const auto reason = static_cast<Rejection>(i);
@@ -194,6 +210,7 @@ Reply metrics(const Call& call) {
   Families families(call.service.options().model_name);
   add_state(families, counts);
   add_totals(families, counts);
+  add_drafts(families, counts, call.service.limits().draft_rows);
   add_rejections(families, counts);
   const bool sees_all = call.service.sees_all_counts(call.key);
   if (sees_all) {

@@ -1,11 +1,11 @@
-// ingot lora: what is in an adapter.
+// ingot lora inspect: shows what is in an adapter.
 #include <map>
 #include <memory>
 #include <set>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/command.h"
+#include "cli/lora/lora_commands.h"
 #include "cli/options/options.h"
 #include "cli/output.h"
 #include "load/adapter/adapter_file.h"
@@ -116,6 +116,8 @@ std::string lora_text(const AdapterFile& file) {
   return out;
 }
 
+}  // namespace
+
 Command add_lora_inspect_command(CLI::App& app) {
   auto values = std::make_shared<LoraInspectValues>();
   CLI::App& sub = add_command(app, "inspect", "Show what is in an adapter, and check its values");
@@ -131,17 +133,6 @@ Command add_lora_inspect_command(CLI::App& app) {
         write_stdout(values->json ? lora_json(file) : lora_text(file));
       },
       "ingot lora inspect my-adapter");
-}
-
-}  // namespace
-
-Command add_lora_command(CLI::App& app) {
-  CLI::App& sub = add_command(app, "lora", "Show LoRA adapters");
-  Command command{.app = &sub, .run = []() -> int {
-                    throw Error(ErrorCode::kInvalid, "lora: expected a subcommand: inspect");
-                  }};
-  command.below.push_back(add_lora_inspect_command(sub));
-  return command;
 }
 
 }  // namespace ingot
