@@ -13,7 +13,8 @@ class OutputFolder {
  public:
   /// Errors: kInvalid if there is a file or a folder at `path`.
   explicit OutputFolder(std::string path);
-  /// Removes the temporary folder with its files if `commit` was not called.
+  /// Removes the temporary folder with its files if `commit` was not called. Forced exits do that
+  /// too, for one folder at a time.
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
@@ -25,10 +26,12 @@ class OutputFolder {
   void commit();
 
  private:
+  void forget();
   [[noreturn]] void fail(int error) const;
 
   std::string path_;
-  std::string temporary_;  ///< empty: there is nothing to remove
+  std::string temporary_;       ///< empty: there is nothing to remove
+  bool is_remembered_ = false;  ///< whether a forced exit removes the temporary folder
 };
 
 }  // namespace ingot

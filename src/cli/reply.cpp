@@ -58,8 +58,10 @@ Json reply_json(std::span<const std::int32_t> prompt, const Reply& reply, const 
   j.set("finish_reason", to_string(outcome.finish));
   j.set("digest", outcome.digest_text());
   j.set("seed", fields.seed);
-  j.set("drafted", outcome.drafts);
-  j.set("accepted", outcome.accepted_drafts);
+  if (fields.drafts) {
+    j.set("drafted", outcome.drafts);
+    j.set("accepted", outcome.accepted_drafts);
+  }
   if (fields.prompt_logprobs) {
     Json list = Json::array();
     list.push(Json());  // the first token has no log-probability

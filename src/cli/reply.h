@@ -34,6 +34,7 @@ struct ReplyFields {
   bool text = true;  ///< false: the model has no tokenizer, and the text is null
   bool logprobs = false;
   bool prompt_logprobs = false;
+  bool drafts = false;  ///< counts of drafts, which differ from run to run
   std::uint64_t seed = 0;
 };
 

@@ -79,6 +79,7 @@ std::string as_json(const RunValues& v, const Request& request, const Reply& rep
                       {.text = text,
                        .logprobs = v.request.sampling.logprobs >= 0,
                        .prompt_logprobs = v.request.prompt_logprobs >= 0,
+                       .drafts = true,
                        .seed = request.sampling.seed});
   j.set("prefill_tok_s", per_second(outcome.prompt_tokens, outcome.prefill_seconds));
   j.set("decode_tok_s", per_second(outcome.decode_steps, outcome.decode_seconds));

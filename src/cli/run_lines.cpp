@@ -191,6 +191,7 @@ class Lines {
       line.fields = {.text = instance_.tokenizer() != nullptr,
                      .logprobs = request.sampling.logprobs >= 0,
                      .prompt_logprobs = request.prompt_logprobs >= 0,
+                     .drafts = is_given(*values_.app, "--draft"),
                      .seed = request.sampling.seed};
       line.request = std::move(request);
     } catch (const Error& error) {

@@ -102,11 +102,7 @@ std::unique_ptr<const Adapter> load_adapter(const AdapterFile& file, const Adapt
   adapter->identity = adapter_identity(file);
   adapter->bytes = planned_bytes(plan, file.naming, backend);
   adapter->warnings = file.warnings;
-  if (plan.unused != nullptr) {
-    adapter->warnings.push_back(
-        cat(plan.unused_pairs, " pairs have no effect, the first with tensor ",
-            printable(plan.unused->name), ": their layers read keys and values of other layers"));
-  }
+  if (plan.unused != nullptr) adapter->warnings.push_back(plan.unused_warning());
   return adapter;
 }
 

@@ -308,6 +308,12 @@ const StridedMatrix& PlannedLinear::a_of(const PlannedPart& part) const {
   return a[i];
 }
 
+std::string AdapterPlan::unused_warning() const {
+  if (unused == nullptr) return {};
+  return cat(unused_pairs, " pairs have no effect, the first with tensor ", printable(unused->name),
+             ": their layers read keys and values of other layers");
+}
+
 AdapterPlan plan_adapter(const AdapterFile& file, const AdapterTargets& targets) {
   return AdapterPlanner(file, targets).plan();
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -69,6 +70,9 @@ struct AdapterPlan {
   std::int64_t unused_pairs = 0;
   const AdapterPair* embedding = nullptr;
   std::int32_t embedding_number = -1;  ///< Weight::number of the embedding matrix
+
+  /// Returns a warning about pairs without effect, one line; "" if all have one.
+  std::string unused_warning() const;
 };
 
 /// Binds an adapter file to the model that has these targets.

@@ -38,7 +38,7 @@ Engine::Engine(EngineSetup&& setup, const EngineOptions& options)
       steps_(std::move(setup.steps)),
       scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)),
       resting_(scheduler_),
-      speculation_(std::make_unique<Speculation>(options_.speculation, scheduler_)),
+      speculation_(std::make_unique<Speculation>(options_.speculation, scheduler_, *steps_)),
       reporter_(options_.observer,
                 {.now = options_.now,
                  .scheduler = scheduler_,
@@ -218,7 +218,7 @@ bool Engine::run_tick() {
     bool planned = false, dropped = false;
     if (scheduler_.under_way() < depth) {
       end_dropped(scheduler_.late(now));
-      speculation_->propose();
+      guard_.call([this] { speculation_->propose(); });
       const Step& step = scheduler_.plan();
       phases_[step.number % 2].tick_begun = now;
       inbox_.publish_queue_state(now);
@@ -409,6 +409,11 @@ void Engine::give_up(const Error& error) {
   was_forced_.store(true);
   drained_.ring();
   if (options_.failed) options_.failed(error);
+}
+
+void Engine::flush_prefixes() {
+  scheduler_.flush_prefixes();
+  speculation_->flush();
 }
 
 /// Ends the process if a block is neither free nor evictable although no request is left, and no

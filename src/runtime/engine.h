@@ -133,8 +133,9 @@ class Engine {
   KvCache& cache() { return steps_->cache(); }
   /// Returns the index of cached prefixes; null without a prefix cache.
   PrefixIndex* prefixes() { return scheduler_.prefixes(); }
-  /// Removes all cached prefixes from the index, so that later requests do not find them.
-  void flush_prefixes() { scheduler_.flush_prefixes(); }
+  /// Removes all cached prefixes from the index, so that later requests do not find them. Forgets
+  /// what ended requests wrote, so that it gives no drafts.
+  void flush_prefixes();
   /// Ends the process if the counts of blocks and prefixes disagree. Slow: checks every block.
   void check_invariants() const;
   const Scheduler& scheduler() const { return scheduler_; }

@@ -74,7 +74,7 @@ struct StartOptions {
   std::int64_t later_adapter_bytes = 0;  ///< bytes to keep for adapters that are loaded later
   /// Limit on the rows of a step that are drafts; 0: no speculation. Only if `generates`.
   std::int32_t draft_rows = 0;
-  bool draft_hidden = false;   ///< whether a Drafter gets hidden states: Drafter::sees_hidden
+  bool draft_hidden = false;   ///< whether a Drafter gets hidden states: Drafter::see
   bool hidden_states = false;  ///< whether requests may ask for hidden states of all prompt rows
   /// Number of sequences of `context` tokens that fit into the KV pool; 0 = `sequences`. If it is
   /// less than `sequences`, the scheduler may preempt running sequences.

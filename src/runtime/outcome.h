@@ -45,7 +45,7 @@ struct Outcome {
   PrefixMiss miss;               ///< where the cached prefix ended, and why; for operators only
   std::int32_t preemptions = 0;  ///< number of preemptions while the reader kept up
   std::int64_t generated_tokens = 0;  ///< number of delivered tokens
-  // Of the delivered tokens, those that speculation had drafted: see Speculation.
+  // Drafts: see Speculation.
   std::int64_t drafts = 0;              ///< number of drafts whose rows were computed
   std::int64_t accepted_drafts = 0;     ///< number of drafts that became tokens
   std::int64_t predicted = 0;           ///< `drafts` that come from Request::prediction

@@ -201,7 +201,8 @@ void check_stop(const Request& r, const RequestLimits& limits) {
 }  // namespace
 
 void check_speculation(const RequestSpeculation& speculation, const RequestLimits& limits) {
-  const auto [mode, tokens] = speculation;
+  const SpeculationMode mode = speculation.mode;
+  const std::int32_t tokens = speculation.tokens;
   if (tokens < -1 || tokens > kDraftsMax) {
     refuse(cat("speculation.tokens is ", tokens, ", possible are -1 to ", kDraftsMax));
   }

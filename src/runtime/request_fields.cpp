@@ -169,8 +169,7 @@ constexpr RequestField kFields[] = {
      "Milliseconds to the first token; refused where they are too few"},
     {"speculation", FieldMember{}, kHttp, FieldRange{},
      "Which drafts the request uses: {\"mode\": \"auto\", \"off\", \"lookup\" or \"draft\", "
-     "\"tokens\": "
-     "0 to 32 for each step, 0: as many as pay}; no text changes",
+     "\"tokens\": limit for each step, 1 to 32; 0: no limit}; no text changes",
      "", kSame, kHttp, "", kNoNames, "object"},
     {"prediction", FieldMember{}, kChat, FieldRange{},
      "The expected text, which becomes drafts: {\"type\": \"content\", \"content\": TEXT}", "",

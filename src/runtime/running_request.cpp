@@ -251,7 +251,7 @@ SampleRow RunningRequest::row(std::span<float> logits) const {
 }
 
 SampleRow RunningRequest::row_ahead(std::int32_t draft) const {
-  // What may follow a draft of a constrained text is found once the draft is accepted.
+  // The tokens that may follow a draft of a constrained text are known once it is accepted.
   if (!draws_on_device_ || (draft > 0 && rules_.needs_last_token())) return {};
   SampleRow ahead = row({});
   ahead.index += static_cast<std::uint64_t>(sequence_.pending - 1 + draft);

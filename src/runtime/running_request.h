@@ -53,7 +53,9 @@ class RunningRequest {
   /// Says whether the sequence's next drafts are of `prediction`, for the outcome's counts.
   void set_drafts_prediction(bool is_prediction) { drafts_prediction_ = is_prediction; }
   /// Writes the tokens that must come next: see TokenRules::forced_run.
-  std::int64_t forced_run(std::span<std::int32_t> ids) { return rules_.forced_run(ids); }
+  std::int64_t forced_run(std::span<std::int32_t> ids) noexcept { return rules_.forced_run(ids); }
+  /// Returns whether `forced_run` may find tokens.
+  bool may_force() const { return rules_.may_force(); }
   /// Returns whether requests of the same domain may share what they have computed.
   bool shares_domain() const { return sequence_.reads_cache; }
   /// Returns the number of the sequence's first tokens that the request gave.

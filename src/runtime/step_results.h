@@ -38,7 +38,7 @@ class StepResults {
   /// Returns a token for each row of logits, to append to the row's sequence; -1 if none is drawn
   /// from the row, or if the request ends. The span is valid until the next call.
   std::span<const std::int32_t> deliver(const Step& step, double now);
-  /// Returns what became of the drafts of the last delivered step.
+  /// Returns how many drafts of the last delivered step were verified and accepted.
   const DraftCounts& drafts() const { return drafts_; }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "base/error.h"
 #include "base/index.h"
@@ -62,6 +63,7 @@ TokenRules::TokenRules(const Request& request, const std::optional<Matcher>& mat
 /// inside a character.
 void TokenRules::choose(std::uint64_t index) {
   if (!must_choose()) return;
+  if (is_broken_) throw std::bad_alloc();
   mask_ = {};
   forced_ = watch_ ? watch_->forced() : -1;
   if (matcher_) {
@@ -95,9 +97,14 @@ void TokenRules::add_ends(std::uint64_t index) {
   mask_ = with_ends_;
 }
 
-std::int64_t TokenRules::forced_run(std::span<std::int32_t> ids) {
-  if (!matcher_ || is_chosen_) return 0;
-  return ingot::forced_run(*matcher_, matcher_->trie(), ids);
+std::int64_t TokenRules::forced_run(std::span<std::int32_t> ids) noexcept {
+  if (!may_force()) return 0;
+  try {
+    return ingot::forced_run(*matcher_, matcher_->trie(), ids);
+  } catch (...) {
+    is_broken_ = true;
+    return 0;
+  }
 }
 
 bool TokenRules::ends_at(std::int32_t id) const {

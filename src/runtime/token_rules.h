@@ -41,8 +41,11 @@ class TokenRules {
   std::int32_t forced() const { return forced_; }
 
   /// Writes the tokens that the constraint probably forces next, and returns their number: see
-  /// ingot::forced_run. Call it before `choose`.
-  std::int64_t forced_run(std::span<std::int32_t> ids);
+  /// ingot::forced_run. Call it before `choose`. Throws nothing: if it fails, the next `choose`
+  /// throws, because the matcher's text is lost.
+  std::int64_t forced_run(std::span<std::int32_t> ids) noexcept;
+  /// Returns whether `forced_run` may find tokens.
+  bool may_force() const { return matcher_ && !is_chosen_ && !is_broken_; }
 
   /// Returns whether a token ends the text here, so that it is no part of it.
   bool ends_at(std::int32_t id) const;
@@ -66,6 +69,7 @@ class TokenRules {
   std::optional<Matcher> matcher_;
   std::optional<ReasoningWatch> watch_;
   bool is_chosen_ = false;
+  bool is_broken_ = false;                 ///< whether a `forced_run` failed
   bool is_closing_ = false;                ///< whether the watch forces `forced_`
   std::span<const std::uint32_t> mask_{};  ///< in `matcher_` or in `with_ends_`
   std::int32_t forced_ = -1;

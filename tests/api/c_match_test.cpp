@@ -37,6 +37,7 @@ struct Case {
 
 const ingot_logit_bias kBias[] = {{300, 9}, {290, 8}};
 const char* const kStop[] = {"t", "nd"};
+const char* const kBad[] = {"o", "in"};
 const std::int32_t kEnds[] = {2, 274, 290};
 
 const Case kCases[] = {
@@ -87,10 +88,10 @@ const Case kCases[] = {
        r.dry_allowed_length = 1;
      }},
     {[](Request& r) {
-       r.sampling.bad_words = {"t", "nd"};
+       r.sampling.bad_words = {"o", "in"};
      },
      [](ingot_request& r) {
-       r.bad_words = kStop;
+       r.bad_words = kBad;
        r.bad_word_count = 2;
      }},
     {[](Request& r) {

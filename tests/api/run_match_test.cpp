@@ -101,7 +101,10 @@ TEST(RunMatchTest, EveryParameterDoesWhatItsFlagDoes) {
          r.sampling.allowed_token_ids = {290, 274};
        }},
       {"--temperature 2 --max-tokens 7", [](Request& r) { r.max_tokens = 7; }},
-      {"--temperature 2 --stop t", [](Request& r) { r.stop = {"t"}; }},
+      {"--temperature 2 --stop t --stop e --stop i --stop o",
+       [](Request& r) {
+         r.stop = {"t", "e", "i", "o"};
+       }},
   };
   std::string unchanged;
   for (const RunCase& c : cases) {

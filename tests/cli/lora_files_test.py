@@ -102,7 +102,7 @@ class Merge(LoraFiles):
     def test_a_folder_stays_except_for_the_changed_matrix(self):
         folder = self.hf_folder("hf")
         side = {"generation_config.json": b'{"temperature": 0.5}', "chat_template.jinja": b"{{x}}",
-                "README.md": b"text"}
+                "README.md": b"text", "modeling_x.py": b"pass"}
         for name, content in side.items():
             self.file("hf/" + name, content)
         for name in ("pytorch_model.bin", "other.gguf", ".hidden.json", "adapter_config.json"):
@@ -162,6 +162,35 @@ class Merge(LoraFiles):
             gguf = self.path(f"untied-{sharded}.gguf")
             self.assert_done(self.merge(folder, adapter, gguf, "--no-tokenizer"))
             self.assertEqual(self.generate(gguf)["ids"], self.generate(out)["ids"])
+
+    def test_the_head_of_a_multimodal_folder_becomes_a_tensor(self):
+        adapter = self.embedding_adapter("embed")
+        text, tensors = model_files.tiny_hf()
+        text.pop("tie_word_embeddings")
+        name = "language_model.lm_head.weight"
+        for stored in (None, "lm_head.weight", name):
+            # transformers stores some folders with a copy of the embedding.
+            config = {"model_type": "gemma3", "text_config": text, "vision_config": {},
+                      **({"tie_word_embeddings": True} if stored else {})}
+            parts = [("language_model." + t[0], *t[1:]) for t in tensors
+                     if t[0] != "lm_head.weight"]
+            if stored:
+                parts.append((stored, *parts[0][1:]))
+            folder = self.hf_folder(f"multi-{stored}", config, parts)
+            out = self.path(f"merged-{stored}")
+            self.assert_done(self.merge(folder, adapter, out))
+            with open(os.path.join(out, "config.json"), encoding="utf-8") as f:
+                said = json.load(f)
+            self.assertIs(said["tie_word_embeddings"], False)
+            self.assertIs(said["text_config"]["tie_word_embeddings"], False)
+            self.assertNotIn("tie_word_embeddings", said["vision_config"])
+            after = read_safetensors(os.path.join(out, "model.safetensors"))
+            heads = [n for n in after if n.endswith("lm_head.weight")]
+            self.assertEqual(heads, [stored or name])
+            before = read_safetensors(os.path.join(folder, "model.safetensors"))
+            self.assertEqual(after[heads[0]], before["language_model.model.embed_tokens.weight"])
+            self.assertEqual(self.generate(out)["ids"],
+                             self.generate(folder, "--lora", adapter)["ids"])
 
     def test_quantised_matrices_keep_their_type(self):
         hidden = model_files.tiny.HIDDEN
@@ -258,6 +287,21 @@ class Convert(LoraFiles):
         for path in (self.path("there.gguf"), self.path("back")):
             self.assertEqual(self.generate(folder, "--lora", path)["digest"], want)
 
+    def test_a_product_that_is_too_large_is_named(self):
+        names = [m[0] for m in self.modules()]
+        tensors = []
+        for module, inputs, outputs in self.modules():
+            b = [3e38 if module == names[0] else 1.0] * (outputs * self.RANK)
+            for half, shape, values in (("A", [self.RANK, inputs], [1.0] * (inputs * self.RANK)),
+                                        ("B", [outputs, self.RANK], b)):
+                tensors.append((f"base_model.model.{module}.lora_{half}.weight", "F32", shape,
+                                packed(values)))
+        peft = self.peft("large", tensors, names, alpha_pattern={names[0]: 2 * self.ALPHA})
+        result = self.convert(self.hf_folder("hf"), peft, self.path("large.gguf"))
+        self.assert_error(result, MODEL, "tensor blk.1.attn_q.weight.lora_b",
+                          "times 2 it is too large for F32")
+        self.assertFalse(os.path.exists(self.path("large.gguf")))
+
     def test_what_gguf_cannot_say(self):
         tied = self.tied_folder("tied")
         hidden, vocab = model_files.HF_HIDDEN, model_files.HF_VOCAB
@@ -351,6 +395,19 @@ class Faults(faults.FaultTest, LoraFiles):
                     result = ingot.finish(process)
                 self.assertEqual(result.code, code, result)
                 self.assert_only([], self.path("out"))
+
+    def test_a_second_signal_ends_at_once_and_leaves_nothing(self):
+        for at in (1, 2):
+            self.clear()
+            args = ("lora", "merge", self.hf_folder("hf"), self.query_adapter(), self.path("out/m"))
+            with self.stopped(*args, at=at, path=self.path("out"),
+                              call="write") as (process, go_on):
+                self.assertIsNotNone(go_on, "the run had no such call")
+                process.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGINT)
+                result = ingot.finish(process)
+            self.assertEqual(result.code, 130, result)
+            self.assert_only([], self.path("out"))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,8 @@ class Fields(ingot.CliTest):
         result = run("run", self.model, "-p", "the hand", "--json", "--max-tokens", "5")
         found = self.one_json(self.assert_done(result))
         self.assertEqual(set(found), {"prompt_ids", "ids", "text", "finish_reason", "digest",
-                                      "seed", "prefill_tok_s", "decode_tok_s"})
+                                      "seed", "prefill_tok_s", "decode_tok_s", "drafted",
+                                      "accepted"})
         self.assertRegex(found["digest"], "^[0-9a-f]{16}$")
         self.assertIn(found["finish_reason"], ("stop", "length"))
         self.assertEqual(len(found["ids"]), 5)

@@ -62,6 +62,8 @@ class Speculation(ingot.CliTest):
             with open(path, "rb") as stdin:
                 out = self.assert_done(run("run", self.model, "--jsonl", *more, stdin=stdin)).out
             return [json.loads(line) for line in out.splitlines()]
+        # The same from run to run, unless drafts are asked for.
+        self.assertFalse(any("drafted" in r or "accepted" in r for r in results()))
         plain = results("--draft", "off")
         self.assertEqual({(r["drafted"], r["accepted"]) for r in plain}, {(0, 0)})
         for draft in ("lookup", self.other):

@@ -54,7 +54,7 @@ class Traces(ingot.CliTest):
     def test_a_step_for_each_token(self):
         plain = self.generate()
         result, trace = self.traced("run", self.model, "--tokens", "1,283,289", "--json",
-                                    "--max-tokens", "8")
+                                    "--max-tokens", "8", "--draft", "off")
         found = json.loads(result.out)
         self.assertEqual((found["ids"], found["digest"]), (plain["ids"], plain["digest"]))
         self.assertEqual(len(trace.steps()), len(found["ids"]))
@@ -74,7 +74,7 @@ class Traces(ingot.CliTest):
     def test_profile_adds_ops_within_the_forward(self):
         plain = self.generate()
         result, trace = self.traced("run", self.model, "--tokens", "1,283,289", "--json",
-                                    "--max-tokens", "8", "--profile")
+                                    "--max-tokens", "8", "--profile", "--draft", "off")
         self.assertEqual(json.loads(result.out)["digest"], plain["digest"])
         for op in ("embed", "norm", "linear", "rope", "kv_write", "attention", "logits"):
             self.assertEqual(len(trace.named(op)), 8, op)
@@ -87,7 +87,7 @@ class Traces(ingot.CliTest):
     def test_lines_are_requests(self):
         lines = "".join(json.dumps({"prompt_ids": [1, i], "max_tokens": 2 + i}) + "\n"
                         for i in range(5))
-        result, trace = self.traced("run", self.model, "--jsonl", "--ignore-eos",
+        result, trace = self.traced("run", self.model, "--jsonl", "--ignore-eos", "--draft", "off",
                                     **self.stdin(lines))
         self.assertEqual(result.out.count(b"\n"), 5)
         self.assertEqual(len(trace.named("request", "b")), 5)

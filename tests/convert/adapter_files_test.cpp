@@ -1,6 +1,7 @@
 // Adapters with pairs for all modules of all families: converted, and merged into models.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -12,6 +13,7 @@
 #include "convert/adapter/convert_adapter.h"
 #include "convert/adapter/merge_folder.h"
 #include "convert/convert_test_util.h"
+#include "load/adapter/adapter_test_util.h"
 #include "quant/encode.h"
 #include "support/adapter_deltas.h"
 #include "support/full_adapter.h"
@@ -90,6 +92,41 @@ TEST(AdapterFiles, ConversionsChangeTheSameRowsByTheSameValues) {
       expect_same_change(base, file, open_adapter(third));
     }
   });
+}
+
+TEST(AdapterFiles, PairsWithoutEffectAreNamed) {
+  using namespace testing_adapter;
+  const auto models = random_models(F32::kFormat);
+  const auto gemma = std::find_if(models.begin(), models.end(),
+                                  [](const RandomModel& m) { return m.name == "gemma4 F32"; });
+  ASSERT_NE(gemma, models.end());
+  const Base base(make_checkpoint(*gemma, 1));
+  std::int64_t shared = 0;
+  while (base.bound.spec.layer(shared).kv_source < 0) ++shared;
+  const LayerSpec& s = base.bound.spec.layer(shared);
+  const std::int64_t h = base.bound.spec.hidden;
+  const std::string module = cat("model.layers.", shared, ".self_attn.");
+  const auto k = pair_of(module + "k_proj", 2, h, s.k_cols());
+  const auto q = pair_of(module + "q_proj", 2, h, s.q_cols());
+  const auto config = [&](std::string_view more) {
+    return cat(R"("r": 2, "target_modules": [")", module, "k_proj\"", more, "]");
+  };
+  const TempFolder peft, out;
+  write_peft(peft, joined({k, q}), config(cat(", \"", module, "q_proj\"")));
+  const AdapterFile both = open_adapter(peft.path());
+  const std::string warning =
+      cat("1 pairs have no effect, the first with tensor base_model.model.", module,
+          "k_proj.lora_A.weight: their layers read keys and values of other layers");
+  EXPECT_EQ(convert_adapter(both, *base.checkpoint, out.path("x.gguf")),
+            std::vector<std::string>{warning});
+  EXPECT_EQ(AdapterChanges(both, base.bound, base.targets, 1).unused_warning(), warning);
+  write_peft(peft, k, config(""));
+  try {
+    convert_adapter(open_adapter(peft.path()), *base.checkpoint, out.path("y.gguf"));
+    ADD_FAILURE() << "it was converted";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("no pair has an effect"), std::string::npos) << error.message();
+  }
 }
 
 TEST(AdapterFiles, ATiedHeadHasNoPlaceInGguf) {

@@ -147,6 +147,17 @@ TEST_F(AdapterStoreTest, AFailedLoadChangesNothing) {
   }
 }
 
+TEST_F(AdapterStoreTest, OtherMemoryLowersTheLimit) {
+  const std::int64_t one = store().load({.name = "a", .path = kPirate.string()})->adapter->bytes;
+  AdapterStore small(instance_.executor().model(), const_cast<Backend&>(instance_.backend()),
+                     {.bytes = 3 * one, .adapters = 8});
+  small.load({.name = "a", .path = kPirate.string()});
+  small.lower_bytes_max(one);
+  small.load({.name = "b", .path = kPirate.string()});
+  EXPECT_THROW(small.load({.name = "c", .path = kPirate.string()}), Error);
+  EXPECT_EQ(small.bytes(), 2 * one);
+}
+
 TEST_F(AdapterStoreTest, MemoryIsKeptForLaterLoads) {
   const std::string path = (kModels / "ingot-demo.gguf").string();
   StartOptions start{.context = 256,

@@ -156,7 +156,9 @@ TEST_F(EngineTest, ADroppedStreamsBlocksAreBackAfterTwoSteps) {
 }
 
 TEST_F(EngineTest, ACancelledStreamEndsWithWhatItHas) {
-  EngineRunner runner(*checkpoint_);
+  RunnerOptions options = EngineRunner::defaults();
+  options.draft_rows = 0;  // each step gives one token
+  EngineRunner runner(*checkpoint_, options);
   Stream stream = *runner.engine().submit(plain_request(3, 50));
   for (int i = 0; i < 5; ++i) runner.engine().step();
   stream.cancel();

@@ -42,14 +42,21 @@ class EngineRunner {
                  .tokenizer = tokenizer,
                  .ids = model_.spec().vocab,
                  .end_ids = std::move(end_ids)},
-                engine) {}
+                with_lookup(engine)) {}
 
   static RunnerOptions defaults() {
     return {.table = kernel_tables().back(),
             .context = 96,
             .rows = 48,
             .sequences = 12,
+            .draft_rows = 8,
             .score_top = 3};
+  }
+  /// Adds lookups to options without drafts, because drafts change no result.
+  static EngineOptions with_lookup(EngineOptions options) {
+    SpeculationOptions& s = options.speculation;
+    if (!s.lookup && s.model == nullptr && s.tokens == 0) s = {.lookup = true, .tokens = 3};
+    return options;
   }
 
   Engine& engine() { return engine_; }

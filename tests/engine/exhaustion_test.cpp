@@ -62,6 +62,7 @@ TEST(Exhaustion, ABurstBeyondThePoolEndsWithinThreeTimesTheIdeal) {
   const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
   RunnerOptions options = EngineRunner::defaults();
   options.context = kPool;
+  options.draft_rows = 0;  // rows of drafts are not computed again
   EngineRunner alone(*checkpoint, options, {.prefix_cache = false});
   options.pool_sequences = 1;
   Counter counter;

@@ -23,6 +23,7 @@ namespace ingot::testing_support {
 class FakeDevice final : public StepRunner {
  public:
   static constexpr std::int32_t kVocab = 100;
+  static constexpr std::int32_t kDraftRows = 16;
 
   /// Called at the beginning of each `run` and `wait`, with the number of calls of either before.
   using Hook = std::function<void(int call)>;
@@ -118,7 +119,6 @@ class FakeDevice final : public StepRunner {
     std::vector<std::optional<std::int32_t>> drawn{};  ///< by row of logits; absent: by `sample`
   };
   static constexpr std::int32_t kSequences = 4;
-  static constexpr std::int32_t kDraftRows = 16;
 
   Hook on_run_, on_wait_;
   std::int32_t steps_ahead_;
@@ -148,7 +148,8 @@ inline std::unique_ptr<Engine> engine_on(std::unique_ptr<FakeDevice> device,
                                                          .ids = FakeDevice::kVocab,
                                                          .hidden = 1,
                                                          .context = 128,
-                                                         .text = false}},
+                                                         .text = false,
+                                                         .draft_rows = FakeDevice::kDraftRows}},
                                   options);
 }
 

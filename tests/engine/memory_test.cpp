@@ -126,6 +126,34 @@ TEST(EngineMemory, AdaptersAllocateNothingInSteps) {
   EXPECT_EQ(of_more_steps(3), plain) << "with two adapters";
 }
 
+/// Returns the number of allocations of a run of one request with `drafts` rows for drafts, once an
+/// equal request has run.
+std::int64_t allocations_with_drafts(std::int32_t drafts) {
+  const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
+  RunnerOptions options = EngineRunner::defaults();
+  options.draft_rows = drafts;
+  EngineRunner runner(*checkpoint, options);
+  Request request{.prompt = {1, 2, 3, 1, 2, 3, 1, 2}, .max_tokens = 60};
+  static_cast<void>(run_alone(runner, request));
+  Stream stream = *runner.engine().submit(std::move(request));
+  constexpr std::int64_t kMany = 1'000'000;
+  runner.engine().step();
+  allocations_left = kMany;
+  while (runner.engine().step()) {
+  }
+  const std::int64_t used = kMany - allocations_left;
+  allocations_left = -1;
+  while (stream.try_next()) continue;
+  EXPECT_EQ(stream.outcome().drafts > 0, drafts > 0);
+  return used;
+}
+
+/// Lookups allocate when a request begins, and a bounded number of times when it ends.
+TEST(EngineMemory, DraftsAllocateNothingInAStep) {
+  const std::int64_t more = allocations_with_drafts(8) - allocations_with_drafts(0);
+  EXPECT_LE(more, 10) << "a step with drafts allocates";
+}
+
 /// While it lives, only one allocation fails.
 struct FailsOnce {
   FailsOnce() { fails_once = true; }

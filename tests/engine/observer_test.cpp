@@ -265,11 +265,13 @@ TEST(EnginePrepare, LeavesNothingBehind) {
   for (const RandomModel& random : random_models(F32::kFormat)) {
     SCOPED_TRACE(random.name);
     const auto model = make_checkpoint(two_layers(random), 3);
-    EngineRunner cold(*model);
+    RunnerOptions options = EngineRunner::defaults();
+    options.draft_rows = 0;  // each step gives one token
+    EngineRunner cold(*model, options);
     Request request{.prompt = std::vector<std::int32_t>(40, 0), .max_tokens = 9, .digest = true};
     const std::string expected = run_alone(cold, request);
     EngineMetrics metrics;
-    EngineRunner warm(*model, EngineRunner::defaults(), {.observer = &metrics});
+    EngineRunner warm(*model, options, {.observer = &metrics});
     warm.engine().prepare();
     EXPECT_EQ(warm.blocks_in_use(), 0);
     const KvCache& cache = warm.model().executor().cache();

@@ -115,7 +115,7 @@ TEST_F(SpeculationTest, ARequestThatReadsNoCacheSharesNoText) {
   EXPECT_EQ(steps_, 60);
 }
 
-/// The prediction lacks one token of the text, and goes on behind it.
+/// The prediction lacks one token of the text.
 TEST_F(SpeculationTest, APredictionIsDraftedAndCountedAlone) {
   for (const bool lookup : {false, true}) {
     make({.lookup = lookup});
@@ -183,7 +183,6 @@ TEST_F(SpeculationTest, ADrafterMayFailOrProposeTooMuch) {
 /// Keeps the hidden states that it sees, and proposes wrong drafts.
 class SeeingDrafter final : public Drafter {
  public:
-  bool sees_hidden() const override { return true; }
   void propose(std::span<DraftTask* const> tasks) override {
     for (DraftTask* const task : tasks) task->drafts.assign(2, {.id = 36});
   }
@@ -195,7 +194,7 @@ class SeeingDrafter final : public Drafter {
   std::map<std::int64_t, std::vector<float>> rows;  ///< the last hidden state of each row
 };
 
-/// A head inside the model needs them. They are those that a request for hidden states returns.
+/// A head inside the model needs them. They equal the rows of a request for hidden states.
 TEST(Speculation, ADrafterSeesTheHiddenStatesOfAllRows) {
   const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
   RunnerOptions options = EngineRunner::defaults();

@@ -725,14 +725,15 @@ class FewLoads(FolderTest):
     """An operator whose key has one place for loads."""
 
     auth = (("Authorization", f"Bearer {OPERATOR}"),)
+    other_keys, queue = [f"user:{KEY}"], "3"
 
     @classmethod
     def fill(cls):
         make_adapter(cls.path("loras", "a"))
         with open(cls.path("keys"), "w", encoding="utf-8") as f:
-            f.write(f"boss:{OPERATOR}\n")
+            f.write("\n".join([f"boss:{OPERATOR}", *cls.other_keys, ""]))
         os.chmod(cls.path("keys"), 0o600)
-        cls.args = ("--lora-dir", cls.path("loras"), "--queue", "3", "--api-key-file",
+        cls.args = ("--lora-dir", cls.path("loras"), "--queue", cls.queue, "--api-key-file",
                     cls.path("keys"), "--operator-key", "boss")
 
     def load(self, i=0):
@@ -746,6 +747,19 @@ class FewLoads(FolderTest):
         server.eventually("a refused load", lambda: 429 in flood())
         for i in range(8):
             self.assertEqual(self.load(i).status, 200, "its place is free again")
+
+
+class TheOnlyKey(FewLoads):
+    """An operator whose key is the only one."""
+
+    other_keys, queue = [], "8"
+
+    def test_an_operator_s_key_has_half_of_the_queue(self):
+        """It has all places."""
+        for _ in range(4):
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                replies = list(pool.map(self.load, range(8)))
+            self.assertEqual({reply.status for reply in replies}, {200}, replies)
 
 
 @unittest.skipIf(server.ingot.SANITIZERS, "a sanitizer opens files of its own")

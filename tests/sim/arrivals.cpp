@@ -194,6 +194,7 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   draw_prompt(r, before);
   const auto room = std::max<std::int64_t>(0, pool_tokens() - 1 - std::ssize(embeddings));
   if (std::ssize(r.prompt) > room) r.prompt.resize(static_cast<std::size_t>(room));
+  if (!embeddings.empty() && drafts_.below(4) == 0) r.prompt.clear();
   const std::vector<std::int32_t> ids = std::exchange(r.prompt, {});
   append_embeddings(r, std::move(embeddings), 1);
   r.prompt.insert(r.prompt.end(), ids.begin(), ids.end());
@@ -220,7 +221,7 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
 /// Chooses drafts, and predicts the text: right up to some place.
 void Arrivals::draw_drafts(Request& r) {
   if (drafts_.chance(settings_.choosy)) {
-    const int modes = settings_.has_drafter ? 4 : 3;
+    const int modes = settings_.limits.draft_rows == 0 ? 2 : settings_.has_drafter ? 4 : 3;
     r.speculation.mode = static_cast<SpeculationMode>(drafts_.below(modes));
     r.speculation.tokens = drafts_.between(-1, 5);
   }
@@ -232,6 +233,8 @@ void Arrivals::draw_drafts(Request& r) {
     const std::int32_t at = drafts_.below(std::ssize(r.prediction) + 1);
     r.prediction.insert(r.prediction.begin() + at, drafts_.below(kVocab));
   }
+  const auto most = static_cast<std::size_t>(settings_.limits.context);
+  r.prediction.resize(std::min(r.prediction.size(), most));
 }
 
 /// Asks for a pooled result in place of tokens. If one step must compute it, most prompts fit one.

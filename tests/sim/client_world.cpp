@@ -57,21 +57,20 @@ ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& ran
     options.speculation.model =
         std::make_shared<FakeDrafter>(settings, Random(Random(random).next() ^ 9), *model_);
   }
-  ingot::EngineSetup parts{
-      .steps = std::move(model),
-      .limits = {.vocab = kVocab,
-                 .ids = kVocab,
-                 .hidden = 1,
-                 .context = settings.limits.context,
-                 .prompt_logprobs = 0,
-                 .text = true,
-                 .hidden_all = true,
-                 .pooled = 1,
-                 .whole_rows = settings.pools_whole ? settings.limits.rows : 0,
-                 .draft_rows = settings.limits.draft_rows,
-                 .draft_model = settings.has_drafter},
-      .tokenizer = &characters(),
-      .end_ids = {kEndOfText}};
+  ingot::EngineSetup parts{.steps = std::move(model),
+                           .limits = {.vocab = kVocab,
+                                      .ids = kVocab,
+                                      .hidden = 1,
+                                      .context = settings.limits.context,
+                                      .prompt_logprobs = 0,
+                                      .text = true,
+                                      .hidden_all = true,
+                                      .pooled = 1,
+                                      .whole_rows = settings.pools_whole ? settings.limits.rows : 0,
+                                      .draft_rows = settings.limits.draft_rows,
+                                      .draft_model = settings.has_drafter},
+                           .tokenizer = &characters(),
+                           .end_ids = {kEndOfText}};
   engine_ = std::make_unique<Engine>(std::move(parts), options);
   evictions_.emplace(cache_, engine_->scheduler().prefixes());
   cache_.refuse_when([this] {

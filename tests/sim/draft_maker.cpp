@@ -38,8 +38,7 @@ void FakeDrafter::propose(std::span<DraftTask* const> tasks) {
     if (s.length() > job.known()) continue;
     maker_.draw(job, s.length(), task->most, drafts);
     for (const std::int32_t id : drafts) {
-      task->drafts.push_back(
-          {.id = id, .likelihood = static_cast<float>(maker_.random().unit())});
+      task->drafts.push_back({.id = id, .likelihood = static_cast<float>(maker_.random().unit())});
     }
     if (maker_.random().chance(settings_.draft_failure)) throw std::bad_alloc();
   }

@@ -14,7 +14,7 @@
 namespace ingot::sim {
 
 /// Makes drafts that are right up to a place: all of them, some or none. Behind the place they are
-/// other tokens. Some go on behind the end of the text.
+/// other tokens. Some continue behind the end of the text.
 class DraftMaker {
  public:
   DraftMaker(const Settings& settings, const Random& random)

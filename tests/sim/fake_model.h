@@ -165,8 +165,8 @@ class FakeModel final : public StepRunner {
   std::vector<std::vector<std::uint8_t>> was_free_;  ///< by group and block
   std::vector<std::vector<std::int64_t>> written_;   ///< by group and block: last writing step
   std::vector<std::uint64_t> in_step_;               ///< ids of a step's sequences
-  std::int64_t steps_ = 0, rows_run_ = 0, drafts_ = 0, copies_ = 0, transients_ = 0, late_failures_ = 0,
-               losses_ = 0;
+  std::int64_t steps_ = 0, rows_run_ = 0, drafts_ = 0, copies_ = 0, transients_ = 0,
+               late_failures_ = 0, losses_ = 0;
 };
 
 }  // namespace ingot::sim

@@ -80,6 +80,8 @@ void FakeModel::check_part(const StepPart& part) {
              s.id, " draws ahead, although its next tokens depend on the last one");
   SIM_EXPECT("I13", part.previous < 0 || s.draws_ahead, "request ", s.id,
              " goes on with a token that the host draws");
+  SIM_EXPECT("I9", part.first + part.rows <= s.run_end(part.first), "request ", s.id,
+             " computes both embeddings and tokens in a part");
   check_pooled(part);
   check_drafts(part);
   if (job->admission != part.admission) {
@@ -110,10 +112,13 @@ void FakeModel::check_drafts(const StepPart& part) const {
              part.drafts > 0 && part.drafts <= std::ssize(s.drafts) && part.decode &&
                  part.previous < 0 && s.pending == 1,
              "request ", s.id, " verifies ", part.drafts, " of ", s.drafts.size(), " drafts");
-  SIM_EXPECT("I26",
-             part.rows == part.drafts + 1 && part.outputs == part.rows &&
-                 part.first + 1 == s.length(),
-             "request ", s.id, " draws ", part.outputs, " tokens from ", part.rows, " rows");
+  SIM_EXPECT(
+      "I26",
+      part.rows == part.drafts + 1 && part.outputs == part.rows && part.first + 1 == s.length(),
+      "request ", s.id, " draws ", part.outputs, " tokens from ", part.rows, " rows");
+  const auto is_token = [](std::int32_t id) { return id >= 0 && id < kVocab; };
+  SIM_EXPECT("I26", std::all_of(s.drafts.begin(), s.drafts.end(), is_token), "request ", s.id,
+             " has drafts that are no tokens");
   SIM_EXPECT("I26", s.length() + part.drafts <= s.rows_max && part.drafts < s.room, "request ",
              s.id, " has no room for ", part.drafts, " drafts");
 }

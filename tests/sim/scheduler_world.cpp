@@ -213,13 +213,16 @@ void SchedulerWorld::truncate(Runner& r) {
 }
 
 /// Gives drafts to sequences whose last token is known: even more than there is room for, and to
-/// sequences that have no use for them.
+/// sequences that have no use for them. Also changes the room of some readers.
 void SchedulerWorld::give_drafts() {
+  if (settings_.limits.draft_rows == 0) return;
+  Random& random = drafts_.random();
   for (auto& r : alive_) {
     Sequence& s = r->sequence;
-    s.awaits_drafts = settings_.limits.draft_rows > 0 && drafts_.random().below(8) == 0;
-    if (s.pending > 0 || s.verifying > 0) continue;
-    drafts_.draw(r->job, s.length(), settings_.limits.draft_rows == 0 ? 0 : kDraftsMax, s.drafts);
+    s.awaits_drafts = random.below(8) == 0;
+    if (s.pending > 0) continue;
+    s.room = random.below(4) == 0 ? random.between(1, 6) : 1000;
+    drafts_.draw(r->job, s.length(), kDraftsMax, s.drafts);
   }
 }
 

@@ -27,7 +27,6 @@ std::string_view kind_name(AdapterPairKind kind) {
     case AdapterPairKind::kEmbedding:
       return "embedding";
     case AdapterPairKind::kStack:
-      return "experts";
     case AdapterPairKind::kParameter:
       return "experts";
   }

@@ -82,6 +82,7 @@ void lora_merge(const LoraMergeValues& v) {
   for (const std::string& warning : file.warnings) log_warning(warning);
   const std::string base = base_model_warning(file, checkpoint->name());
   if (!base.empty()) log_warning(base);
+  if (!adapter.unused_warning().empty()) log_warning(adapter.unused_warning());
   std::vector<TensorReport> reports =
       is_gguf_out(v) ? merge_gguf(v, *checkpoint, adapter, *pool)
                      : merge_folder(v, options.path, *checkpoint, adapter, *pool);

@@ -55,8 +55,10 @@ SpeculationOptions start_drafts(const DraftChoice& choice, ThreadPool& pool, Ins
   if (!can_do(target.config(), ModelUse::kText)) {
     throw Error(ErrorCode::kInvalid, cat("--draft: ", refusal(target.config(), ModelUse::kText)));
   }
-  const auto start_draft = [](Instance& draft, const StartOptions& draft_start) {
+  const auto start_draft = [&](Instance& draft, const StartOptions& draft_start) {
     show_warnings(draft);
+    // Later adapters would otherwise get memory that the draft model has.
+    target.adapters().lower_bytes_max(draft.plan(draft_start).op_memory().total_bytes());
     start_with_progress(draft, draft_start);
   };
   options.model = open_draft_model(pool, *choice.model, target, start, start_draft);

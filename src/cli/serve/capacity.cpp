@@ -2,6 +2,7 @@
 #include "cli/serve/capacity.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -78,47 +79,87 @@ void fit_whole_sequences(const Instance& instance, const ServerValues& values,
   }
 }
 
+/// The bytes in memory of the adapter in a folder; 0 if the folder holds none, which the log says.
+std::int64_t folder_adapter(const Instance& instance, const ModelOptions& model,
+                            const AdapterFolder& folder, const FolderBytes& tried,
+                            std::int64_t bytes_max) {
+  const auto pass_over = [&](std::string_view reason) {
+    // The first request for the adapter gets the reason too.
+    log_warning(cat("--lora-dir: ", reason));
+    return std::int64_t{0};
+  };
+  if (tried.bytes > static_cast<std::uint64_t>(bytes_max)) {
+    return pass_over(cat(tried.name, ": the file has ", tried.bytes,
+                         " bytes, and the memory holds no more than ", bytes_max));
+  }
+  try {
+    return instance.adapter_bytes(folder.open(tried.name), model);
+  } catch (const Error& error) {
+    return pass_over(error.plain_message());
+  } catch (const std::bad_alloc&) {
+    return pass_over(cat(tried.name, ": the memory does not suffice to read the file"));
+  }
+}
+
 /// The bytes of the largest known adapter: the adapters of --lora, and the folder's adapter with
-/// the largest file. 0: there is none.
+/// the largest file of at most `bytes_max` bytes. 0: there is none.
 std::int64_t largest_adapter(const Instance& instance, const ModelOptions& model,
-                             const AdapterFolder* folder) {
-  constexpr std::size_t kTriesMax = 16;  // each reads a file
+                             const AdapterFolder* folder, std::int64_t bytes_max) {
+  constexpr std::size_t kTriesMax = 16;  // each may read a file
   const std::int64_t opened = instance.largest_adapter(model);
   if (folder == nullptr) return opened;
-  std::vector<std::string> names = folder->names_by_bytes();
-  names.resize(std::min(names.size(), kTriesMax));
-  for (const std::string& name : names) {
-    try {
-      return std::max(opened, instance.adapter_bytes(folder->open(name), model));
-    } catch (const Error& error) {
-      // The first request for the adapter gets the reason too.
-      log_warning(cat("--lora-dir: ", error.plain_message()));
-    }
+  std::vector<FolderBytes> all = folder->all_by_bytes();
+  all.resize(std::min(all.size(), kTriesMax));
+  for (const FolderBytes& tried : all) {
+    const std::int64_t bytes = folder_adapter(instance, model, *folder, tried, bytes_max);
+    if (bytes > 0) return std::max(opened, bytes);
   }
   return opened;
 }
 
-/// Keeps memory for adapters that are loaded later: for as many as fit beside one sequence.
-void keep_room_for_adapters(const ServerValues& values, const Instance& instance,
-                            const AdapterFolder* folder, StartOptions& start) {
+/// Memory for adapters that are loaded later.
+struct AdapterRoom {
+  std::int64_t wanted = 0;  ///< number of adapters that may be loaded
+  std::int64_t kept = 0;    ///< number of adapters for which there is memory
+  std::int64_t bytes = 0;   ///< bytes of each; 0: unknown, so no memory is kept
+};
+
+/// Chooses the memory for later adapters: at most half of what one sequence leaves. The other half
+/// is for further sequences.
+AdapterRoom choose_room(const ServerValues& values, const Instance& instance,
+                        const AdapterFolder* folder, const StartOptions& start) {
   const std::int64_t places = values.server.max_loras - std::ssize(values.model.adapters.lora);
-  if (!start.more_adapters || places <= 0) return;
-  const std::int64_t bytes = largest_adapter(instance, start.model, folder);
-  if (bytes == 0) {
-    log_info("no adapter is known yet: later loads get what the memory plan leaves");
-    return;
+  if (!start.more_adapters || places <= 0) return {};
+  if (values.draft.model) {
+    log_info("--draft: later adapters get what the draft model leaves of the memory");
+    return {};
   }
   StartOptions one = start;
   one.pool_sequences = 1;
-  const std::int64_t unused =
-      std::max<std::int64_t>(0, instance.plan(one).op_memory().unused_bytes());
-  const std::int64_t fitting = std::min(places, unused / bytes);
-  start.later_adapter_bytes = fitting * bytes;
-  log_info(cat("memory is kept for ", fitting, " more adapters of ", bytes, " bytes"));
-  if (fitting == places) return;
-  log_warning(cat("--max-loras ", values.server.max_loras, ": memory is kept for ", fitting,
-                  " instead of ", places, " more adapters of ", bytes,
-                  " bytes: the memory holds no more"));
+  const MemoryPlan plan = instance.plan(one);
+  if (!plan.fits) return {};  // starting fails and reports the numbers
+  const std::int64_t left = plan.op_memory().unused_bytes();
+  // Files are read into the host's memory.
+  const std::int64_t bytes_max = std::min(left, plan.host.unused_bytes());
+  const std::int64_t bytes = largest_adapter(instance, start.model, folder, bytes_max);
+  if (bytes == 0) {
+    log_info("no adapter is known yet: later loads get what the memory plan leaves");
+    return {};
+  }
+  return {.wanted = places, .kept = std::min(places, left / 2 / bytes), .bytes = bytes};
+}
+
+void report_room(const ServerConfig& config, const AdapterRoom& room, const StartOptions& start) {
+  if (room.bytes == 0) return;
+  const std::string each = cat(" more adapters of ", room.bytes, " bytes each, beside ",
+                               start.context * start.pool_sequences, " KV tokens");
+  if (room.kept == room.wanted) {
+    log_info(cat("memory is kept for ", room.kept, each));
+    return;
+  }
+  log_warning(cat("--max-loras ", config.max_loras, ": memory is kept for ", room.kept,
+                  " instead of ", room.wanted, each,
+                  ": at most half of what one request leaves is for adapters"));
 }
 
 }  // namespace
@@ -152,12 +193,15 @@ StartOptions plan_start(const ServerValues& values, const Instance& instance,
   } else {
     shrink_step_to_fit(instance, start);
   }
-  keep_room_for_adapters(values, instance, folder, start);
+  const AdapterRoom room = choose_room(values, instance, folder, start);
+  start.later_adapter_bytes = room.kept * room.bytes;
   const std::int64_t wanted = wanted_kv_tokens(config, start.context);
   start.pool_sequences = static_cast<std::int32_t>(std::clamp<std::int64_t>(
       (wanted + start.context - 1) / start.context, 1, instance.fitting_pool(start)));
   // If one sequence does not fit, starting fails and reports the numbers.
-  if (instance.plan(start).fits) warn_of_less(config, start);
+  if (!instance.plan(start).fits) return start;
+  report_room(config, room, start);
+  warn_of_less(config, start);
   return start;
 }
 

@@ -10,8 +10,9 @@ namespace ingot {
 /// Logs a warning for each value that is below its flag. `folder`: that of --lora-dir, or null.
 ///
 /// If adapters may be loaded later, keeps memory for them: the bytes of the largest known adapter,
-/// for each place of --max-loras that --lora leaves. This memory comes from what further sequences
-/// would have, never from the context, the step or the KV pool's first sequence.
+/// for each place of --max-loras that --lora leaves. This memory is at most half of what further
+/// sequences would have. It never comes from the context, the step or the KV pool's first sequence.
+/// With a draft model, keeps none: the draft model comes first, and adapters get what it leaves.
 ///
 /// Errors: those of choose_context.
 StartOptions plan_start(const ServerValues& values, const Instance& instance,

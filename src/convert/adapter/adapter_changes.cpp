@@ -45,6 +45,7 @@ AdapterChanges::AdapterChanges(const AdapterFile& file, const BoundModel& bound,
                                const AdapterTargets& targets, double factor)
     : tied_(has_tied_head(bound.spec)) {
   const AdapterPlan plan = plan_adapter(file, targets);
+  unused_warning_ = plan.unused_warning();
   if (!file.invocation_tokens.empty()) {
     throw model_error(
         file.name, "config",

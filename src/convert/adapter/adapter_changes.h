@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "convert/tensor_list.h"
@@ -27,6 +28,8 @@ class AdapterChanges {
   AdapterChanges(const AdapterFile& file, const BoundModel& bound, const AdapterTargets& targets,
                  double factor);
 
+  /// Returns a warning about pairs without effect, one line; "" if all have one.
+  const std::string& unused_warning() const { return unused_warning_; }
   /// Returns whether the adapter changes a matrix that the tensor holds, in any format.
   bool touches(const TensorInfo& tensor) const { return places_.contains(&tensor); }
   /// Returns whether the adapter changes any row of the tensor, or row `row`.
@@ -81,6 +84,7 @@ class AdapterChanges {
   bool visit(const ListedTensor& tensor, std::int64_t row, std::span<float> x) const;
   bool visit_place(const Place& place, const BoundPart& row, std::span<float> x) const;
 
+  std::string unused_warning_;
   bool tied_ = false;
   bool changes_tied_head_ = false;
   const TensorInfo* embedding_tensor_ = nullptr;

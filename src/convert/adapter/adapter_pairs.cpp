@@ -208,14 +208,17 @@ std::vector<AdapterMatrix> in_one_format(std::vector<AdapterMatrix> matrices) {
   return matrices;
 }
 
-AdapterMatrix multiplied(const AdapterMatrix& m, double factor) {
+AdapterMatrix multiplied(const AdapterMatrix& m, double factor, const std::string& file,
+                         std::string_view tensor) {
   AdapterMatrix out = widened(m);
   const std::int64_t count = m.rows * m.cols;
   std::vector<float> values(to_size(count)), back(to_size(count));
   std::memcpy(values.data(), out.bytes.data(), out.bytes.size());
   for (float& v : values) {
     v = static_cast<float>(static_cast<double>(v) * factor);
-    if (!std::isfinite(v)) throw Error(ErrorCode::kInvalid, "a product is too large for F32");
+    if (std::isfinite(v)) continue;
+    throw model_error(file, cat("tensor ", printable(tensor)),
+                      cat("times ", factor, " it is too large for F32: scale the adapter down"));
   }
   std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
   AdapterMatrix narrow = m;

@@ -46,7 +46,10 @@ std::vector<NewPair> convert_pairs(const AdapterFile& file, const AdapterPlan& p
 std::vector<AdapterMatrix> in_one_format(std::vector<AdapterMatrix> matrices);
 
 /// Multiplies a matrix by `factor`, rounded to F32. The matrix keeps its format if this changes no
-/// product, and gets F32 otherwise.
-AdapterMatrix multiplied(const AdapterMatrix& m, double factor);
+/// product, and gets F32 otherwise. `file` and `tensor` name it in errors.
+///
+/// Errors: model_error if a product is too large for F32.
+AdapterMatrix multiplied(const AdapterMatrix& m, double factor, const std::string& file,
+                         std::string_view tensor);
 
 }  // namespace ingot

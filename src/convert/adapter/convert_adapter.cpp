@@ -1,6 +1,7 @@
 // convert_adapter: binds the adapter to the model, renames its pairs, and writes them.
 #include "convert/adapter/convert_adapter.h"
 
+#include "base/error.h"
 #include "convert/adapter/adapter_pairs.h"
 #include "convert/adapter/write_adapter.h"
 #include "model/bind.h"
@@ -38,8 +39,15 @@ std::vector<std::string> convert_adapter(const AdapterFile& file, const Checkpoi
   const std::vector<NewPair> pairs =
       convert_pairs(file, plan, targets, to_gguf ? Naming::kGguf : Naming::kHuggingFace,
                     module_prefix(model, bound));
-  if (to_gguf) return write_gguf_adapter(file, pairs, targets.architecture(), path);
-  return write_peft_adapter(file, pairs, task_of(bound.spec), path);
+  if (pairs.empty()) {
+    throw model_error(file.tensor_file, "header",
+                      "no pair has an effect on this model, so there is nothing to write");
+  }
+  std::vector<std::string> notes =
+      to_gguf ? write_gguf_adapter(file, pairs, targets.architecture(), path)
+              : write_peft_adapter(file, pairs, task_of(bound.spec), path);
+  if (plan.unused != nullptr) notes.push_back(plan.unused_warning());
+  return notes;
 }
 
 }  // namespace ingot

@@ -13,7 +13,8 @@ namespace ingot {
 /// GGUF file. Names, the order of rows and stacks of experts are those of files of the model.
 ///
 /// Returns what users may want to know, one line each.
-/// Errors: those of plan_adapter, convert_pairs, write_gguf_adapter and write_peft_adapter.
+/// Errors: model_error if no pair has an effect on the model; those of plan_adapter, convert_pairs,
+///         write_gguf_adapter and write_peft_adapter.
 std::vector<std::string> convert_adapter(const AdapterFile& file, const Checkpoint& model,
                                          const std::string& path);
 

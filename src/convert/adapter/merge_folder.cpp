@@ -32,9 +32,9 @@ constexpr std::string_view kIndex = "model.safetensors.index.json";
 constexpr std::uint64_t kSideFileMax = 1 << 30;
 constexpr std::size_t kCopyBytes = 1 << 20;
 
-/// Ends of the names of files about a model that hold no weights.
-constexpr std::array kSideFiles =
-    std::to_array<std::string_view>({".json", ".jinja", ".model", ".txt", ".tiktoken", ".md"});
+/// Ends of the names of files about a model that hold no weights. `auto_map` names Python files.
+constexpr std::array kSideFiles = std::to_array<std::string_view>(
+    {".json", ".jinja", ".model", ".txt", ".tiktoken", ".md", ".py"});
 
 /// A tensor of a new file: a stored tensor as it is, or a changed one.
 struct MergedTensor {
@@ -154,8 +154,12 @@ void FolderMerge::add(const TensorInfo& stored, const ListedTensor* source) {
 void FolderMerge::add_own_head() {
   const TensorInfo& embedding = *bound_.embedding.parts.front().tensor;
   std::vector<MergedTensor>& file = files_[checkpoint_.file_of(embedding)];
-  const std::string name = find_family(bound_.spec.architecture, checkpoint_.name())
-                               .tensor_name(TensorRole::kHead, Naming::kHuggingFace);
+  const std::string usual = find_family(bound_.spec.architecture, checkpoint_.name())
+                                .tensor_name(TensorRole::kHead, Naming::kHuggingFace);
+  // In multimodal folders, both names may begin with the same prefix.
+  constexpr std::string_view kPrefix = "language_model.";
+  const bool has_prefix = embedding.name.starts_with(kPrefix);
+  const std::string name = has_prefix ? cat(kPrefix, usual) : usual;
   ListedTensor head{.name = name,
                     .role = TensorRole::kHead,
                     .shape = embedding.shape,
@@ -167,7 +171,7 @@ void FolderMerge::add_own_head() {
                      .copies_rows = true};
   for (auto& [path, tensors] : files_) {
     for (MergedTensor& tensor : tensors) {
-      if (tensor.entry.name != name) continue;
+      if (tensor.entry.name != name && tensor.entry.name != usual) continue;
       tensor.work = std::move(work);
       return;
     }
@@ -203,6 +207,7 @@ void FolderMerge::write_file(const std::string& path, const std::vector<MergedTe
     return;
   }
   std::vector<SafetensorsEntry> entries;
+  entries.reserve(tensors.size());
   for (const MergedTensor& tensor : tensors) entries.push_back(tensor.entry);
   SafetensorsWriter writer(out_.file(place_of(path)), entries, metadata_of(path));
   for (const MergedTensor& tensor : tensors) {
@@ -273,12 +278,14 @@ void FolderMerge::write_text(const std::string& place, std::string_view text) co
   out.commit();
 }
 
-/// The configuration of a model with a head of its own.
+/// The configuration of a model with a head of its own. Without the member in `text_config`,
+/// transformers ties the head of most multimodal models.
 Json FolderMerge::untied(const Json& config) const {
   constexpr std::string_view kTied = "tie_word_embeddings";
   Json out = with_member(config, kTied, false);
   for (const auto& [key, value] : *config.as_object()) {
-    if (value.find(kTied) != nullptr) out = with_member(out, key, with_member(value, kTied, false));
+    if (value.find(kTied) == nullptr && key != "text_config") continue;
+    out = with_member(out, key, with_member(value, kTied, false));
   }
   return out;
 }

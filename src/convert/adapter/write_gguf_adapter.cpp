@@ -1,4 +1,5 @@
 // write_gguf_adapter: one alpha, and the tensors "NAME.lora_a" and "NAME.lora_b".
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -68,12 +69,14 @@ std::vector<std::string> write_gguf_adapter(const AdapterFile& from,
     const double factor = shared.factors[i];
     std::vector<AdapterMatrix> b = pairs[i].b;
     if (factor != 1) {
-      for (AdapterMatrix& m : b) m = multiplied(m, factor);
+      const std::string name = cat(pairs[i].module, ".lora_b");
+      for (AdapterMatrix& m : b) m = multiplied(m, factor, from.name, name);
     }
     tensors.push_back(tensor_of(pairs[i], ".lora_a", pairs[i].a));
     tensors.push_back(tensor_of(pairs[i], ".lora_b", std::move(b)));
   }
   std::vector<GgufTensor> table;
+  table.reserve(tensors.size());
   for (const AdapterTensor& tensor : tensors) table.push_back(tensor.entry);
   GgufWriter writer(path, adapter_values(from, architecture, shared.alpha), std::move(table));
   for (const AdapterTensor& tensor : tensors) {

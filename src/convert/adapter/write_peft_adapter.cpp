@@ -126,6 +126,7 @@ AdapterMatrix stacked(std::vector<AdapterMatrix> matrices) {
 /// B of a parameter: [outputs, rank * experts], with the expert as the fastest index.
 AdapterMatrix joined_outputs(const std::vector<AdapterMatrix>& b) {
   std::vector<AdapterMatrix> turned;
+  turned.reserve(b.size());
   for (const AdapterMatrix& m : b) turned.push_back(turned_matrix(m));
   // Row e * rank + j is column j of the expert e. It becomes row j * experts + e.
   const std::int64_t rank = b.front().cols;
@@ -189,6 +190,7 @@ std::vector<std::string> write_peft_adapter(const AdapterFile& from,
   config.commit();
   const std::vector<NamedMatrix> tensors = peft_tensors(pairs);
   std::vector<SafetensorsEntry> entries;
+  entries.reserve(tensors.size());
   for (const auto& [name, m] : tensors) {
     entries.push_back({.name = name,
                        .dtype = format_name(m.format),

@@ -62,12 +62,16 @@ void check_pairs(AdapterFile& file) {
   }
 }
 
+std::unique_ptr<PeftConfig> read_config(std::string_view text, const std::string& name) {
+  return std::make_unique<PeftConfig>(parse_json_file(text, name, "config", kAdapterConfigLimits),
+                                      name);
+}
+
 /// Fills `file`, whose names are set, from a configuration and the bytes of the tensors.
-void read_peft(std::string_view text, const std::string& config_name,
-               std::span<const std::byte> tensors, AdapterFile& file) {
-  auto config = std::make_unique<PeftConfig>(
-      parse_json_file(text, config_name, "config", kAdapterConfigLimits), config_name);
+void read_peft(std::unique_ptr<PeftConfig> config, std::span<const std::byte> tensors,
+               AdapterFile& file) {
   file.tensors = parse_safetensors(tensors, file.tensor_file).tensors;
+  config->allow_pairs(file.tensors.size() / 2);
   file.base_model = config->base_model();
   file.invocation_tokens = config->invocation_tokens();
   file.old_parameters = config->is_old();
@@ -76,7 +80,7 @@ void read_peft(std::string_view text, const std::string& config_name,
       std::any_of(file.pairs.begin(), file.pairs.end(),
                   [](const AdapterPair& p) { return p.kind == AdapterPairKind::kEmbedding; });
   if (config->ties_weights() && has_embedding) {
-    throw model_error(config_name, "config",
+    throw model_error(config->file(), "config",
                       "ensure_weight_tying is true, which ingot does not apply to embeddings");
   }
   file.scope = std::move(config);
@@ -84,19 +88,38 @@ void read_peft(std::string_view text, const std::string& config_name,
 }
 
 AdapterFile open_peft(const Directory& folder, std::string_view tensors) {
-  const File config = open_model_file(folder, kAdapterConfig);
+  const File config_file = open_model_file(folder, kAdapterConfig);
+  // The file with the tensors may be large: it is read last.
+  auto config =
+      read_config(config_file.read_all(kAdapterConfigLimits.bytes_max), config_file.name());
   AdapterFile file;
   file.name = folder.name();
   const File opened = open_model_file(folder, tensors);
   file.tensor_file = opened.name();
   file.content = opened.read_all(kAdapterBytesMax);
-  read_peft(config.read_all(kAdapterConfigLimits.bytes_max), config.name(),
-            std::as_bytes(std::span(file.content)), file);
+  read_peft(std::move(config), std::as_bytes(std::span(file.content)), file);
   return file;
+}
+
+/// Refuses a large GGUF file that is no adapter, such as a base model, without reading the file.
+void refuse_large_model(const File& opened) {
+  // Adapters hold no tokenizer, so their keys take a few KB.
+  constexpr std::uint64_t kBeginning = 1 << 20;
+  if (opened.size() <= kBeginning) return;
+  std::string beginning(kBeginning, '\0');
+  opened.read_at(0, std::as_writable_bytes(std::span(beginning)));
+  const auto type = find_gguf_text(std::as_bytes(std::span(beginning)), opened.size(),
+                                   opened.name(), "general.type");
+  if (type == "adapter") return;
+  throw model_error(opened.name(), "metadata",
+                    cat("the first ", kBeginning, " bytes do not say general.type = 'adapter'",
+                        type ? cat(", but '", printable(*type), "'") : std::string(),
+                        ": the file is no adapter"));
 }
 
 AdapterFile open_gguf_adapter(const File& opened) {
   refuse_lfs_pointer(opened);
+  refuse_large_model(opened);
   AdapterFile file;
   file.name = file.tensor_file = opened.name();
   file.content = opened.read_all(kAdapterBytesMax);
@@ -129,7 +152,7 @@ AdapterFile read_peft_adapter(std::string_view config, std::span<const std::byte
                               const std::string& name) {
   AdapterFile file;
   file.name = file.tensor_file = name;
-  read_peft(config, name, tensors, file);
+  read_peft(read_config(config, name), tensors, file);
   return file;
 }
 
@@ -141,16 +164,22 @@ AdapterFile read_gguf_adapter(std::span<const std::byte> bytes, const std::strin
   return file;
 }
 
-AdapterFile open_adapter(const Directory& folder) {
+std::string adapter_tensor_file(const Directory& folder) {
   if (folder.contains(kAdapterConfig) && folder.contains(kAdapterTensors)) {
-    return open_peft(folder, kAdapterTensors);
+    return std::string(kAdapterTensors);
   }
   std::vector<std::string> names = folder.list();
   std::vector<std::string> gguf;
   std::copy_if(names.begin(), names.end(), std::back_inserter(gguf),
                [](const std::string& name) { return name.ends_with(".gguf"); });
   if (gguf.size() != 1) throw model_error(folder.name(), "folder", why_no_adapter(names));
-  return open_gguf_adapter(folder.open(gguf.front()));
+  return gguf.front();
+}
+
+AdapterFile open_adapter(const Directory& folder) {
+  const std::string tensors = adapter_tensor_file(folder);
+  if (tensors == kAdapterTensors) return open_peft(folder, tensors);
+  return open_gguf_adapter(folder.open(tensors));
 }
 
 AdapterFile open_adapter(const std::string& path) {

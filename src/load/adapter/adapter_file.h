@@ -90,13 +90,20 @@ struct AdapterFile {
 };
 
 /// Opens an adapter: a folder with adapter_config.json and adapter_model.safetensors, the path of
-/// such a safetensors file, or a GGUF file of the type adapter. Reads all tensors.
+/// such a safetensors file, or a GGUF file of the type adapter. Reads all tensors, but only after
+/// the configuration, or the GGUF file's type, has shown an adapter.
 ///
 /// Errors: model_error that names the key or the tensor, for a file that is malformed, and for an
 /// adapter whose effect is more than the pairs (DoRA, biases, whole modules, changed base weights).
 AdapterFile open_adapter(const std::string& path);
 /// Opens the PEFT adapter in an open folder, which no change of its path can replace.
 AdapterFile open_adapter(const Directory& folder);
+
+/// Returns the name of the file in a folder from which `open_adapter` would read the tensors. Reads
+/// no file.
+///
+/// Errors: model_error if there is none.
+std::string adapter_tensor_file(const Directory& folder);
 
 /// Reads an adapter from memory: the texts of the two files of a PEFT folder, or a GGUF file. The
 /// bytes of tensors must outlive the result. Messages name the files `name`.

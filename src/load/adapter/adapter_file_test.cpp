@@ -173,16 +173,24 @@ TEST(AdapterFile, TargetsAreListsExpressionsOrAllLinear) {
   }
 }
 
-TEST(AdapterFile, TheLayerOfAnExpertIsTheFirstNumber) {
+/// PEFT 0.20 changed the expression that finds a module's layer from greedy to lazy.
+TEST(AdapterFile, TheLayerOfAnExpertDependsOnTheVersion) {
   const std::string_view module = "model.layers.1.mlp.experts.3.up_proj";
-  const TempFolder folder;
-  EXPECT_EQ(opened(folder, pair_of(module, 2, 8, 6),
-                   R"("r": 2, "target_modules": ["up_proj"], "layers_to_transform": [1])")
-                .pairs.size(),
-            1u);
-  expect_refusal(pair_of(module, 2, 8, 6),
-                 R"("r": 2, "target_modules": ["up_proj"], "layers_to_transform": [3])",
-                 "does not name its module");
+  const auto config = [](int layer, std::string_view more) {
+    return cat(R"("r": 2, "target_modules": ["up_proj"], "layers_to_transform": [)", layer, "]",
+               more);
+  };
+  for (const auto& [version, layer, other] : std::vector<std::tuple<std::string_view, int, int>>{
+           {"", 3, 1},
+           {R"(, "peft_version": "0.19.1")", 3, 1},
+           {R"(, "peft_version": "0.20.0")", 1, 3},
+           {R"(, "peft_version": "1.0.0")", 1, 3},
+           {R"(, "layers_pattern": "layers")", 1, 3}}) {
+    const TempFolder folder;
+    const AdapterFile file = opened(folder, pair_of(module, 2, 8, 6), config(layer, version));
+    EXPECT_EQ(file.pairs.size(), 1u) << version;
+    expect_refusal(pair_of(module, 2, 8, 6), config(other, version), "does not name its module");
+  }
 }
 
 TEST(AdapterFile, ParametersOfExperts) {
@@ -502,6 +510,38 @@ TEST(AdapterFile, GgufFilesAreRefusedByKeyOrTensor) {
   type.tensors[0].sizes = {32, 2};
   type.tensors[0].bytes = 68;
   expect(type, "its type is Q8_0");
+}
+
+/// Makes a file as large as no adapter: whatever reads its tensors fails by this size. The file
+/// takes no space on the disk.
+void make_huge(const std::string& path) {
+  std::filesystem::resize_file(path, std::uint64_t{17} << 30);
+}
+
+TEST(AdapterFile, LargeFilesThatAreNoAdaptersAreNotRead) {
+  using namespace testing_gguf;
+  const TempFolder folder;
+  const std::string path = folder.path("x.gguf");
+  const auto message = [&](const GgufWriter& w) {
+    folder.write("x.gguf", w.head());
+    make_huge(path);
+    return message_of([&] { open_adapter(path); });
+  };
+  const auto expect = [](const std::string& text, std::string_view part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\n  lacks: " << part;
+  };
+  expect(message(tiny_model()), "do not say general.type = 'adapter': the file is no adapter");
+  expect(message(gguf_adapter().set("general.type", text("model"))), "adapter', but 'model': ");
+  expect(message(GgufWriter().set("x", text(std::string(2 << 20, 'x')))), "is no adapter");
+  expect(message(gguf_adapter()), "17179869184");  // the limit on adapters
+  GgufWriter no_gguf;
+  no_gguf.magic = "GGML";
+  expect(message(no_gguf), "not a GGUF file");
+
+  const TempFolder peft;
+  write_peft(peft, usual_tensors(), R"("target_modules": ["q_proj"], "use_dora": true)");
+  make_huge(peft.path("adapter_model.safetensors"));
+  expect(message_of([&] { open_adapter(peft.path()); }), "use_dora");
 }
 
 TEST(AdapterFile, SharedAdapters) {

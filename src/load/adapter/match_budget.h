@@ -9,6 +9,9 @@ namespace ingot {
 /// modules of the file and of the model. 50,000 modules and an expression take 10 million. A
 /// million steps take about 20 ms. Without a limit a hostile file takes hours.
 inline constexpr std::uint64_t kConfigStepsMax = 20'000'000;
+/// Further steps for each pair of the file. A rank_pattern and an alpha_pattern with an expression
+/// for each of 48 layers take about 4,000.
+inline constexpr std::uint64_t kPairStepsMax = 5'000;
 
 /// Counts steps of matching. A step tries one item of an expression at one place, or compares a
 /// byte of a key.
@@ -22,6 +25,8 @@ class MatchBudget {
     steps_ = enough ? steps_ + steps : steps_max_;
     return enough;
   }
+  /// Allows further steps.
+  void allow(std::uint64_t steps) { steps_max_ += steps; }
   /// Returns the number of steps taken.
   std::uint64_t steps() const { return steps_; }
   std::uint64_t steps_max() const { return steps_max_; }

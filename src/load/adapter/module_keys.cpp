@@ -37,17 +37,20 @@ std::string key_for(std::string_view text, std::string_view outline) {
 
 void ModuleKeys::add(const std::string& key) {
   const std::size_t index = keys_++;
-  if (std::all_of(key.begin(), key.end(), is_plain_key_char)) {
-    plain_[key.size()][outline_of(key)].emplace(key, index);
+  const bool is_whole = key.starts_with('^');
+  const std::string plain = key.substr(is_whole ? 1 : 0);
+  if (std::all_of(plain.begin(), plain.end(), is_plain_key_char)) {
+    (is_whole ? whole_ : ends_)[plain.size()][outline_of(plain)].emplace(plain, index);
   } else {
     regexes_.emplace_back(index, ModuleRegex(cat("(?:.*\\.)?(?:", key, ")"), file_, where_));
   }
 }
 
 /// The least index of the keys that match all of `end`.
-std::size_t ModuleKeys::first_plain(std::string_view end, MatchBudget& budget) const {
-  const auto same_length = plain_.find(end.size());
-  if (same_length == plain_.end()) return kNoKey;
+std::size_t ModuleKeys::first_plain(const PlainKeys& keys, std::string_view end,
+                                    MatchBudget& budget) const {
+  const auto same_length = keys.find(end.size());
+  if (same_length == keys.end()) return kNoKey;
   std::size_t first = kNoKey;
   for (const auto& [outline, indices] : same_length->second) {
     if (!budget.take(end.size() + 1)) {
@@ -65,9 +68,9 @@ std::size_t ModuleKeys::first_plain(std::string_view end, MatchBudget& budget) c
 
 std::optional<std::size_t> ModuleKeys::first_match(std::string_view module,
                                                    MatchBudget& budget) const {
-  std::size_t first = kNoKey;
+  std::size_t first = first_plain(whole_, module, budget);
   any_ending(module, [&](std::string_view end) {
-    first = std::min(first, first_plain(end, budget));
+    first = std::min(first, first_plain(ends_, end, budget));
     return false;
   });
   for (const auto& [index, regex] : regexes_) {

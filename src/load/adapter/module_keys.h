@@ -29,7 +29,7 @@ bool any_ending(std::string_view name, Visit visit) {
 /// regular expression.
 ///
 /// Keys of letters, digits, "_", "-" and dots are indexed: a module costs no comparison with each
-/// of them. Others run in PCRE2.
+/// of them. Such a key behind "^" is a whole name, and is indexed too. Others run in PCRE2.
 ///
 /// Source: peft/utils/other.py, get_pattern_key.
 class ModuleKeys {
@@ -53,15 +53,17 @@ class ModuleKeys {
  private:
   /// The index of a key by its text.
   using Indices = std::map<std::string, std::size_t, std::less<>>;
+  /// Keys without PCRE2, by their length and by where they have dots, which match any character.
+  /// The second map's key has an "x" for each other character.
+  using PlainKeys = std::map<std::size_t, std::map<std::string, Indices>>;
 
-  std::size_t first_plain(std::string_view end, MatchBudget& budget) const;
+  std::size_t first_plain(const PlainKeys& keys, std::string_view end, MatchBudget& budget) const;
 
   std::string file_;
   std::string where_;
   std::size_t keys_ = 0;
-  /// Keys without PCRE2, by their length and by where they have dots, which match any character.
-  /// The second map's key has an "x" for each other character.
-  std::map<std::size_t, std::map<std::string, Indices>> plain_;
+  PlainKeys ends_;
+  PlainKeys whole_;                                           ///< keys behind "^", without it
   std::vector<std::pair<std::size_t, ModuleRegex>> regexes_;  ///< by ascending index
 };
 

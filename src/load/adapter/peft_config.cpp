@@ -72,7 +72,7 @@ constexpr std::array kChangesBase =
 constexpr std::int64_t kRankMax = 1'000'000;
 constexpr double kAlphaMax = 1e6;
 /// Limit on keys of a pattern that run in PCRE2, because each is compiled.
-constexpr std::size_t kRegexKeysMax = 256;
+constexpr std::size_t kRegexKeysMax = 4096;
 constexpr std::size_t kPatternKeysMax = 65'536;
 /// Limit on target_parameters. Real files name one or two, or two for each layer.
 constexpr std::size_t kParametersMax = 1024;
@@ -181,9 +181,9 @@ PeftConfig::PeftConfig(const Json& root, std::string file, std::uint64_t steps_m
   refuse_unknown(keys);
   read_sizes(keys);
   read_targets(keys);
+  read_version(keys);
   read_layers(keys);
   read_invocation(keys);
-  read_version(keys);
   if (const std::string* name = keys.text("base_model_name_or_path")) base_model_ = *name;
   ties_weights_ = keys.boolean("ensure_weight_tying").value_or(false);
 }
@@ -256,7 +256,9 @@ void PeftConfig::read_layers(const JsonKeys& keys) {
     keys.fail(cat("layers_pattern has ", names.size(), " entries, at most ", kRegexKeysMax));
   }
   if (names.empty()) {
-    layer_patterns_.emplace_back(".*?\\.[^.]*\\.(?P<idx>\\d+)\\.", file_, "layers_pattern");
+    layer_patterns_.emplace_back(
+        cat(takes_last_number_ ? ".*" : ".*?", "\\.[^.]*\\.(?P<idx>\\d+)\\."), file_,
+        "layers_pattern");
   }
   for (const std::string& name : names) {
     layer_patterns_.emplace_back(cat("(?:^|.*?\\.)(?:", name, ")\\.(?P<idx>\\d+)\\."), file_,
@@ -290,7 +292,8 @@ void PeftConfig::read_invocation(const JsonKeys& keys) {
 }
 
 void PeftConfig::read_version(const JsonKeys& keys) {
-  constexpr int kSwapsSince = 19;  // 0.19.0: ParamWrapper._did_swap_in_out_features
+  constexpr int kSwapsSince = 19;        // 0.19.0: ParamWrapper._did_swap_in_out_features
+  constexpr int kFirstNumberSince = 20;  // 0.20.0: check_target_module_exists
   const std::string* text = keys.text("peft_version");
   if (text == nullptr) return;
   int major = 0, minor = 0;
@@ -299,6 +302,7 @@ void PeftConfig::read_version(const JsonKeys& keys) {
   if (error != std::errc{} || dot == end || *dot != '.') return;
   std::from_chars(dot + 1, end, minor);
   is_old_ = major == 0 && minor < kSwapsSince;
+  takes_last_number_ = major == 0 && minor < kFirstNumberSince;
 }
 
 bool PeftConfig::is_chosen_layer(std::string_view module) const {
@@ -364,9 +368,9 @@ double PeftConfig::alpha(std::string_view module) const {
   return pattern_value(alphas_, module, alpha_, budget_);
 }
 
-double PeftConfig::scale(std::string_view module) const {
-  const auto r = static_cast<double>(rank(module));
-  return alpha(module) / (rank_stabilised_ ? std::sqrt(r) : r);
+double PeftConfig::scale(std::int64_t rank, double alpha) const {
+  const auto r = static_cast<double>(rank);
+  return alpha / (rank_stabilised_ ? std::sqrt(r) : r);
 }
 
 }  // namespace ingot

@@ -60,7 +60,7 @@ struct ModuleValues {
 class PeftConfig final : public AdapterScope {
  public:
   /// Reads the object `root` of the file `file`. All questions about modules may take `steps_max`
-  /// steps together.
+  /// steps together, and those of `allow_pairs`.
   ///
   /// Errors: model_error that names the key, for a wrong value and for what ingot does not apply.
   PeftConfig(const Json& root, std::string file, std::uint64_t steps_max = kConfigStepsMax);
@@ -81,10 +81,13 @@ class PeftConfig final : public AdapterScope {
   ///
   /// Errors: model_error for several parameters whose order is unknown.
   std::vector<std::string> parameters_of(std::string_view module) const;
-  /// Returns the rank, alpha and the factor of the pair of a module or parameter.
+  /// Returns the rank and alpha of the pair of a module or parameter. Each question costs steps.
   std::int64_t rank(std::string_view module) const;
   double alpha(std::string_view module) const;
-  double scale(std::string_view module) const;
+  /// Returns the factor of a pair with this rank and alpha.
+  double scale(std::int64_t rank, double alpha) const;
+  /// Allows the steps that questions about this number of pairs take.
+  void allow_pairs(std::size_t pairs) { budget_.allow(pairs * kPairStepsMax); }
   /// Returns the steps that questions about modules have taken.
   std::uint64_t steps() const { return budget_.steps(); }
 
@@ -102,6 +105,9 @@ class PeftConfig final : public AdapterScope {
   std::string base_model_;
   std::vector<std::int32_t> invocation_tokens_;
   bool is_old_ = true;
+  /// Whether the layer of a module is the last number of its name, as in PEFT before 0.20: among
+  /// modules of experts, the expert.
+  bool takes_last_number_ = true;
   bool ties_weights_ = false;
   bool all_linear_ = false;
   ModuleNames targets_;

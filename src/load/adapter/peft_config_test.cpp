@@ -53,6 +53,41 @@ TEST(PeftConfig, AModuleIsNotComparedWithEachKey) {
   EXPECT_LE(many.steps(), kModules * (module_name(kModules).size() + 1));
 }
 
+TEST(PeftConfig, WholeNamesAreNotComparedWithEachKey) {
+  constexpr int kModules = 5000;  // more than there may be expressions
+  std::string keys;
+  for (int i = 0; i < kModules; ++i)
+    keys += cat(i == 0 ? "" : ", ", "\"^", module_name(i), "\": ", i + 3);
+  const PeftConfig config =
+      config_of(cat(R"("target_modules": ["q_proj"], "rank_pattern": {)", keys, "}"));
+  for (int i = 0; i < kModules; ++i) {
+    EXPECT_EQ(config.rank(module_name(i)), i + 3);
+    EXPECT_EQ(config.rank(cat("x.", module_name(i))), 2) << "no whole name";
+  }
+  EXPECT_EQ(config.rank("model.layers.77xself_attn.q_proj"), 80) << "a dot is any character";
+  EXPECT_LE(config.steps(), 3 * kModules * (module_name(kModules).size() + 1));
+}
+
+TEST(PeftConfig, AnExpressionForEachLayerOfManyExperts) {
+  constexpr int kLayers = 48, kExperts = 128;
+  std::string keys;
+  for (int i = 0; i < kLayers; ++i)
+    keys += cat(i == 0 ? "" : ", ", R"("layers\\.)", i, R"(\\..*": )", i + 1);
+  PeftConfig config = config_of(cat(R"("target_modules": ["up_proj"], "rank_pattern": {)", keys,
+                                    R"(}, "alpha_pattern": {)", keys, "}"));
+  config.allow_pairs(3 * kLayers * kExperts);
+  for (int layer = 0; layer < kLayers; ++layer) {
+    for (int expert = 0; expert < kExperts; ++expert) {
+      for (const std::string_view role : {"gate_proj", "up_proj", "down_proj"}) {
+        const std::string name = cat("model.layers.", layer, ".mlp.experts.", expert, ".", role);
+        EXPECT_EQ(config.rank(name), layer + 1);
+        EXPECT_EQ(config.alpha(name), layer + 1);
+      }
+    }
+  }
+  EXPECT_GT(config.steps(), kConfigStepsMax) << "the pairs need steps of their own";
+}
+
 TEST(PeftConfig, KeysOfManyKindsAreRefusedByCount) {
   // In each key other characters of the name are dots, which match any character.
   const std::string name = module_name(7);
@@ -67,8 +102,7 @@ TEST(PeftConfig, KeysOfManyKindsAreRefusedByCount) {
   EXPECT_EQ(config.rank(name), 4096);  // all twelve characters are dots
   const std::string message =
       message_of(10, [&](const std::string& module) { return config.rank(module); });
-  EXPECT_NE(message.find("rank_pattern has too many kinds of keys"), std::string::npos)
-      << message;
+  EXPECT_NE(message.find("rank_pattern has too many kinds of keys"), std::string::npos) << message;
   EXPECT_NE(message.find("more than 1000000 steps"), std::string::npos) << message;
   EXPECT_EQ(config.steps(), 1'000'000u);
 }

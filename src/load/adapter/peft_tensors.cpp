@@ -144,7 +144,7 @@ void PairMaker::add_pair(const std::string& name, const Halves& halves) {
   }
   pair.rank = config_.rank(key);
   pair.alpha = config_.alpha(key);
-  pair.scale = config_.scale(key);
+  pair.scale = config_.scale(pair.rank, pair.alpha);
   for (const TensorInfo* t : {pair.a, pair.b}) {
     if (t->shape.size() != 2)
       file_.fail(*t, cat("it has ", t->shape.size(), " dimensions, expected 2"));

@@ -32,7 +32,9 @@ std::uint64_t width(GgufType type) {
 /// Parses one file, and limits everything before the data section.
 class Parser {
  public:
-  Parser(std::span<const std::byte> bytes, const std::string& name) : reader_(bytes, name) {
+  /// `bytes` may be the beginning of a file of `file_bytes` bytes.
+  Parser(std::span<const std::byte> bytes, std::uint64_t file_bytes, const std::string& name)
+      : reader_(bytes, name), file_bytes_(file_bytes) {
     file_.name = name;
   }
 
@@ -43,6 +45,21 @@ class Parser {
     read_tensors();
     place_tensors();
     return std::move(file_);
+  }
+
+  /// Reads entries up to the one with this key. Returns nothing if the bytes end before.
+  std::optional<GgufEntry> find_entry(std::string_view key) {
+    read_header();
+    reader_.section("metadata");
+    try {
+      for (std::uint64_t i = 0; i < entry_count_; ++i) {
+        const GgufEntry entry = read_entry();
+        if (entry.key == key) return entry;
+      }
+    } catch (const Error&) {
+      // The bytes end, or the whole file is refused for the same reason.
+    }
+    return std::nullopt;
   }
 
  private:
@@ -68,13 +85,12 @@ class Parser {
     };
     tensor_count_ = bounded_count("tensors", kGgufTensorsMax);
     entry_count_ = bounded_count("key-value pairs", kGgufEntriesMax);
-    if (tensor_count_ > reader_.remaining() / kTensorBytesMin) {
-      reader_.fail_at(8,
-                      cat(tensor_count_, " tensors do not fit in ", reader_.remaining(), " bytes"));
+    const std::uint64_t left = file_bytes_ - reader_.offset();
+    if (tensor_count_ > left / kTensorBytesMin) {
+      reader_.fail_at(8, cat(tensor_count_, " tensors do not fit in ", left, " bytes"));
     }
-    if (entry_count_ > reader_.remaining() / kEntryBytesMin) {
-      reader_.fail_at(
-          16, cat(entry_count_, " key-value pairs do not fit in ", reader_.remaining(), " bytes"));
+    if (entry_count_ > left / kEntryBytesMin) {
+      reader_.fail_at(16, cat(entry_count_, " key-value pairs do not fit in ", left, " bytes"));
     }
   }
 
@@ -327,6 +343,7 @@ class Parser {
   }
 
   ByteReader reader_;
+  std::uint64_t file_bytes_ = 0;
   GgufFile file_;
   std::vector<std::uint64_t> records_;  ///< byte at which each tensor's record begins, for messages
   std::uint64_t tensor_count_ = 0;
@@ -343,7 +360,14 @@ const GgufEntry* GgufFile::find(std::string_view key) const {
 }
 
 GgufFile parse_gguf(std::span<const std::byte> bytes, const std::string& name) {
-  return Parser(bytes, name).parse();
+  return Parser(bytes, bytes.size(), name).parse();
+}
+
+std::optional<std::string_view> find_gguf_text(std::span<const std::byte> beginning,
+                                               std::uint64_t file_bytes, const std::string& name,
+                                               std::string_view key) {
+  const auto entry = Parser(beginning, file_bytes, name).find_entry(key);
+  return entry && entry->type == GgufType::kString ? std::optional(entry->text()) : std::nullopt;
 }
 
 }  // namespace ingot

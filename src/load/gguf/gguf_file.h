@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,5 +92,13 @@ inline constexpr std::uint32_t kGgufAlignmentMax = 65536;
 /// Errors: model_error(name, "header" | "metadata" | "tensor table" | "data", offset, reason).
 /// Source: the GGUF specification (ggml, docs/gguf.md), versions 2 and 3.
 GgufFile parse_gguf(std::span<const std::byte> bytes, const std::string& name);
+
+/// Returns the text of a key, from the first bytes of a file of `file_bytes` bytes: a cheap look at
+/// a large file. Returns nothing if these bytes do not show it. The result points into them.
+///
+/// Errors: those of parse_gguf about the header.
+std::optional<std::string_view> find_gguf_text(std::span<const std::byte> beginning,
+                                               std::uint64_t file_bytes, const std::string& name,
+                                               std::string_view key);
 
 }  // namespace ingot

@@ -31,7 +31,7 @@ AdapterStore::Room AdapterStore::make_room(const AdapterSource& source, const Ad
   const std::int64_t needed = adapter_bytes(file, model_.adapter_targets, backend_);
   const std::lock_guard lock(mutex_);
   const bool is_new = adapters_.find(source.name) == adapters_.end();
-  std::int64_t left = limits_.bytes - bytes();
+  std::int64_t left = bytes_max_.load() - bytes();
   std::int64_t places = limits_.adapters - std::ssize(adapters_) - (is_new ? 1 : 0);
   Room room{.evicted = {}, .needs_bytes = needed > left};
   for (const std::string& name : evictable) {
@@ -51,7 +51,7 @@ AdapterStore::Room AdapterStore::make_room(const AdapterSource& source, const Ad
   if (needed > left) {
     throw Error(ErrorCode::kDoesNotFit,
                 cat(printable(file.name, 4096), ": needs ", needed, " bytes, ",
-                    std::max<std::int64_t>(0, limits_.bytes - bytes()),
+                    std::max<std::int64_t>(0, bytes_max_.load() - bytes()),
                     " are available for adapters: unload one, or raise `memory_limit`"));
   }
   return room;

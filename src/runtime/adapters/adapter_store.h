@@ -54,7 +54,10 @@ class AdapterStore {
  public:
   /// `model` and `backend` must outlive this object and all lists.
   AdapterStore(const Model& model, Backend& backend, const AdapterLimits& limits)
-      : model_(model), backend_(backend), limits_(limits) {}
+      : model_(model), backend_(backend), limits_(limits), bytes_max_(limits.bytes) {}
+
+  /// Takes bytes from the limit on bytes, for other memory that needs them. Loads stay.
+  void lower_bytes_max(std::int64_t bytes) { bytes_max_ -= bytes; }
 
   /// Loads an adapter, and then gives it the name of `source`, which may be that of an earlier
   /// load. If it fails, nothing has changed, except that adapters may have made room for its bytes.
@@ -104,8 +107,9 @@ class AdapterStore {
   const Model& model_;
   Backend& backend_;
   const AdapterLimits limits_;
-  std::mutex loading_;        ///< one load at a time
-  mutable std::mutex mutex_;  ///< protects the members below
+  std::atomic<std::int64_t> bytes_max_;  ///< limits_.bytes, less what other memory took
+  std::mutex loading_;                   ///< one load at a time
+  mutable std::mutex mutex_;             ///< protects the members below
   std::map<std::string, std::shared_ptr<const LoadedAdapter>, std::less<>> adapters_;
   std::map<ListKey, std::uint64_t> numbers_;  ///< numbers of lists that are not one plain adapter
   std::uint64_t last_number_ = 0;             ///< the last generation or number of a list

@@ -35,6 +35,8 @@ class DomainHistories {
 
   /// Adds what an ended request wrote. If no memory is free for a new domain, it is not added.
   void add_output(const PrefixKey& key, std::span<const std::int32_t> tokens);
+  /// Forgets all histories.
+  void clear() { domains_.clear(); }
   /// Returns the history of a key's domain until the next `add_output`; null if there is none.
   const TokenHistory* find(const PrefixKey& key);
 

@@ -41,12 +41,13 @@ std::int32_t DraftCount::choose(std::int32_t rows, std::span<const float> likeli
 }
 
 std::int32_t DraftCount::choose_each(std::int32_t rows, double likelihood, double seconds,
-                                     std::int32_t most) const {
+                                     std::int32_t most) {
   std::int32_t best = 0;
   double tokens = 1;
   double accepted = 1;
   double rate = tokens / times_.decode_seconds_least(rows);
   for (std::int32_t k = 1; k <= most; ++k) {
+    if (rows * (k + 1) > times_.decode_rows_max() && k > kTrial) break;
     accepted *= likelihood;
     tokens += accepted;
     const double now = tokens / (times_.decode_seconds_least(rows * (k + 1)) + k * seconds);
@@ -54,7 +55,10 @@ std::int32_t DraftCount::choose_each(std::int32_t rows, double likelihood, doubl
     rate = now;
     best = k;
   }
-  return best;
+  declined_each_ = best == 0 ? declined_each_ + 1 : 0;
+  if (declined_each_ <= kDeclinedMax) return best;
+  declined_each_ = 0;
+  return std::min(most, kTrial);
 }
 
 }  // namespace ingot

@@ -22,13 +22,14 @@ class DraftCount {
   std::int32_t choose(std::int32_t rows, std::span<const float> likelihoods);
   /// Returns the best number of drafts for each of `rows` sequences, of which each is accepted with
   /// probability `likelihood` if the one before it is, and costs `seconds` beforehand. At most
-  /// `most`.
-  std::int32_t choose_each(std::int32_t rows, double likelihood, double seconds,
-                           std::int32_t most) const;
+  /// `most`. Sizes of steps that were never measured, and drafts that do not pay for long, are
+  /// tried with a few drafts.
+  std::int32_t choose_each(std::int32_t rows, double likelihood, double seconds, std::int32_t most);
 
  private:
   const StepTimes& times_;
-  std::int32_t declined_ = 0;  ///< number of times in a row that likely drafts did not pay
+  std::int32_t declined_ = 0;       ///< number of times in a row that likely drafts did not pay
+  std::int32_t declined_each_ = 0;  ///< the same for `choose_each`
 };
 
 }  // namespace ingot

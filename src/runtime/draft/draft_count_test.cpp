@@ -61,11 +61,17 @@ TEST(DraftCount, LikelyDraftsThatDoNotPayAreTriedNowAndThen) {
 /// Drafts of a model take time before the step.
 TEST(DraftCount, DraftsOfAModelMustPayTheirOwnTime) {
   const StepTimes times = measured(0.1, {1, 2, 4, 8, 16});
-  const DraftCount count(times);
+  DraftCount count(times);
   EXPECT_EQ(count.choose_each(1, 0.9, 0.020, 8), 0);
   EXPECT_GE(count.choose_each(1, 0.9, 0.001, 8), 4);
   EXPECT_EQ(count.choose_each(1, 0.0, 0.001, 8), 0);
   EXPECT_EQ(count.choose_each(1, 1.0, 0.0, 8), 8);
+  int tried = 0;
+  for (int i = 0; i < 1000; ++i) tried += count.choose_each(1, 0.0, 0.001, 8) > 0 ? 1 : 0;
+  EXPECT_GE(tried, 1);
+  EXPECT_LE(tried, 4);
+  const StepTimes one = measured(0.1, {1});
+  EXPECT_EQ(DraftCount(one).choose_each(1, 1.0, 0.0, 32), 4) << "a size that was never measured";
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ DraftModel::DraftModel(ThreadPool& pool, const InstanceOptions& options, Instanc
   drafter_ =
       std::make_unique<ModelDrafter>(instance_.executor(), pool, find_host_kernels(options.isa),
                                      std::min(instance_.sampled_ids(), target.sampled_ids()));
+  drafter_->warm_up();
 }
 
 StartOptions DraftModel::start_options(Instance& target, const StartOptions& target_options) const {

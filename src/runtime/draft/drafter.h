@@ -21,6 +21,7 @@ struct DraftTask {
   RunningRequest* request = nullptr;
   std::int32_t most = 0;  ///< limit on `drafts`
   std::vector<Draft> drafts{};
+  std::vector<Draft> lookup{};  ///< drafts of lookup, while the draft model is asked
 };
 
 /// Proposes drafts. The engine's thread calls it between two steps. Drafts change no token, so a
@@ -29,18 +30,15 @@ class Drafter {
  public:
   virtual ~Drafter() = default;
   /// Appends drafts to the tasks, whose `drafts` are empty, up to their limits. No two tasks share
-  /// a request. Errors: any; the engine then goes on without these drafts.
+  /// a request. Errors: any; the engine then continues without these drafts.
   virtual void propose(std::span<DraftTask* const> tasks) = 0;
   /// Estimates the seconds that each draft of `tasks` tasks takes in `propose`.
   virtual double seconds(std::size_t /*tasks*/) const { return 0; }
   /// Estimates the probability that a draft is accepted if the one before it is.
   virtual double likelihood() const { return 1; }
-  /// Returns whether the drafter wants the hidden states of `see`. They need
-  /// ExecutorLimits::draft_hidden.
-  virtual bool sees_hidden() const { return false; }
-  /// Gives the hidden state, before the final norm, of a row that a step has computed: of each row
-  /// of the prompt, each token and each draft that was verified. Comes before the step's tokens, so
-  /// the caller does not know yet which drafts are accepted.
+  /// Gives the hidden state, before the final norm, of a row that a step has computed, if
+  /// ExecutorLimits::draft_hidden is set. Rows of drafts come too, before it is known whether they
+  /// are accepted. Rows from the prefix cache have no hidden states.
   virtual void see(RunningRequest& /*request*/, std::int64_t /*row*/,
                    std::span<const float> /*hidden*/) {}
   /// Tells that a request has ended, before it is destroyed.

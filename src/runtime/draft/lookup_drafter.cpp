@@ -58,14 +58,14 @@ void LookupDrafter::forget_oldest() {
   }));
 }
 
-/// A prediction may be as long as a context.
 std::int64_t LookupDrafter::bytes_max(std::int32_t sequences, std::int64_t context) {
   const std::int64_t own = TokenHistory::bytes(std::min(context + 1, kOwnTokensMax));
-  return DomainHistories::bytes_max() + 2 * sequences * own;
+  return DomainHistories::bytes_max() + sequences * own;
 }
 
 void LookupDrafter::propose(std::span<DraftTask* const> tasks) {
   ++calls_;
+  add_forced(tasks);
   for (DraftTask* const task : tasks) {
     RunningRequest& request = *task->request;
     Track& track = track_of(request);
@@ -73,15 +73,17 @@ void LookupDrafter::propose(std::span<DraftTask* const> tasks) {
     follow(track, request.sequence());
     guess(track, request);
     request.set_drafts_prediction(false);
-    add_forced(*task);
-    if (!task->drafts.empty() || track.guess.matched == 0) continue;
-    const Guess& g = track.guess;
-    const MatchRates& rates = of(track.rates, g.source);
-    request.set_drafts_prediction(g.source == Source::kPrediction);
-    for (std::int32_t i = 0; i < std::min(g.count, task->most); ++i) {
-      const double rate = rates.rate(g.matched + i, of(rates_, g.source));
-      task->drafts.push_back({.id = at(g.ids, i), .likelihood = static_cast<float>(rate)});
-    }
+    if (task->drafts.empty() && track.guess.matched > 0) add_guess(*task, track);
+  }
+}
+
+void LookupDrafter::add_guess(DraftTask& task, const Track& track) const {
+  const Guess& g = track.guess;
+  const MatchRates& rates = of(track.rates, g.source);
+  task.request->set_drafts_prediction(g.source == Source::kPrediction);
+  for (std::int32_t i = 0; i < std::min(g.count, task.most); ++i) {
+    const double rate = rates.rate(g.matched + i, of(rates_, g.source));
+    task.drafts.push_back({.id = at(g.ids, i), .likelihood = static_cast<float>(rate)});
   }
 }
 
@@ -141,13 +143,25 @@ void LookupDrafter::look_in(const TokenHistory& history, Source source, const Se
   if (best.count == 0) best.matched = 0;
 }
 
-/// Adds the tokens that the request's constraint forces.
-void LookupDrafter::add_forced(DraftTask& task) const {
-  std::array<std::int32_t, to_size(kDraftsMax)> ids;
-  const std::int64_t count = task.request->forced_run(std::span(ids).first(to_size(task.most)));
-  for (std::int64_t i = 0; i < count; ++i) {
-    task.drafts.push_back({.id = at(ids, i), .likelihood = kForced});
+/// Adds the tokens that constraints force, each task in one thread of the pool. Many tasks share
+/// the drafts of a step, so each gets few.
+void LookupDrafter::add_forced(std::span<DraftTask* const> tasks) {
+  constrained_.clear();
+  for (DraftTask* const task : tasks) {
+    if (task->request->may_force()) constrained_.push_back(task);
   }
+  if (constrained_.empty()) return;
+  const std::int64_t share =
+      std::max<std::int64_t>(2, std::int64_t{kDraftsMax} / std::ssize(constrained_));
+  runner_.for_each(std::ssize(constrained_), [&](std::int64_t i) {
+    DraftTask& task = *at(constrained_, i);
+    std::array<std::int32_t, to_size(kDraftsMax)> ids;
+    const std::int64_t most = std::min(std::int64_t{task.most}, share);
+    const std::int64_t count = task.request->forced_run(std::span(ids).first(to_size(most)));
+    for (std::int64_t k = 0; k < count; ++k) {
+      task.drafts.push_back({.id = at(ids, k), .likelihood = kForced});
+    }
+  });
 }
 
 }  // namespace ingot

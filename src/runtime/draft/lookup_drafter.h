@@ -13,6 +13,7 @@
 #include "runtime/draft/drafter.h"
 #include "runtime/draft/match_rates.h"
 #include "runtime/draft/token_history.h"
+#include "runtime/step_runner.h"
 
 namespace ingot {
 
@@ -30,14 +31,21 @@ class LookupDrafter final : public Drafter {
  public:
   static constexpr std::int64_t kOwnTokensMax = 65536;
 
-  /// `sequences`: limit on the sequences that run at once.
-  explicit LookupDrafter(std::int32_t sequences) : sequences_(sequences) {}
+  /// `sequences`: limit on the sequences that run at once. `runner`, whose threads find forced
+  /// tokens, must outlive this object.
+  LookupDrafter(std::int32_t sequences, StepRunner& runner)
+      : sequences_(sequences), runner_(runner) {
+    constrained_.reserve(to_size(sequences));
+  }
 
-  /// Returns the most bytes that histories take if sequences have up to `context` tokens.
+  /// Returns the most bytes that histories take if sequences have up to `context` tokens, without
+  /// those of predictions.
   static std::int64_t bytes_max(std::int32_t sequences, std::int64_t context);
 
   void propose(std::span<DraftTask* const> tasks) override;
   void end(RunningRequest& request) override;
+  /// Forgets what ended requests wrote.
+  void flush() { domains_.clear(); }
 
  private:
   /// Where a match lies.
@@ -52,7 +60,7 @@ class LookupDrafter final : public Drafter {
     std::array<std::int32_t, to_size(kDraftsMax)> ids{};
     std::int32_t count = 0;
   };
-  /// What is known of one request.
+  /// The histories and rates of one request.
   struct Track {
     explicit Track(const RunningRequest& request);
     TokenHistory own;
@@ -70,13 +78,16 @@ class LookupDrafter final : public Drafter {
   void guess(Track& track, const RunningRequest& request);
   void look_in(const TokenHistory& history, Source source, const Sequence& sequence,
                Guess& best) const;
-  void add_forced(DraftTask& task) const;
+  void add_forced(std::span<DraftTask* const> tasks);
+  void add_guess(DraftTask& task, const Track& track) const;
 
   std::int32_t sequences_;
+  StepRunner& runner_;
+  std::vector<DraftTask*> constrained_;  ///< the tasks that may have forced tokens
   std::uint64_t calls_ = 0;
   std::map<std::uint64_t, std::unique_ptr<Track>> tracks_;  ///< by id of the request
   DomainHistories domains_;
-  Rates rates_;  ///< of all requests
+  Rates rates_;  ///< rates of all requests together
 };
 
 }  // namespace ingot

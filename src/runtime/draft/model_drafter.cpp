@@ -13,6 +13,11 @@ namespace {
 /// Acceptance that is assumed before the first draft, and weight of each draft in the mean.
 constexpr double kLikelihoodFirst = 0.7;
 constexpr double kLikelihoodWeight = 1.0 / 128;
+/// Limit on the prompt rows of a call, during which all requests wait.
+constexpr std::int64_t kPromptRows = 64;
+/// Number of last calls whose sequences keep their rows, so that they do not take turns in losing
+/// them.
+constexpr std::int64_t kKeptCalls = 16;
 
 }  // namespace
 
@@ -28,6 +33,14 @@ ModelDrafter::ModelDrafter(Executor& executor, ThreadPool& pool, const HostKerne
   parts_.reserve(sequences);
   rows_.reserve(sequences);
   drawn_.resize(sequences);
+}
+
+/// The temporary sequence releases its blocks.
+void ModelDrafter::warm_up() {
+  Sequence sequence(executor_.cache());
+  sequence.tokens.assign(2, 0);
+  StepPart part{.sequence = &sequence, .rows = 2, .outputs = 1};
+  static_cast<void>(run_next(executor_, {&part, 1}));
 }
 
 void ModelDrafter::propose(std::span<DraftTask* const> tasks) {
@@ -75,6 +88,7 @@ void ModelDrafter::follow(Track& track, const Sequence& target) {
     likelihood_ += kLikelihoodWeight * ((i < accepted ? 1.0 : 0.0) - likelihood_);
   }
   const std::int64_t equal = track.known + accepted;
+  const std::int64_t known = track.known;
   const std::int64_t vocab = executor_.model().spec.vocab;
   track.is_foreign |= std::any_of(target.tokens.begin() + equal, target.tokens.end(),
                                   [&](std::int32_t id) { return id >= vocab; });
@@ -84,10 +98,21 @@ void ModelDrafter::follow(Track& track, const Sequence& target) {
   track.used = calls_;
   own.computed = std::min({own.computed, equal, own.length() - 1});
   own.blocks.truncate(own.computed);
+  own.blocks.forget_before(std::min(own.computed, known));  // no later call drops these rows
+}
+
+bool ModelDrafter::fits_alone(std::int64_t rows) const {
+  const KvCache& cache = executor_.cache();
+  for (std::int32_t g = 0; g < cache.groups(); ++g) {
+    if (cache.group(g).blocks_for(rows, executor_.limits().rows) > cache.pool(g).total())
+      return false;
+  }
+  return true;
 }
 
 /// Reserves blocks for rows [0, rows) of a track. Takes them from tracks outside of this call.
 bool ModelDrafter::reserve(Track& track, std::int64_t rows) {
+  if (!fits_alone(rows)) return false;
   while (!track.sequence.blocks.reserve(rows)) {
     if (!release_oldest()) return false;
   }
@@ -97,7 +122,7 @@ bool ModelDrafter::reserve(Track& track, std::int64_t rows) {
 bool ModelDrafter::release_oldest() {
   Track* oldest = nullptr;
   for (auto& [id, track] : tracks_) {
-    const bool holds = track.used < calls_ && track.sequence.computed > 0;
+    const bool holds = track.used < calls_ - kKeptCalls && track.sequence.computed > 0;
     if (holds && (oldest == nullptr || track.used < oldest->used)) oldest = &track;
   }
   if (oldest == nullptr) return false;
@@ -110,7 +135,7 @@ bool ModelDrafter::release_oldest() {
 /// this call.
 void ModelDrafter::compute_prompts() {
   parts_.clear();
-  std::int64_t left = executor_.limits().rows;
+  std::int64_t left = std::min<std::int64_t>(kPromptRows, executor_.limits().rows);
   std::erase_if(active_, [&](const Active& active) {
     Sequence& s = active.track->sequence;
     const std::int64_t missing = s.length() - s.computed;

@@ -20,14 +20,17 @@ namespace ingot {
 ///
 /// A prompt is computed in pieces, one for each call, so that other requests do not wait for it.
 /// Until then its sequence has no drafts. If the KV cache is full, the sequence that was used last
-/// longest ago loses its rows. Sequences with embeddings, or with tokens that only the target has,
-/// get no drafts.
+/// longest ago loses its rows, but none that was used in the last calls. Sequences with embeddings,
+/// or with tokens that only the target has, get no drafts.
 class ModelDrafter final : public Drafter {
  public:
   /// `executor` is the draft model's: its limits allow `rows` rows and a row of logits for each
   /// sequence. `ids`: number of tokens that both models have. All arguments must outlive this
   /// object. Errors: Error{kDoesNotFit}.
   ModelDrafter(Executor& executor, ThreadPool& pool, const HostKernels& kernels, std::int64_t ids);
+
+  /// Computes a step, so that the first drafts are not slow. Errors: those of Executor::run_now.
+  void warm_up();
 
   void propose(std::span<DraftTask* const> tasks) override;
   double seconds(std::size_t tasks) const override;
@@ -54,6 +57,7 @@ class ModelDrafter final : public Drafter {
 
   Track& track_of(RunningRequest& request);
   void follow(Track& track, const Sequence& target);
+  bool fits_alone(std::int64_t rows) const;
   bool reserve(Track& track, std::int64_t rows);
   bool release_oldest();
   void compute_prompts();

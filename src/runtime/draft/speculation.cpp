@@ -8,15 +8,19 @@
 
 namespace ingot {
 
-Speculation::Speculation(const SpeculationOptions& options, const Scheduler& scheduler)
+Speculation::Speculation(const SpeculationOptions& options, const Scheduler& scheduler,
+                         StepRunner& runner)
     : options_(options),
       scheduler_(scheduler),
       count_(scheduler.times()),
-      lookup_(scheduler.limits().sequences) {
+      lookup_(scheduler.limits().sequences, runner) {
   if (scheduler.limits().draft_rows == 0) return;
   const auto sequences = to_size(scheduler.limits().sequences);
   tasks_.resize(sequences);
-  for (DraftTask& task : tasks_) task.drafts.reserve(to_size(kDraftsMax));
+  for (DraftTask& task : tasks_) {
+    task.drafts.reserve(to_size(kDraftsMax));
+    task.lookup.reserve(to_size(kDraftsMax));
+  }
   asking_.reserve(sequences);
   choices_.reserve(sequences * to_size(kDraftsMax));
   likelihoods_.reserve(sequences * to_size(kDraftsMax));
@@ -59,10 +63,11 @@ bool Speculation::uses(const RunningRequest& request, SpeculationMode source) co
   return exists;
 }
 
-/// The number of drafts that the request always gets if there are so many; 0: as many as pay.
-std::int32_t Speculation::fixed_drafts(const RunningRequest& request) const {
+/// The limit on the drafts of a request.
+std::int32_t Speculation::drafts_max(const RunningRequest& request) const {
   const std::int32_t own = request.speculation().tokens;
-  return std::min(own >= 0 ? own : options_.tokens, kDraftsMax);
+  const std::int32_t most = options_.tokens > 0 ? options_.tokens : kDraftsMax;
+  return std::min({own > 0 ? own : most, most, kDraftsMax});
 }
 
 void Speculation::find_tasks() {
@@ -75,7 +80,8 @@ void Speculation::find_tasks() {
     const bool decodes = s->draws && !s->paused && s->missing() == 1;
     if (!decodes || s->request == nullptr) continue;
     ++decodes_;
-    add_task(*s->request);
+    // Drafts are tokens, and a part has no tokens behind embeddings.
+    if (s->given_at(s->next_row()) == nullptr) add_task(*s->request);
   }
 }
 
@@ -87,10 +93,10 @@ void Speculation::add_task(RunningRequest& request) {
   DraftTask& task = tasks_[used_];
   task.request = &request;
   task.drafts.clear();
-  const std::int32_t fixed = fixed_drafts(request);
+  task.lookup.clear();
   const std::int64_t room = std::min(s.rows_max - s.length(), s.room - 1);
   task.most = static_cast<std::int32_t>(
-      std::min<std::int64_t>(fixed > 0 ? fixed : kDraftsMax, std::max<std::int64_t>(0, room)));
+      std::clamp<std::int64_t>(room, 0, std::int64_t{drafts_max(request)}));
   if (task.most > 0) ++used_;
 }
 
@@ -106,17 +112,18 @@ void Speculation::ask_lookup() {
 void Speculation::ask_model() {
   if (!options_.model) return;
   asking_.clear();
+  const double likelihood = options_.model->likelihood();
   for (DraftTask& task : tasks()) {
-    if (!task.drafts.empty() || !uses(*task.request, SpeculationMode::kDraft)) continue;
+    const bool is_likely =
+        !task.drafts.empty() && static_cast<double>(task.drafts.front().likelihood) >= likelihood;
+    if (is_likely || !uses(*task.request, SpeculationMode::kDraft)) continue;
     asking_.push_back(&task);
   }
   if (asking_.empty()) return;
   const double seconds = options_.model->seconds(asking_.size());
-  const double likelihood = options_.model->likelihood();
   const std::int32_t pays = count_.choose_each(decodes_, likelihood, seconds, kDraftsMax);
   for (DraftTask* const task : asking_) {
-    const bool is_fixed = fixed_drafts(*task->request) > 0;
-    if (!is_fixed) task->most = std::min(task->most, pays);
+    if (!is_fixed()) task->most = std::min(task->most, pays);
     // A step that still draws the last token must end first.
     if (task->most > 0 && task->request->sequence().pending > 0) {
       task->request->sequence().awaits_drafts = true;
@@ -125,22 +132,36 @@ void Speculation::ask_model() {
   std::erase_if(asking_, [](const DraftTask* task) {
     return task->most == 0 || task->request->sequence().pending > 0;
   });
-  if (!asking_.empty()) options_.model->propose(asking_);
+  if (asking_.empty()) return;
+  for (DraftTask* const task : asking_) std::swap(task->drafts, task->lookup);
+  try {
+    options_.model->propose(asking_);
+  } catch (const std::exception&) {
+    for (DraftTask* const task : asking_) task->drafts.clear();
+  }
+  for (DraftTask* const task : asking_) {
+    if (task->drafts.empty()) {
+      std::swap(task->drafts, task->lookup);
+    } else {
+      task->request->set_drafts_prediction(false);
+    }
+  }
 }
 
 /// Keeps the drafts that the step will verify.
 void Speculation::choose() {
+  if (is_fixed()) return;
   choices_.clear();
-  for (std::size_t i = 0; i < used_; ++i) {
-    if (fixed_drafts(*tasks_[i].request) == 0) add_choices(i);
-  }
+  for (std::size_t i = 0; i < used_; ++i) add_choices(i);
   take_likeliest();
 }
 
 void Speculation::add_choices(std::size_t task) {
   float all = 1;
-  for (const Draft& draft : tasks_[task].drafts) {
-    all *= draft.likelihood;
+  const std::vector<Draft>& drafts = tasks_[task].drafts;
+  const std::size_t most = std::min(drafts.size(), to_size(tasks_[task].most));
+  for (std::size_t i = 0; i < most; ++i) {
+    all *= drafts[i].likelihood;
     choices_.push_back({.likelihood = all, .task = task});
   }
   tasks_[task].most = 0;

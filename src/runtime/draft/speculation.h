@@ -14,15 +14,19 @@
 namespace ingot {
 
 /// Decides which sequences get which drafts. Lookup comes first; sequences for which it finds
-/// nothing get drafts of the draft model. Drafts change no token: see StepResults.
+/// nothing that is likelier than drafts of the draft model get these. Drafts change no token: see
+/// StepResults.
 class Speculation {
  public:
-  /// `scheduler` must outlive this object. Without rows for drafts, all functions do nothing.
-  Speculation(const SpeculationOptions& options, const Scheduler& scheduler);
+  /// `scheduler` and `runner`, whose threads it uses, must outlive this object. Without rows for
+  /// drafts, all functions do nothing.
+  Speculation(const SpeculationOptions& options, const Scheduler& scheduler, StepRunner& runner);
 
   /// Sets Sequence::drafts and Sequence::awaits_drafts of running sequences. Call it before
   /// Scheduler::plan. If memory runs out, sequences get no drafts.
   void propose() noexcept;
+  /// Forgets what ended requests wrote.
+  void flush() { lookup_.flush(); }
   /// Tells that a request has ended, before it is destroyed.
   void end(RunningRequest& request) noexcept;
 
@@ -34,7 +38,9 @@ class Speculation {
   };
 
   bool uses(const RunningRequest& request, SpeculationMode source) const;
-  std::int32_t fixed_drafts(const RunningRequest& request) const;
+  /// Returns whether each sequence gets SpeculationOptions::tokens drafts, whether they pay or not.
+  bool is_fixed() const { return options_.tokens > 0; }
+  std::int32_t drafts_max(const RunningRequest& request) const;
   void find_tasks();
   void add_task(RunningRequest& request);
   void ask_lookup();

@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 4> kSpeculationModes{"auto", "off"
 /// A request's choice of drafts.
 struct RequestSpeculation {
   SpeculationMode mode = SpeculationMode::kAuto;
-  std::int32_t tokens = -1;  ///< drafts of each step; 0 = as many as pay; -1 = the engine's option
+  std::int32_t tokens = -1;  ///< limit on the drafts of a step; 0 or -1: no limit of its own
 };
 
 /// Returns a limit on a step's drafts: the most of two sequences. A higher limit takes more memory
@@ -41,7 +41,8 @@ constexpr std::int32_t draft_rows_for(std::int32_t sequences) {
 struct SpeculationOptions {
   bool lookup = false;               ///< whether requests use lookups by default
   std::shared_ptr<Drafter> model{};  ///< drafts with a model; used by default; may be null
-  std::int32_t tokens = 0;           ///< drafts of each step; 0 = as many as pay
+  /// Drafts of each sequence in each step, whether they pay or not; 0: as many as pay.
+  std::int32_t tokens = 0;
 };
 
 }  // namespace ingot

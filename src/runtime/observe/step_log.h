@@ -29,7 +29,7 @@ struct StepRecord {
   std::int32_t decode_rows = 0;   ///< rows of sequences that had just one row to compute
   std::int32_t prefill_rows = 0;  ///< rows of prompts and of preempted sequences
   std::int32_t verify_rows = 0;   ///< rows of drafts, and of the token before each draft
-  DraftCounts drafts{};           ///< what became of the step's drafts
+  DraftCounts drafts{};           ///< verified and accepted drafts
   std::int32_t output_rows = 0;   ///< rows of logits
   std::int32_t scored_rows = 0;   ///< rows that give log-probabilities of prompt tokens
   std::int32_t row_budget = 0;    ///< the step's token budget

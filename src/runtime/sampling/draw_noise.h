@@ -47,10 +47,14 @@ struct NoiseGroup {
 /// is equally likely to have it. The others exceed it by independent numbers that are exponential
 /// with mean 1 again.
 ///
-///     bits(c) = words 0 (high) and 1 (low) of Philox4x32-10, key `seed`, counter (index, choice,
-///     c) E(c)    = -log((floor(bits(c) / 2^12) + 0.5) * 2^-52), in double (base/math_double.h)
-///     group g = id / 256:  c = 2^30 + g;  least = E(c) / 256;  first = 256 g + floor(word 2 /
-///     2^24) id:                  c = 2^31 + id;  x = least + (id == first ? 0 : E(c))
+///     bits(c) = words 0 (high) and 1 (low) of Philox4x32-10
+///               with key `seed` and counter (index, choice, c)
+///
+///     E(c) = -log((floor(bits(c) / 2^12) + 0.5) * 2^-52), in double (base/math_double.h)
+///
+///     group g = id / 256, c = 2^30 + g:  least = E(c) / 256,  first = 256 g + floor(word 2 / 2^24)
+///
+///     id, c = 2^31 + id:  x = least + (id == first ? 0 : E(c))
 ///
 /// The index of the token has 64 bits in the counter, `choice` and c have 32 bits each.
 class DrawNoise {

@@ -65,8 +65,8 @@ class RowSampler;
 /// Otherwise, w = exp((x - largest) * scale), scale = min(1 / temperature, FLT_MAX), is the weight
 /// of a token with logit x. Then the filters drop tokens, in the order of SamplingParams; each
 /// keeps at least one token. They sum each 256 weights as a tree of 16 lane sums, then these sums
-/// as doubles. Of the tokens that remain, the draw takes the one with the largest key, of equal
-/// keys the one with the lowest id:
+/// as doubles. The draw takes the remaining token with the largest key. If several keys are equally
+/// large, it takes the lowest id.
 ///
 ///     key = (x - largest) * scale - log(noise), in double; DrawNoise defines the noise of an id
 ///

@@ -79,7 +79,8 @@ MinSeconds min_seconds(const DeadlineView& view, const Sequence& s, double now) 
   const auto seconds = [&](std::int64_t rows) {
     const double first = static_cast<double>(rows) * row_seconds;
     const auto tokens = static_cast<double>(s.terms.tokens_min - 1);
-    return MinSeconds{.first_token = first, .end = first + tokens * view.times.decode_seconds(1)};
+    const double steps = tokens / (1 + view.drafts_max);
+    return MinSeconds{.first_token = first, .end = first + steps * view.times.decode_seconds(1)};
   };
   std::int64_t rows = 0;
   visit_before(view, s, [&](const Sequence& other) {

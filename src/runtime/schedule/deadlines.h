@@ -26,6 +26,7 @@ struct DeadlineView {
   /// Maximum number of prompts that share a step and do not end in it. A shorter prompt overtakes
   /// only these prompts, because waiting prompts begin in order.
   std::int64_t overtaken_max = 0;
+  std::int32_t drafts_max = 0;  ///< most drafts that a step may accept for a sequence
   /// Returns how many of the first rows of a waiting sequence are cached.
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/index.h"
 #include "kv/mutant.h"
+#include "runtime/draft/draft_counts.h"
 #include "runtime/schedule/sequence_start.h"
 
 namespace ingot {
@@ -30,8 +31,8 @@ constexpr std::int32_t kOtherPart = 64;
 /// Least number of prompt rows that a step has room for, so that prompts continue in slow steps.
 constexpr std::int32_t kPromptRowsMin = 2;
 
-/// Appends a part's tokens to its sequence. Returns the number of accepted drafts: those that equal
-/// the drawn tokens.
+/// Appends a part's tokens to its sequence. Returns the number of accepted drafts, which equal the
+/// drawn tokens.
 std::int32_t append_drawn(Sequence& s, const StepPart& part, std::span<const std::int32_t> drawn) {
   std::int32_t accepted = 0;
   for (const std::int32_t id : drawn) {
@@ -178,7 +179,7 @@ void Scheduler::fill(Step& step) {
 /// did. After a truncation, guarantees may add up to more blocks than the pool has, because shared
 /// blocks then count for each sequence.
 bool Scheduler::break_deadlock(Step& step) {
-  if (!step.parts.empty() || !dropped_.empty() || under_way_ > 0 || is_releasing()) return false;
+  if (!step.parts.empty() || !dropped_.empty() || under_way_ > 0 || frees_soon()) return false;
   Sequence* last = nullptr;
   bool waits = false;
   for (Sequence* s : running_) {
@@ -216,10 +217,15 @@ void Scheduler::plan_prompts(Step& step) {
 /// Extends parts of decoding sequences by drafts. Takes rows and blocks that nothing else in the
 /// step needs.
 void Scheduler::add_drafts(Step& step) {
+  const bool is_timed = limits_.step_seconds > 0 && step.parts.size() > 0 &&
+                        std::any_of(step.parts.begin(), step.parts.end(),
+                                    [](const StepPart& part) { return !part.decode; });
+  if (is_timed) return;  // prompt rows fill the step's time
   std::int64_t left = std::min(limits_.draft_rows, budget_);
   for (StepPart& part : step.parts) {
     Sequence& s = *part.sequence;
     if (!part.decode || part.outputs == 0 || s.pending > 1 || s.drafts.empty()) continue;
+    if (s.given_at(part.first) != nullptr) continue;  // drafts are tokens
     guarantees_.hand_out(s);
     const std::int64_t rows = std::min({std::ssize(s.drafts), left, draft_room(s)});
     const bool fits = rows > 0 && s.blocks.reserve(s.length() + rows, step.copies);
@@ -416,9 +422,9 @@ bool Scheduler::make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::M
   };
   const auto has_room = [&] { return !is_full() && may_admit(s, match, IdleRoom::kHeld); };
   if (has_room()) return true;
-  if (is_releasing() || !may_admit(s, match, IdleRoom::kFree)) return false;
+  if (frees_soon() || !may_admit(s, match, IdleRoom::kFree)) return false;
   while (!has_room()) {
-    if (is_releasing()) return false;
+    if (frees_soon()) return false;
     if (!release_resting(step)) preempt(step, *last_paused());
   }
   return true;
@@ -435,7 +441,7 @@ std::int64_t Scheduler::running(IdleRoom idle) const {
 /// guarantee of `s` is due, all its future rows need blocks too.
 bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match, IdleRoom idle) const {
   const std::int64_t running = this->running(idle);
-  if (running == 0) return !is_releasing();
+  if (running == 0) return !frees_soon();
   if (running >= limits_.sequences) return false;
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     std::int64_t wanted = guarantees_.is_due(s)
@@ -487,7 +493,11 @@ void Scheduler::add_part(Step& step, Sequence& s, std::int64_t rows_max) {
   s.pending += step.parts.back().outputs;
 }
 
-bool Scheduler::is_releasing() const {
+/// Whether the end of a step under way frees blocks: released ones, or blocks of drafts.
+bool Scheduler::frees_soon() const {
+  for (std::int32_t i = 0; i < under_way_; ++i) {
+    if (step_under_way(i).verify_rows > 0) return true;
+  }
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     if (cache_.releasing(g) > 0) return true;
   }
@@ -512,7 +522,7 @@ bool Scheduler::reserve(Step& step, Sequence& s, std::int64_t first, std::int32_
       s.blocks.set_idle(true);
       return false;
     }
-    if (is_releasing()) return false;
+    if (frees_soon()) return false;
     if (release_resting(step)) continue;
     Sequence* const victim = victim_for(s);
     if (victim == nullptr) return false;
@@ -605,7 +615,8 @@ void Scheduler::commit_part(const StepPart& part, std::span<const std::int32_t> 
   if (part.drafts > 0) s.verifying = 0;
   if (part.drafts > 0 || INGOT_MUTANT(37)) s.drafts.clear();
   s.score_next = std::max(s.score_next, part.first_score + part.scores);
-  if (part.hidden > 0 && !s.shows_hidden) s.hidden_next = std::max(s.hidden_next, part.first_hidden + part.hidden);
+  if (part.hidden > 0 && !s.shows_hidden)
+    s.hidden_next = std::max(s.hidden_next, part.first_hidden + part.hidden);
   s.pools = s.pools && !part.pooled;
   if (!s.admitted || part.admission != s.admissions) return;
   waiting_.serve(s, part.rows);
@@ -662,6 +673,7 @@ MinSeconds Scheduler::min_seconds(const Sequence& s, double now) {
        .times = times_,
        .rows_max = limits_.rows,
        .overtaken_max = std::min<std::int64_t>(limits_.sequences - 1, kPromptsMax),
+       .drafts_max = std::min(limits_.draft_rows, kDraftsMax),
        .cached_rows = cached_rows},
       s, now);
 }

@@ -190,7 +190,7 @@ class Scheduler {
   std::int64_t blocks_missing(const Sequence& s, std::int32_t g) const;
   void add_part(Step& step, Sequence& s, std::int64_t rows_max);
   bool reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows);
-  bool is_releasing() const;
+  bool frees_soon() const;
   Sequence* victim_for(Sequence& s) const;
   Sequence* last_paused() const;
   void preempt(Step& step, Sequence& s);

@@ -60,30 +60,27 @@ std::optional<FolderState> AdapterFolder::state(std::string_view name) const {
       .modified_ns = std::int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec};
 }
 
-/// The bytes of the files of a folder that hold tensors; -1 if there are none.
-std::int64_t AdapterFolder::file_bytes(std::string_view name) const {
+/// The bytes of the file of a folder that holds an adapter's tensors; nothing if there is none.
+std::optional<std::uint64_t> AdapterFolder::file_bytes(std::string_view name) const {
   const Fd entry = open_entry(name, O_RDONLY);
-  if (!entry) return -1;
-  std::int64_t bytes = -1;
-  for (const std::string& file : Directory(cat(kDescriptors, entry.get())).list()) {
-    struct stat st {};
-    if (!file.ends_with(".safetensors") && !file.ends_with(".gguf")) continue;
-    if (::fstatat(entry.get(), file.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (S_ISREG(st.st_mode)) bytes = std::max<std::int64_t>(bytes, st.st_size);
+  if (!entry) return std::nullopt;
+  try {
+    const Directory folder(cat(kDescriptors, entry.get()));
+    return folder.open(adapter_tensor_file(folder)).size();
+  } catch (const Error&) {
+    return std::nullopt;  // the first request for the adapter gets the reason
   }
-  return bytes;
 }
 
-std::vector<std::string> AdapterFolder::names_by_bytes() const {
-  std::vector<std::pair<std::int64_t, std::string>> all;
+std::vector<FolderBytes> AdapterFolder::all_by_bytes() const {
+  std::vector<FolderBytes> all;
   for (std::string& name : Directory(cat(kDescriptors, fd_.get())).list()) {
-    const std::int64_t bytes = file_bytes(name);
-    if (bytes >= 0) all.emplace_back(-bytes, std::move(name));
+    if (const auto bytes = file_bytes(name)) all.push_back({std::move(name), *bytes});
   }
-  std::sort(all.begin(), all.end());
-  std::vector<std::string> names;
-  for (auto& [bytes, name] : all) names.push_back(std::move(name));
-  return names;
+  std::sort(all.begin(), all.end(), [](const FolderBytes& a, const FolderBytes& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+  });
+  return all;
 }
 
 AdapterFile AdapterFolder::open(std::string_view name) const {

@@ -21,6 +21,12 @@ struct FolderState {
   bool operator==(const FolderState&) const = default;
 };
 
+/// A folder that may be an adapter.
+struct FolderBytes {
+  std::string name;
+  std::uint64_t bytes = 0;  ///< size of the file with the tensors
+};
+
 /// An open folder of adapters. A name is that of one folder in it, which is no link. The name is an
 /// adapter's (see check_adapter_name) and does not begin with ".". The folder stays open, so no
 /// later change of its path leads elsewhere.
@@ -39,9 +45,11 @@ class AdapterFolder {
   bool contains(std::string_view name) const { return state(name).has_value(); }
   /// Returns the state of the folder `name`; nothing if there is none.
   std::optional<FolderState> state(std::string_view name) const;
-  /// Returns the names of all folders in this folder that may be adapters, by descending bytes of
-  /// their adapter files. Slow.
-  std::vector<std::string> names_by_bytes() const;
+  /// Returns all folders in this folder that may be adapters, by descending bytes. Slow, but reads
+  /// no files.
+  ///
+  /// Errors: Error{kModel} if this folder cannot be listed.
+  std::vector<FolderBytes> all_by_bytes() const;
   /// Opens the adapter in the folder `name`. Messages name files from this folder on.
   ///
   /// Errors: those of `open_adapter`.
@@ -49,7 +57,7 @@ class AdapterFolder {
 
  private:
   Fd open_entry(std::string_view name, int flags) const;
-  std::int64_t file_bytes(std::string_view name) const;
+  std::optional<std::uint64_t> file_bytes(std::string_view name) const;
 
   Fd fd_;
 };

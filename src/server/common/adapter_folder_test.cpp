@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -49,12 +51,16 @@ TEST_F(AdapterFolderTest, OnlyFoldersInItHaveNames) {
   }
 }
 
-TEST_F(AdapterFolderTest, NamesByBytesOfTheirFiles) {
+TEST_F(AdapterFolderTest, AllByBytesOfTheirFiles) {
   const auto write = [&](const fs::path& path, std::size_t bytes) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << std::string(bytes, 'x');
   };
   write("loras/small/adapter_model.safetensors", 10);
+  write("loras/small/adapter_config.json", 1);
+  write("loras/model/model.safetensors", 5000);
+  write("loras/two/a.gguf", 5000);
+  write("loras/two/b.gguf", 5000);
   write("loras/large/adapter_model.safetensors", 1000);
   write("loras/large/adapter_config.json", 1);
   write("loras/middle/x.gguf", 100);
@@ -63,8 +69,12 @@ TEST_F(AdapterFolderTest, NamesByBytesOfTheirFiles) {
   write("loras/a,b/x.gguf", 5000);
   write("outside/x.gguf", 5000);
   fs::create_symlink(root_ / "outside/x.gguf", root_ / "loras/empty/x.gguf");
-  EXPECT_EQ(AdapterFolder(root_ / "loras").names_by_bytes(),
-            (std::vector<std::string>{"large", "middle", "small"}));
+  std::vector<std::pair<std::string, std::uint64_t>> all;
+  for (const FolderBytes& one : AdapterFolder(root_ / "loras").all_by_bytes()) {
+    all.emplace_back(one.name, one.bytes);
+  }
+  EXPECT_EQ(all, (std::vector<std::pair<std::string, std::uint64_t>>{
+                     {"large", 1000}, {"middle", 100}, {"small", 10}}));
 }
 
 TEST_F(AdapterFolderTest, AnotherFolderAtItsPathChangesNothing) {

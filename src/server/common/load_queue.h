@@ -19,8 +19,8 @@ class LoadQueue {
       : names_max_(names_max), requests_max_(requests_max) {}
 
   /// Returns a place for a request that waits for these adapters, which the owner drops to leave;
-  /// null if there is none. Key 0 has no limit of its own: it stands for all clients if there are
-  /// no keys. This object must outlive the place.
+  /// null if there is none. Key 0 has no limit of its own: it stands for all clients if there is
+  /// at most one key. This object must outlive the place.
   std::shared_ptr<const void> enter(std::vector<std::string> names, std::size_t key);
 
  private:

@@ -233,7 +233,9 @@ Handled RequestGate::call_endpoint(const Call& call, const Route& route, const N
 AdapterLoads RequestGate::wait_for_load(AdapterLoads loads, std::size_t key) {
   std::vector<std::string> names;
   for (const MissingAdapter& adapter : loads.missing) names.push_back(adapter.name);
-  loads.place = loads_.enter(std::move(names), key);
+  // The only key leaves no places to others.
+  const bool is_alone = service_.options().keys == 1;
+  loads.place = loads_.enter(std::move(names), is_alone ? 0 : key);
   if (loads.place == nullptr) throw overloaded();
   loads.begin = std::chrono::steady_clock::now();
   return loads;
