@@ -342,7 +342,7 @@ std::vector<std::string> PeftConfig::parameters_of(std::string_view module) cons
   add("");
   any_ending(module, [&](std::string_view end) { return add(cat(end, ".")); });
   // PEFT wraps parameters in the order in which the module declares them.
-  const std::vector<std::string> found(names.rbegin(), names.rend());
+  std::vector<std::string> found(names.rbegin(), names.rend());
   if (found.size() > 1 && found != std::vector<std::string>{"gate_up_proj", "down_proj"}) {
     throw model_error(file_, "config",
                       cat("target_parameters names ", found.size(), " parameters of module ",

@@ -217,9 +217,9 @@ void Scheduler::plan_prompts(Step& step) {
 /// Extends parts of decoding sequences by drafts. Takes rows and blocks that nothing else in the
 /// step needs.
 void Scheduler::add_drafts(Step& step) {
-  const bool is_timed = limits_.step_seconds > 0 && step.parts.size() > 0 &&
-                        std::any_of(step.parts.begin(), step.parts.end(),
-                                    [](const StepPart& part) { return !part.decode; });
+  const bool is_timed =
+      limits_.step_seconds > 0 && std::any_of(step.parts.begin(), step.parts.end(),
+                                              [](const StepPart& part) { return !part.decode; });
   if (is_timed) return;  // prompt rows fill the step's time
   std::int64_t left = std::min(limits_.draft_rows, budget_);
   for (StepPart& part : step.parts) {

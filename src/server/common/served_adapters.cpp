@@ -143,6 +143,7 @@ std::vector<std::string> ServedAdapters::evictable() const {
   }
   std::sort(order.begin(), order.end());
   std::vector<std::string> names;
+  names.reserve(order.size());
   for (auto& [is_in_use, last_use, name] : order) names.push_back(std::move(name));
   return names;
 }
