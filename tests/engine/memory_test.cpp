@@ -97,18 +97,23 @@ TEST(EngineMemory, RunningOutAnywhereEndsTheRequestsAndTheEngineGoesOn) {
   EXPECT_GT(allocations, 20) << "too few to test anything";
 }
 
-/// The allocations of the engine's thread for a request of some tokens.
-std::int64_t allocations_of(EngineRunner& runner, std::shared_ptr<const AdapterList> adapters,
-                            std::int32_t tokens) {
+/// Steps until all requests have ended; returns the number of allocations.
+std::int64_t allocations_of(Engine& engine) {
   constexpr std::int64_t kMany = 1 << 30;
-  Request request{.prompt = {1, 2, 3}, .max_tokens = tokens, .ignore_eos = true};
-  request.adapters = std::move(adapters);
-  const Stream stream = *runner.engine().submit(std::move(request));
   allocations_left = kMany;
-  while (runner.engine().step()) continue;
+  while (engine.step()) continue;
   const std::int64_t used = kMany - allocations_left;
   allocations_left = -1;
   return used;
+}
+
+/// The allocations of the engine's thread for a request of some tokens.
+std::int64_t allocations_of(EngineRunner& runner, std::shared_ptr<const AdapterList> adapters,
+                            std::int32_t tokens) {
+  Request request{.prompt = {1, 2, 3}, .max_tokens = tokens, .ignore_eos = true};
+  request.adapters = std::move(adapters);
+  const Stream stream = *runner.engine().submit(std::move(request));
+  return allocations_of(runner.engine());
 }
 
 TEST(EngineMemory, AdaptersAllocateNothingInSteps) {
@@ -136,13 +141,8 @@ std::int64_t allocations_with_drafts(std::int32_t drafts) {
   Request request{.prompt = {1, 2, 3, 1, 2, 3, 1, 2}, .max_tokens = 60};
   static_cast<void>(run_alone(runner, request));
   Stream stream = *runner.engine().submit(std::move(request));
-  constexpr std::int64_t kMany = 1'000'000;
   runner.engine().step();
-  allocations_left = kMany;
-  while (runner.engine().step()) {
-  }
-  const std::int64_t used = kMany - allocations_left;
-  allocations_left = -1;
+  const std::int64_t used = allocations_of(runner.engine());
   while (stream.try_next()) continue;
   EXPECT_EQ(stream.outcome().drafts > 0, drafts > 0);
   return used;
