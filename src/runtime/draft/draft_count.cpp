@@ -15,6 +15,12 @@ constexpr float kLikely = 0.5f;
 constexpr std::int32_t kDeclinedMax = 256;
 constexpr std::int32_t kTrial = 4;
 
+/// Counts a decision. Returns whether drafts were declined for so long that it is time for a trial.
+bool is_trial_due(std::int32_t& declined, bool is_declined) {
+  declined = is_declined && declined < kDeclinedMax ? declined + 1 : 0;
+  return is_declined && declined == 0;
+}
+
 }  // namespace
 
 std::int32_t DraftCount::choose(std::int32_t rows, std::span<const float> likelihoods) {
@@ -31,10 +37,7 @@ std::int32_t DraftCount::choose(std::int32_t rows, std::span<const float> likeli
     rate = now;
     best = i + 1;
   }
-  const bool is_declined = best == 0 && likelihoods.front() >= kLikely;
-  declined_ = is_declined ? declined_ + 1 : 0;
-  if (declined_ <= kDeclinedMax) return best;
-  declined_ = 0;
+  if (!is_trial_due(declined_, best == 0 && likelihoods.front() >= kLikely)) return best;
   const auto likely = std::count_if(likelihoods.begin(), likelihoods.end(),
                                     [](float likelihood) { return likelihood >= kLikely; });
   return static_cast<std::int32_t>(std::min<std::int64_t>(likely, kTrial));
@@ -55,10 +58,7 @@ std::int32_t DraftCount::choose_each(std::int32_t rows, double likelihood, doubl
     rate = now;
     best = k;
   }
-  declined_each_ = best == 0 ? declined_each_ + 1 : 0;
-  if (declined_each_ <= kDeclinedMax) return best;
-  declined_each_ = 0;
-  return std::min(most, kTrial);
+  return is_trial_due(declined_each_, best == 0) ? std::min(most, kTrial) : best;
 }
 
 }  // namespace ingot

@@ -28,8 +28,9 @@ class DraftCount {
 
  private:
   const StepTimes& times_;
-  std::int32_t declined_ = 0;       ///< number of times in a row that likely drafts did not pay
-  std::int32_t declined_each_ = 0;  ///< the same for `choose_each`
+  // Number of times in a row that drafts did not pay.
+  std::int32_t declined_ = 0;       ///< likely drafts of `choose`
+  std::int32_t declined_each_ = 0;  ///< drafts of `choose_each`
 };
 
 }  // namespace ingot
