@@ -71,7 +71,7 @@ def of_llama_cpp(args):
 
     context = args.prefill + args.depth + args.decode + 64
     types = {"f16": llama_cpp.GGML_TYPE_F16, "f32": llama_cpp.GGML_TYPE_F32}
-    types["int8"] = llama_cpp.GGML_TYPE_Q8_0
+    types |= {"bf16": llama_cpp.GGML_TYPE_BF16, "int8": llama_cpp.GGML_TYPE_Q8_0}
     llama = llama_cpp.Llama(
         args.model,
         n_ctx=context,
@@ -353,7 +353,7 @@ def main():
     parser.add_argument("--depth", type=int, default=0)
     parser.add_argument("--reps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--kv-type", default="f16", choices=["f16", "f32", "int8"])
+    parser.add_argument("--kv-type", default="f16", choices=["f16", "f32", "bf16", "int8"])
     parser.add_argument("--engines", nargs="+", choices={**ENGINES, **LOADS})
     parser.add_argument("--llama-server", default="llama-server", help="of llama.cpp, built apart")
     parser.add_argument("--requests", type=int, default=0)

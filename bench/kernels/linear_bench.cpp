@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
@@ -92,7 +93,10 @@ constexpr std::int64_t kReadingRows = 64;
 template <class F>
 double seconds_at_peak(const KernelTable& table, double work) {
   const Peaks& peaks = peaks_of(table);
-  return work / 1e9 / (BlockFormat<F> ? peaks.int8_gop_s : peaks.f32_gflop_s);
+  const double rate = BlockFormat<F>            ? peaks.int8_gop_s
+                      : std::is_same_v<F, BF16> ? peaks.bf16_gflop_s()
+                                                : peaks.f32_gflop_s;
+  return work / 1e9 / rate;
 }
 
 /// The share of the machine's limit on all CPUs: the operations at their peak, or what reading as

@@ -30,6 +30,7 @@ typedef enum ingot_status {
 
 /// Number type of cached keys and values.
 typedef enum ingot_kv_type {
+  INGOT_KV_AUTO = -1,  ///< the model's own type: see OpenOptions of ingot.h
   INGOT_KV_F16 = 0,
   INGOT_KV_F32,
   INGOT_KV_BF16,
@@ -42,6 +43,8 @@ typedef enum ingot_weights {
   INGOT_WEIGHTS_STORED = 0,
   INGOT_WEIGHTS_Q8_0,
   INGOT_WEIGHTS_Q4_K,
+  INGOT_WEIGHTS_BF16,
+  INGOT_WEIGHTS_F32,
   INGOT_WEIGHTS_MAX = 0x7FFFFFFF /* makes every int a valid value of the enum */
 } ingot_weights;
 
@@ -73,7 +76,7 @@ typedef struct ingot_open_options {
   const char* path;
   int32_t threads;
   const char* isa;
-  ingot_kv_type kv_type;
+  ingot_kv_type kv_type;  ///< INGOT_KV_AUTO (default): the model's own type
   ingot_weights weights;
   int64_t context;
   int32_t sequences;
@@ -107,6 +110,7 @@ typedef struct ingot_info {
   int64_t hidden;
   int64_t layers;
   int64_t context;
+  ingot_kv_type kv_type;  ///< never INGOT_KV_AUTO
   bool has_tokenizer;
   size_t warnings;  ///< number of warnings; see ingot_warning
 } ingot_info;

@@ -42,8 +42,9 @@ class Error : public std::exception {
 /// Number type of cached keys and values.
 enum class KvType { kF16, kF32, kBF16, kInt8 };
 
-/// How memory holds weights: as the file does (kStored), or with float matrices quantised.
-enum class Weights { kStored, kQ8_0, kQ4_K };
+/// How memory holds weights: as the file does (kStored), or with F32, F16 and BF16 matrices rounded
+/// or widened to one type.
+enum class Weights { kStored, kQ8_0, kQ4_K, kBF16, kF32 };
 
 /// Which model to open, and how to run it. Only `path`, `kv_type`, `weights` and `context` can
 /// change results. The other options change no bit of a result.
@@ -51,7 +52,9 @@ struct OpenOptions {
   std::string path{};        ///< a GGUF file or a Hugging Face folder
   std::int32_t threads = 0;  ///< compute threads; 0: one per core, or one per CPU if faster
   std::string isa = "auto";  ///< instruction set: auto, scalar, avx2, avx512, ...
-  KvType kv_type = KvType::kF16;
+  /// Absent: kBF16 if more than half of the bytes of the layers' matrices are BF16 in memory, kF32
+  /// if the model embeds or scores texts, else kF16.
+  std::optional<KvType> kv_type{};
   Weights weights = Weights::kStored;
   std::int64_t context = 0;       ///< maximum tokens of a sequence; 0: the model's own context
   std::int32_t sequences = 8;     ///< maximum number of requests that run at once
@@ -107,6 +110,7 @@ struct ModelInfo {
   std::int64_t hidden = 0;  ///< H, the number of floats in an embedding or hidden state
   std::int64_t layers = 0;
   std::int64_t context = 0;           ///< maximum tokens of a sequence
+  KvType kv_type = KvType::kF16;      ///< type of cached keys and values
   bool has_tokenizer = false;         ///< false: prompts must be ids, and results have no text
   std::vector<std::string> warnings;  ///< assumptions made while opening, one line each
 };

@@ -54,6 +54,8 @@ static_assert(static_cast<int>(KvType::kBF16) == INGOT_KV_BF16);
 static_assert(static_cast<int>(KvType::kInt8) == INGOT_KV_INT8);
 static_assert(static_cast<int>(Weights::kQ8_0) == INGOT_WEIGHTS_Q8_0);
 static_assert(static_cast<int>(Weights::kQ4_K) == INGOT_WEIGHTS_Q4_K);
+static_assert(static_cast<int>(Weights::kBF16) == INGOT_WEIGHTS_BF16);
+static_assert(static_cast<int>(Weights::kF32) == INGOT_WEIGHTS_F32);
 static_assert(static_cast<int>(FinishReason::kCancelled) == INGOT_CANCELLED);
 
 /// A zero-terminated copy that ingot_free takes back.
@@ -132,6 +134,7 @@ ingot_open_options ingot_default_open_options(void) {
   const OpenOptions o;
   ingot_open_options options{};
   options.isa = "auto";
+  options.kv_type = INGOT_KV_AUTO;
   options.sequences = o.sequences;
   options.embedding = o.embedding;
   options.head = o.head;
@@ -183,6 +186,7 @@ ingot_info ingot_engine_info(const ingot_engine* engine) {
           .hidden = info.hidden,
           .layers = info.layers,
           .context = info.context,
+          .kv_type = static_cast<ingot_kv_type>(info.kv_type),
           .has_tokenizer = info.has_tokenizer,
           .warnings = info.warnings.size()};
 }

@@ -40,7 +40,7 @@ OpenOptions from_c(const ingot_open_options& o) {
   options.path = text_of("path", o.path);
   options.threads = o.threads;
   options.isa = text_of("isa", o.isa);
-  options.kv_type = static_cast<KvType>(o.kv_type);
+  if (o.kv_type != INGOT_KV_AUTO) options.kv_type = static_cast<KvType>(o.kv_type);
   options.weights = static_cast<Weights>(o.weights);
   options.context = o.context;
   options.sequences = o.sequences;

@@ -1,6 +1,7 @@
 // Converts options, requests and results to the engine's types, and back.
 #include "api/convert.h"
 
+#include "base/check.h"
 #include "base/index.h"
 #include "base/text.h"
 #include "load/config.h"
@@ -76,7 +77,7 @@ ingot::SpeculationMode to_mode(SpeculationMode mode) {
   refuse(cat("speculation.mode: ", static_cast<int>(mode), " is unknown"));
 }
 
-ingot::KvType kv_type(KvType type) {
+ingot::KvType engine_kv_type(KvType type) {
   switch (type) {
     case KvType::kF16:
       return ingot::KvType::kF16;
@@ -90,6 +91,21 @@ ingot::KvType kv_type(KvType type) {
   refuse(cat("kv_type: ", static_cast<int>(type), " is unknown"));
 }
 
+KvType public_kv_type(ingot::KvType type) {
+  switch (type) {
+    case ingot::KvType::kF16:
+      return KvType::kF16;
+    case ingot::KvType::kF32:
+      return KvType::kF32;
+    case ingot::KvType::kBF16:
+      return KvType::kBF16;
+    case ingot::KvType::kInt8:
+      return KvType::kInt8;
+  }
+  INGOT_CHECK(false, "kv type ", static_cast<int>(type));
+  return KvType::kF16;
+}
+
 std::optional<Format> weights_format(Weights weights) {
   switch (weights) {
     case Weights::kStored:
@@ -98,6 +114,10 @@ std::optional<Format> weights_format(Weights weights) {
       return Q8_0::kFormat;
     case Weights::kQ4_K:
       return Q4_K::kFormat;
+    case Weights::kBF16:
+      return BF16::kFormat;
+    case Weights::kF32:
+      return F32::kFormat;
   }
   refuse(cat("weights: ", static_cast<int>(weights), " is unknown"));
 }
@@ -133,9 +153,11 @@ InstanceOptions instance_options(const OpenOptions& options) {
   if (options.memory_limit < 0) {
     refuse(cat("memory_limit: ", options.memory_limit, " is less than 0"));
   }
+  std::optional<ingot::KvType> kv_type;
+  if (options.kv_type) kv_type = engine_kv_type(*options.kv_type);
   return {.path = options.path,
           .isa = options.isa,
-          .kv_type = kv_type(options.kv_type),
+          .kv_type = kv_type,
           .weights = weights_format(options.weights),
           .context = options.context,
           .pack_cache = {.folder = options.pack_cache},
@@ -165,6 +187,7 @@ ModelInfo model_info(const Instance& instance, std::int64_t context) {
                  .hidden = spec.hidden,
                  .layers = spec.layers,
                  .context = context,
+                 .kv_type = public_kv_type(instance.kv_type()),
                  .has_tokenizer = instance.tokenizer() != nullptr,
                  .warnings = instance.warnings()};
   if (context > spec.context) {

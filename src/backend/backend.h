@@ -59,8 +59,8 @@ class Backend {
   /// Packs matrices of equal width, stacked one below the other, into one Weight. `use` may change
   /// the layout, but no result of an op.
   ///
-  /// `moe` takes the experts' gate_up with Use::kGated. All other weights that `linear_activate`
-  /// does not take are kPlain. `linear` takes both.
+  /// `moe` takes the experts' gate_up with Use::kGated or kGatedExact. All other weights that
+  /// `linear_activate` does not take are kPlain. `linear` takes both.
   ///
   /// Shapes: parts[i] [rows_i, K] in host memory, in a format of quant/formats.h; bias [sum of
   /// rows_i] or empty.
@@ -80,8 +80,9 @@ class Backend {
     INGOT_CHECK(false, name(), " does not keep packed weights");
     return {};
   }
-  /// Returns the bytes that `prepare` allocates for `parts`, whose data may be null.
-  virtual std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const = 0;
+  /// Returns the bytes that `prepare` allocates for `parts`, whose data may be null. kGated counts
+  /// as kPlain, kGatedExact as kExact.
+  virtual std::int64_t prepared_bytes(std::span<const View> parts, bool bias, Use use) const = 0;
 
   // Keys and values. All layers of a call belong to one KV group, so their sizes are equal.
 
@@ -135,8 +136,9 @@ class Backend {
   /// product y, the token's row u of A, and s = (part's scale * AdapterUse::scale) * e.scale. Rows
   /// with an embedding have no adapters.
   ///
-  /// The token's row is decoded exactly. A row with an embedding has this embedding in place of the
-  /// product. Null parts of `e` are not added. See Batch::tokens for negative tokens.
+  /// The token's row is decoded exactly, except that weights of BF16 below 2^-48 are +0. A row with
+  /// an embedding has this embedding in place of the product. Null parts of `e` are not added. See
+  /// Batch::tokens for negative tokens.
   ///
   /// Shapes: x [T, H]. A token, type or position outside its table is a bug, and so is a token
   /// without e.tokens.
@@ -159,6 +161,14 @@ class Backend {
   ///
   /// Each segment of 1,024 inputs is one chain. The total is the first segment's sum, plus later
   /// segments' sums in order. With a bias, y = total + b. Dense formats: acc = fma(w, x, acc).
+  ///
+  /// BF16, except with Use::kExact, kGatedExact or kAdapter, rounds x by rounded_bfloat16, and
+  /// takes weights below 2^-48 as +0. A segment is cut into blocks of 32 inputs, the last one
+  /// padded with zeros:
+  ///   e = chain over elements 0, 2, .. 30 of the block,  o = chain over elements 1, 3, .. 31
+  ///   acc = acc + (e + o)
+  /// These are the sums of the matrix units of Xeons (TDPBF16PS). Products are multiples of 2^-110,
+  /// so no sum is a denormal, and units that flush denormals agree.
   ///
   /// Block formats quantise x by row and group of 32, with amax = largest |x| of a group. If amax
   /// is not finite: d = NaN, q = 0. If amax < 2^-100: d = 0, q = 0. Else d = amax / 127 and
@@ -193,7 +203,8 @@ class Backend {
   /// Shapes: qkv [T, a.qkv_cols()], see HeadNorms. A position outside the table is a bug.
   virtual void rope(View qkv, const Batch& b, const HeadNorms& n, const Attention& a) = 0;
 
-  /// Rounds each row's keys and values to the KV type, and writes them to the row's slot.
+  /// Rounds each row's keys and values to the KV type, and writes them to the row's slot. With
+  /// KvType::kBF16, the rounding is bf16(x) (rounded_bfloat16 of base/half.h).
   ///
   /// Shapes:  qkv [T, a.qkv_cols()], slots [T]; each backend chooses the layout of its pages.
   /// Units:   a slot counts tokens: block * 16 + offset; -1 skips the row (padding).
@@ -223,6 +234,14 @@ class Backend {
   /// q * scale by these groups, and p * v_d by chunk and group (0 for keys the row does not see):
   ///   s = chain over g of fma(float(sum of q_q * k_q) * k_d, q_d, s),  sums exact
   ///   o = fma(float(sum of w_q * v_q), w_d, o * a),  w = p * v_d over the chunk
+  ///
+  /// With KvType::kBF16, q' = bf16(q * scale) and p = bf16(exp(s - m')), and lsum is the sum of
+  /// these p. Elements and positions are in blocks of 32, in a chunk only those with a visible key:
+  ///   s = s + (e + o), from +0, blocks of D ascending
+  ///   o = o * a,  o = +0 if |o| < 2^-100,  then o = o + (e + o'), blocks of the chunk ascending
+  /// e is a chain of fma from +0 over the block's even elements of q' and k, or even visible
+  /// positions of p and v; o in the first line and o' are chains over the odd ones. D is padded
+  /// with zeros. These are the sums of matrix tiles for bfloat16.
   ///
   /// Shapes: qkv [T, a.qkv_cols()] (only q is read), out [T, N*Dv].
   virtual void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,

@@ -55,6 +55,8 @@ std::span<const HostKernels* const> host_kernels() {
   return all;
 }
 
+const char* host_kernel_warning() { return kernel_warning(); }
+
 const HostKernels& find_host_kernels(std::string_view isa) {
   if (isa == "auto") return *host_kernels().back();
   std::string offered;

@@ -29,6 +29,9 @@ std::unique_ptr<Backend> make_backend(ThreadPool& pool, const BackendOptions& op
 /// Returns the host kernels of all instruction sets of this machine: scalar first, fastest last.
 std::span<const HostKernels* const> host_kernels();
 
+/// Returns why kernels that this processor seems to have are not offered; null if all are offered.
+const char* host_kernel_warning();
+
 /// Returns the host kernels of instruction set `isa`; for "auto", the fastest on this machine.
 ///
 /// Errors: Error{kInvalid} if this machine cannot run `isa` or the name is unknown; the message

@@ -20,6 +20,11 @@ struct PeakOperands {
   alignas(64) float w[3 * 16] = {};         ///< weights as floats
   std::int8_t x[5 * 4] = {};                ///< activations of 5 rows, four bytes each
   float f[5] = {};                          ///< activations of 5 rows, one float each
+  // Operands of AMX tiles, whose 16 rows are all equal: 64 bytes of weights (4 for each output) are
+  // in `u`.
+  alignas(64) std::int8_t tile_x[64] = {};    ///< a row of activations
+  alignas(64) std::uint16_t tile_w[32] = {};  ///< bfloat16 weights, a pair for each output
+  alignas(64) std::uint16_t tile_f[32] = {};  ///< a row of bfloat16 activations
 };
 
 /// A kernel that measures arithmetic speed. Each round adds one product to each of the 16 lanes of
@@ -54,6 +59,12 @@ struct HostKernels {
   std::array<PeakKernel<std::int32_t>, 3> peak_int8{};
   /// Each round adds a product (2 operations) to each lane of each chain.
   std::array<PeakKernel<float>, 3> peak_f32{};
+  /// Each round adds a dot product of 64 bytes (128 operations) to each lane of each chain, with
+  /// AMX tiles. `run` is null without tiles. A chain is a row of a tile of sums.
+  PeakKernel<std::int32_t> peak_int8_tiles{};
+  /// Each round adds a dot product of 32 bfloat16 (64 operations) to each lane of each chain, with
+  /// AMX tiles. `run` is null without tiles.
+  PeakKernel<float> peak_bf16_tiles{};
   /// Reads `bytes` (a multiple of 512) at `data` (aligned to 64). Returns the sum of 32-bit words.
   std::int32_t (*peak_read)(const std::byte* data, std::int64_t bytes) = nullptr;
 };

@@ -410,7 +410,7 @@ void LateBackend::read(const std::byte* from, std::span<std::byte> to) const {
 Weight LateBackend::prepare(std::span<const View> parts, std::span<const float> bias, Use use) {
   Weight w = inner_.prepare(parts, bias, use);
   if (inner_.packed_layout() == 0) return w;
-  std::vector<std::byte> bytes(to_size(inner_.prepared_bytes(parts, false)));
+  std::vector<std::byte> bytes(to_size(inner_.prepared_bytes(parts, false, use)));
   inner_.packed(w, bytes);
   return adopt(parts, bias, bytes, use);
 }

@@ -68,8 +68,8 @@ class LateBackend final : public Backend {
   void packed(const Weight& w, std::span<std::byte> out) const override;
   Weight adopt(std::span<const View> parts, std::span<const float> bias,
                std::span<const std::byte> packed, Use use) override;
-  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
-    return inner_.prepared_bytes(parts, bias);
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias, Use use) const override {
+    return inner_.prepared_bytes(parts, bias, use);
   }
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
     return inner_.kv_block_bytes(a, type);

@@ -32,8 +32,8 @@ HostPart random_part(std::int64_t first_row, std::int64_t rows, std::int64_t col
 
 /// y += scale * B A x, in the order of `Backend::linear`.
 void add_part(const HostPart& part, float scale, const Floats& x, Floats& y) {
-  const Floats u = canonical::linear({&part.a.view, 1}, {}, x);
-  const Floats v = canonical::linear({&part.b.view, 1}, {}, u);
+  const Floats u = canonical::linear({&part.a.view, 1}, {}, x, Use::kAdapter);
+  const Floats v = canonical::linear({&part.b.view, 1}, {}, u, Use::kAdapter);
   for (std::size_t i = 0; i < v.size(); ++i) {
     float& to = y[std::size_t(part.first_row) + i];
     to = std::fma(part.scale * scale, v[i], to);
@@ -53,10 +53,10 @@ AdapterWeights prepare(Backend& backend, const HostAdapter& host) {
       linear.parts.push_back({.first_row = part.first_row,
                               .first_rank = rank,
                               .scale = part.scale,
-                              .b = backend.prepare({&part.b.view, 1}, {}, Use::kPlain)});
+                              .b = backend.prepare({&part.b.view, 1}, {}, Use::kAdapter)});
       rank += part.a.view.rows;
     }
-    linear.a = backend.prepare(stacked, {}, Use::kPlain);
+    linear.a = backend.prepare(stacked, {}, Use::kAdapter);
   }
   return w;
 }
@@ -366,7 +366,7 @@ TEST(Adapters, EmbeddingsAreCanonicalOnEveryTable) {
       if (i == 1) continue;
       Floats u(std::size_t(parts[i].a.view.cols));
       decode_row(F16::kFormat, parts[i].a.view.row_data(token), std::ssize(u), u.data());
-      const Floats v = canonical::linear({&parts[i].b.view, 1}, {}, u);
+      const Floats v = canonical::linear({&parts[i].b.view, 1}, {}, u, Use::kAdapter);
       for (std::size_t c = 0; c < v.size(); ++c) {
         y[c] = std::fma(parts[i].scale * scale * kScale, v[c], y[c]);
       }
@@ -380,9 +380,9 @@ TEST(Adapters, EmbeddingsAreCanonicalOnEveryTable) {
     std::vector<AdapterWeights> packed(3);
     for (const std::size_t i : {0U, 2U}) {
       packed[i].embedding = {.number = 4,
-                             .a = d->prepare({&parts[i].a.view, 1}, {}, Use::kPlain),
+                             .a = d->prepare({&parts[i].a.view, 1}, {}, Use::kAdapter),
                              .part = {.scale = parts[i].scale,
-                                      .b = d->prepare({&parts[i].b.view, 1}, {}, Use::kPlain)}};
+                                      .b = d->prepare({&parts[i].b.view, 1}, {}, Use::kAdapter)}};
     }
     const OnDevice out(*d, kRows, kHidden);
     step.run(*d, packed, [&](const Batch& b) {

@@ -1,5 +1,6 @@
 // kv_write and attention: every kernel table against the reference, over poisoned pages.
 #include "backend/op_test_attention.h"
+#include "backend/op_test_canonical.h"
 #include "backend/reference/reference_backend.h"
 #include "base/half.h"
 
@@ -38,6 +39,10 @@ double largest_term(const Attention& a, std::int32_t h) {
 /// scale is off by half of the chunk's scale: 127 max(p v_d) / 254 a key, with 127 v_d <= max |v|,
 /// and p of one key at most l.
 ///
+/// For BF16, the reference rounds q, keys and values as the op does, but not the weights. The op
+/// rounds each weight to 8 bits, an error of at most 2^-8 relative, and to +0 below 2^-48. The sum
+/// of values and the sum of weights each carry this error.
+///
 /// A position bias rounds once, and a sink joins like a split. Both widen the range of scores.
 Matrix attention_error(const AttentionProblem& p) {
   const Attention& a = p.a;
@@ -68,7 +73,8 @@ Matrix attention_error(const AttentionProblem& p) {
                              (a.score_cap == 0 ? 0 : 10 * kEps * capped) +
                              (a.position_bias ? kEps * range : 0);
         const std::int64_t sums = std::min(n, 1024) + 8 * (n / 64 + 1) + 4 * (n / 1024 + 2);
-        const double relative = std::expm1(2 * score) + 4 * kEps * range + gamma(sums);
+        const double rounding = p.type == KvType::kBF16 ? 0x1p-8 + n * 0x1p-48 : 0;
+        const double relative = std::expm1(2 * score) + 4 * kEps * range + gamma(sums) + rounding;
         const double weights = p.type == KvType::kInt8 ? std::min(n, 64) / 254.0 : 0;
         errors.at(row, h) = static_cast<float>(1.01 * (2 * relative + weights) * v_max);
       }
@@ -122,7 +128,8 @@ TEST(Attention, ValuesOfOtherWidthsSinksAndBiases) {
     bool values_in_keys;
   };
   const Shape shapes[] = {{4, 2, 24, 40, false}, {4, 2, 48, 16, false}, {3, 1, 33, 5, false},
-                          {5, 1, 80, 64, true},  {4, 2, 40, 32, true},  {26, 1, 32, 32, true}};
+                          {5, 1, 80, 64, true},  {4, 2, 40, 32, true},  {26, 1, 32, 32, true},
+                          {4, 2, 96, 80, false}};
   const std::vector<TestBatch::Sequence> sequences{{1, 1}, {3, 17}, {5, 65}, {20, 20}, {2, 1100}};
   int choice = 0;
   for (const Shape& shape : shapes) {
@@ -190,7 +197,7 @@ TEST(Attention, LargestHead) {
                           .value_dim = 512,
                           .scale = 0.04f,
                           .values_in_keys = true};
-  for (const KvType type : {KvType::kF16, KvType::kInt8}) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kInt8}) {
     AttentionProblem p(latents, type, {{2, 70}, {1, 1040}}, random);
     check(p, devices());
   }
@@ -261,7 +268,7 @@ TEST(Attention, NanStaysWithWhoSeesIt) {
   Random random(79);
   // Two query heads over each kv head, so that queries which see it pass with others that do not.
   const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 24, .scale = 0.2f};
-  for (const KvType type : {KvType::kF16, KvType::kInt8}) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kInt8}) {
     for (const Device& d : devices()) {
       SCOPED_TRACE(cat(kv_name(type), " ", d.isa));
       AttentionProblem p(a, type, {{6, 70}, {2, 30}}, random);
@@ -280,6 +287,28 @@ TEST(Attention, NanStaysWithWhoSeesIt) {
         }
       }
       EXPECT_TRUE(same_bits(got, clean));
+    }
+  }
+}
+
+TEST(Attention, NanLeavesTheWindow) {
+  Random random(81);
+  const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 24, .scale = 0.2f, .window = 4};
+  for (const KvType type : kTypes) {
+    for (const std::int32_t nan_key : {30, 31}) {
+      for (const Device& d : devices()) {
+        SCOPED_TRACE(cat(kv_name(type), " key ", nan_key, " ", d.isa));
+        AttentionProblem p(a, type, {{20, 48}}, random);
+        const Matrix clean = p.attend(*d);
+        p.keys.at(nan_key, a.q_cols() + a.k_cols() + 7) = std::nanf("");
+        const Matrix got = p.attend(*d);
+        for (std::int32_t t = 0; t < 20; ++t) {
+          const bool sees = 28 + t >= nan_key && 28 + t < nan_key + a.window;
+          EXPECT_EQ(std::isnan(got.at(t, 7)), sees) << t;
+          if (sees) continue;
+          for (int c = 0; c < 96; ++c) ASSERT_EQ(bits(got.at(t, c)), bits(clean.at(t, c))) << t;
+        }
+      }
     }
   }
 }
@@ -308,6 +337,97 @@ TEST(Attention, ScoreThatOverflowsIsNan) {
   }
 }
 
+/// Compares every table with the tree of backend.h, bit for bit.
+void check_canonical(AttentionProblem& p, const std::vector<Device>& all) {
+  const Matrix want = canonical::attention(p);
+  for (const Device& d : all) ASSERT_TRUE(same_bits(p.attend(*d), want)) << d.isa;
+}
+
+TEST(AttentionBf16, TreeOfBlocks) {
+  const std::vector<Device> all = devices();
+  struct Shape {
+    std::int32_t heads, kv_heads, head_dim, value_dim;
+    bool values_in_keys;
+  };
+  const Shape shapes[] = {{1, 1, 1, 1, false},     {4, 2, 5, 40, false},  {2, 1, 31, 33, false},
+                          {6, 1, 32, 16, false},   {3, 3, 33, 5, false},  {12, 1, 40, 48, false},
+                          {8, 2, 48, 40, false},   {4, 2, 80, 96, false}, {5, 1, 96, 64, true},
+                          {16, 8, 128, 128, false}};
+  const std::vector<TestBatch::Sequence> sequences{{1, 1},   {1, 34},   {3, 17},  {12, 65},
+                                                   {25, 25}, {40, 100}, {2, 1091}};
+  int choice = 0;
+  for (const Shape& shape : shapes) {
+    for (const std::int32_t window : {0, 1, 7, 33}) {
+      Random random(std::uint64_t(91 + choice));
+      Attention a{.heads = shape.heads,
+                  .kv_heads = shape.kv_heads,
+                  .head_dim = shape.head_dim,
+                  .value_dim = shape.value_dim,
+                  .scale = 0.4f,
+                  .score_cap = choice % 3 == 1 ? 4.0f : 0.0f,
+                  .causal = choice % 4 != 2,
+                  .window = window,
+                  .values_in_keys = shape.values_in_keys};
+      AttentionTerms terms(a, 40, random);
+      if (choice % 5 == 2) a.sinks = terms.sinks.view();
+      if (choice % 5 == 3) a.position_bias = terms.bias.view();
+      SCOPED_TRACE(
+          cat("D ", a.head_dim, " Dv ", a.value_dim, " window ", window, " choice ", choice++));
+      AttentionProblem p(a, KvType::kBF16, sequences, random);
+      ASSERT_NO_FATAL_FAILURE(check_canonical(p, all));
+    }
+  }
+}
+
+TEST(AttentionBf16, OperandsNearTheLeastMagnitude) {
+  const std::vector<Device> all = devices();
+  const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 40, .scale = 1};
+  for (const float size : {0x1p-48f, 0x1p-24f, 0x1p20f}) {
+    SCOPED_TRACE(cat("size ", size));
+    Random random(101);
+    AttentionProblem p(a, KvType::kBF16, {{20, 90}}, random);
+    for (std::int64_t t = 0; t < p.keys.rows(); ++t) {
+      for (std::int64_t c = a.q_cols(); c < a.qkv_cols(); ++c) p.keys.at(t, c) *= size;
+      // A column of values that are all rounded to +0.
+      p.keys.at(t, a.q_cols() + a.k_cols() + 3) = -0x1p-49f;
+    }
+    ASSERT_NO_FATAL_FAILURE(check_canonical(p, all));
+    for (const Device& d : all) {
+      const Matrix got = p.attend(*d);
+      for (std::int64_t t = 0; t < got.rows(); ++t) EXPECT_EQ(bits(got.at(t, 3)), 0u) << d.isa;
+    }
+  }
+}
+
+TEST(AttentionBf16, SumsBelowTheLeastAreZero) {
+  // The second chunk has a score of 70 and no value: exp(-70) of the first chunk's sum, which is
+  // above 2^-100 for column 0 and below it for column 1.
+  const Attention a{.heads = 2, .kv_heads = 1, .head_dim = 16, .scale = 1};
+  const float sum = math::exp(-70.0f);
+  Random random(103);
+  AttentionProblem p(a, KvType::kBF16, {{1, 66}}, random);
+  for (std::int64_t key = 0; key < 66; ++key) {
+    float* k = p.keys.row(key) + a.q_cols();
+    float* v = k + a.k_cols();
+    std::fill_n(k, 16, 0.0f);
+    std::fill_n(v, 16, 0.0f);
+    if (key >= 64) k[0] = 70;
+    if (key == 0) v[0] = 2;
+    if (key == 0) v[1] = -0.5f;
+  }
+  std::fill_n(p.rows.row(0), 32, 0.0f);
+  p.rows.at(0, 0) = p.rows.at(0, 16) = 1;
+  ASSERT_GT(2 * sum, 0x1p-100f);
+  ASSERT_LT(0.5f * sum, 0x1p-100f);
+  const std::vector<Device> all = devices();
+  ASSERT_NO_FATAL_FAILURE(check_canonical(p, all));
+  for (const Device& d : all) {
+    const Matrix got = p.attend(*d);
+    EXPECT_EQ(got.at(0, 0), sum) << d.isa;
+    EXPECT_EQ(bits(got.at(0, 1)), 0u) << d.isa;
+  }
+}
+
 /// The values in the pages: a row that sees only its own key returns that key's value.
 Matrix read_values(Backend& backend, const AttentionProblem& p, const Pages& pages) {
   Attention own = p.a;
@@ -325,7 +445,7 @@ float rounded(const float* head, std::int64_t head_dim, std::int64_t d, KvType t
   const float x = head[d];
   if (type == KvType::kF32) return x;
   if (type == KvType::kF16) return half_to_float(float_to_half(x));
-  if (type == KvType::kBF16) return bfloat16_to_float(float_to_bfloat16(x));
+  if (type == KvType::kBF16) return bfloat16_to_float(rounded_bfloat16(x));
   float amax = 0;
   const std::int64_t first = d / 32 * 32;
   for (std::int64_t i = first; i < std::min(first + 32, head_dim); ++i) {
@@ -342,15 +462,16 @@ bool comes_back(float got, float want, KvType type) {
 }
 
 TEST(KvWrite, RoundsToTheType) {
-  const float special[] = {0,     -0.0f, 1e-8f,  -6e-8f,     65504,       65519,       65520,
-                           -1e6f, 1e38f, 1e-42f, 2.0009765f, 1.00390625f, 1.01171875f, 3.3895e38f};
+  const float special[] = {0,           -0.0f,      1e-8f,    -6e-8f,    65504,        65519,
+                           65520,       -1e6f,      1e38f,    1e-42f,    2.0009765f,   1.00390625f,
+                           1.01171875f, 3.3895e38f, 0x1p-48f, -0x1p-48f, 0x1.fffp-49f, -0x1.8p-49f};
   for (const KvType type : kTypes) {
     SCOPED_TRACE(kv_name(type));
     Random random(83);
     const Attention a{.heads = 2, .kv_heads = 2, .head_dim = 20, .scale = 1};
     AttentionProblem p(a, type, {{40, 40}, {3, 3}}, random);
     const std::int64_t v = a.q_cols() + a.k_cols();
-    for (std::int64_t d = 0; d < 14; ++d) {
+    for (std::int64_t d = 0; d < std::ssize(special); ++d) {
       // The scale of the largest element would round the others to 0.
       p.keys.at(35, v + d) = type == KvType::kInt8 ? special[d] * 1e-30f : special[d];
     }

@@ -1,5 +1,6 @@
 // linear, embed and logits: every kernel table x format x awkward shape against the reference.
 #include "backend/op_test_bounds.h"
+#include "backend/op_test_canonical.h"
 #include "backend/reference/reference_backend.h"
 
 namespace ingot::testing {
@@ -127,6 +128,82 @@ TEST_P(EveryFormat, LinearOfAwkwardShapes) {
   // out of this.
   EXPECT_GT(spread.rms(), format.dense ? 0.99 : 0.7);
   EXPECT_LT(spread.rms(), format.dense ? 1.01 : 1.4);
+}
+
+/// Weights and rows of BF16's awkward numbers: below 2^-48, at it, zeros of both signs, and numbers
+/// that round to even, to a power of two, or to infinity.
+TEST(Linear, RoundedRowsOfAwkwardNumbers) {
+  const float awkward[] = {0.0f,        -0.0f,           0x1p-48f,    -0x1.fffffep-49f,
+                           0x1.0p-60f,  0x1.01p0f,       0x1.03p0f,   -0x1.01p0f,
+                           0x1.ffp3f,   0x1.fe8p3f,      0x1.fep127f, 0x1p-126f,
+                           -0x1.8p-47f, 0x1.008002p-40f, 1e-41f,      -3.5f};
+  Random random(211);
+  for (const std::int64_t cols : {100, 1056}) {
+    const bool overflows = cols == 1056;
+    Problem p({{BF16::kFormat, 33}}, cols, 37, false, random);
+    for (std::int64_t t = 0; t < p.x.rows(); ++t) {
+      for (std::int64_t k = 0; k < p.x.cols(); ++k) {
+        if (random.below(2) == 0) p.x.row(t)[k] = awkward[random.below(std::size(awkward))];
+      }
+    }
+    if (overflows) p.x.row(5)[70] = 0x1.ffp127f;
+    auto* weights = reinterpret_cast<std::uint16_t*>(p.rows[0].bytes.data());
+    for (std::size_t i = 0; i < p.rows[0].bytes.size() / 2; i += 3) {
+      weights[i] = float_to_bfloat16(awkward[random.below(std::size(awkward))]);
+    }
+    for (const KernelTable* table : linear_tables()) {
+      const Device d = device(*table, 2);
+      const Matrix got = multiply(*d, p);
+      for (std::int64_t t = 0; t < p.x.rows(); ++t) {
+        const canonical::Floats want = canonical::linear(p.parts, {}, canonical::row_of(p.x, t));
+        for (std::int64_t r = 0; r < got.cols(); ++r) {
+          const float y = want[std::size_t(r)];
+          if (overflows && t == 5) {
+            ASSERT_TRUE(std::isnan(got.at(t, r))) << d.isa;
+          } else {
+            ASSERT_TRUE(std::isnan(y) ? std::isnan(got.at(t, r)) : bits(got.at(t, r)) == bits(y))
+                << d.isa << " row " << t << " output " << r;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Linear, RowsAreRoundedAlikeByEveryTable) {
+  Random random(227);
+  std::vector<float> x(4096);
+  for (float& v : x) v = std::ldexp(random.normal(), random.below(180) - 90);
+  const float special[] = {0x1p-48f,    -0x1.fffffep-49f, 0x1.01p0f, 0x1.03p0f,
+                           0x1.fep127f, 0x1.ffp127f,      -0.0f,     std::nanf(""),
+                           -INFINITY,   0x1.00fffep3f};
+  std::copy(std::begin(special), std::end(special), x.begin() + 7);
+  for (const KernelTable* table : tested_tables()) {
+    std::vector<std::uint16_t> got(x.size());
+    table->round(x.data(), std::ssize(x), got.data());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      ASSERT_EQ(got[i], rounded_bfloat16(x[i])) << table->name << " " << x[i];
+    }
+  }
+}
+
+/// A router of BF16 reads its rows as they are.
+TEST(Linear, RoutersDoNotRoundTheirRows) {
+  Random random(223);
+  Problem p({{BF16::kFormat, 20}}, 70, 3, false, random);
+  for (const Device& d : devices()) {
+    d->plan(p.limits());
+    const Weight router = d->prepare(p.parts, {}, Use::kExact);
+    EXPECT_EQ(router.storage.bytes(), d->prepared_bytes(p.parts, false, Use::kExact));
+    EXPECT_EQ(d->prepare(p.parts, {}, Use::kPlain).storage.bytes(),
+              d->prepared_bytes(p.parts, false, Use::kPlain));
+    const Matrix got = multiply(*d, router, p.x);
+    for (std::int64_t t = 0; t < 3; ++t) {
+      const canonical::Floats want =
+          canonical::linear(p.parts, {}, canonical::row_of(p.x, t), Use::kExact);
+      for (std::int64_t r = 0; r < 20; ++r) ASSERT_EQ(got.at(t, r), want[std::size_t(r)]) << d.isa;
+    }
+  }
 }
 
 /// Each number of rows is cut into passes in its own way, of which none may leave one out or write
@@ -350,7 +427,8 @@ TEST(Linear, PreparedBytesAreWhatPrepareTakes) {
         Problem p({{format, 33}, {format, 1}, {F32::kFormat, 17}}, 512, 1, with_bias, random);
         const Weight w = d->prepare(p.parts, p.bias, Use::kPlain);
         for (View& part : p.parts) part.data = nullptr;
-        EXPECT_EQ(d->prepared_bytes(p.parts, with_bias), w.storage.bytes() + w.bias.buffer.bytes())
+        EXPECT_EQ(d->prepared_bytes(p.parts, with_bias, Use::kPlain),
+                  w.storage.bytes() + w.bias.buffer.bytes())
             << format_name(format);
       }
     }
@@ -377,7 +455,7 @@ TEST(Linear, PackedBytesMakeEqualWeights) {
         const std::span<const float> bias = with_bias ? p.bias : std::span<const float>{};
         d->plan(p.limits());
         const Weight w = d->prepare(p.parts, bias, use);
-        const Buffer bytes = packed_bytes(*d, w, d->prepared_bytes(shapes, false));
+        const Buffer bytes = packed_bytes(*d, w, d->prepared_bytes(shapes, false, Use::kPlain));
         const Weight adopted =
             d->adopt(shapes, bias, {bytes.data(), static_cast<std::size_t>(bytes.bytes())}, use);
         EXPECT_EQ(adopted.rows, 40);

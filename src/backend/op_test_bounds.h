@@ -15,6 +15,9 @@ namespace ingot::testing {
 /// or minimum) is rounded at most four times, and once more for each group and segment. The
 /// reference adds two roundings of each weight. If x is well spread, x - q d is nearly uniform in
 /// [-d / 2, d / 2], with variance d^2 / 12.
+///
+/// BF16, for which the reference does not round: bf16(x) replaces x, with an error of at most
+/// 2^-8 |x|, or 2^-48. Weights below 2^-48 become zero.
 class LinearError {
  public:
   explicit LinearError(std::span<const View> parts) : cols_(parts[0].cols) {
@@ -48,14 +51,17 @@ class LinearError {
   /// Returns an upper bound of |y - exact y| for output r, without a bias.
   double worst(std::int64_t r, const Input& in) const {
     const bool block = block_[std::size_t(r)];
+    const bool rounded = rounded_[std::size_t(r)];
     const float* weights = weights_.data() + r * cols_;
     const float* sizes = sizes_.data() + r * cols_;
     double carried = 0;
     double products = 0;
     for (std::size_t k = 0; k < std::size_t(cols_); ++k) {
-      const double step = block ? in.half_step[k] : 0;
+      const double x = std::abs(in.x[k]) + in.x_error[k];
+      const double step = block ? in.half_step[k] : rounded ? std::max(0x1p-8 * x, 0x1p-48) : 0;
       carried += std::abs(double{weights[k]}) * (step + in.x_error[k]);
-      products += double{sizes[k]} * (std::abs(in.x[k]) + in.x_error[k] + step);
+      if (rounded) carried += 0x1p-48 * x;
+      products += double{sizes[k]} * (x + step);
     }
     const std::int64_t chain = std::min<std::int64_t>(cols_, 1024) / (block ? kGroup : 1);
     return carried * 1.0001 + gamma(chain + cols_ / 1024 + 8) * products;
@@ -78,6 +84,7 @@ class LinearError {
     weights_.resize(at + std::size_t(cols_));
     decode_row(part.format, part.row_data(r), cols_, &weights_[at]);
     block_.push_back(!format_info(part.format).dense);
+    rounded_.push_back(part.format == BF16::kFormat);
     sizes_.insert(sizes_.end(), weights_.begin() + long(at), weights_.end());
     for (std::size_t k = at; k < sizes_.size(); ++k) sizes_[k] = std::abs(sizes_[k]);
     visit_format(part.format, [&]<class T>() {
@@ -106,6 +113,7 @@ class LinearError {
   std::int64_t cols_;
   std::vector<float> weights_, sizes_;  ///< [rows, cols] weights, and bounds of their terms
   std::vector<bool> block_;             ///< whether each row has a block format
+  std::vector<bool> rounded_;           ///< whether each row is BF16
 };
 
 }  // namespace ingot::testing

@@ -140,8 +140,31 @@ float output(const std::byte* row, const Floats& x, const std::vector<Group>& gr
   return total;
 }
 
-/// Computes W x + b for one row x; W is the stack of `parts`.
-inline Floats linear(std::span<const View> parts, std::span<const float> bias, const Floats& x) {
+/// Computes one output of BF16 weights and rounded inputs, in blocks of 32.
+inline float rounded_output(const std::byte* row, const Floats& x) {
+  const auto cols = x.size();
+  float total = 0;
+  for (std::size_t segment = 0; segment < cols; segment += 1024) {
+    float acc = 0;
+    for (std::size_t block = segment; block < std::min(cols, segment + 1024); block += 32) {
+      float chains[2] = {};  // over the even and the odd elements
+      for (std::size_t k = block; k < std::min(cols, block + 32); ++k) {
+        std::uint16_t w;
+        std::memcpy(&w, row + 2 * k, 2);
+        const float kept = std::abs(bfloat16_to_float(w)) < 0x1p-48f ? 0 : bfloat16_to_float(w);
+        const float rounded = bfloat16_to_float(rounded_bfloat16(x[k]));
+        chains[k % 2] = std::fma(kept, rounded, chains[k % 2]);
+      }
+      acc = acc + (chains[0] + chains[1]);
+    }
+    total = segment == 0 ? acc : total + acc;
+  }
+  return total;
+}
+
+/// Computes W x + b for one row x; W is the stack of `parts`, prepared for `use`.
+inline Floats linear(std::span<const View> parts, std::span<const float> bias, const Floats& x,
+                     Use use = Use::kPlain) {
   std::vector<Group> groups;
   for (std::size_t k = 0; k + 32 <= x.size(); k += 32)
     groups.push_back(quantised(std::span(x).subspan(k, 32)));
@@ -149,7 +172,8 @@ inline Floats linear(std::span<const View> parts, std::span<const float> bias, c
   for (const View& part : parts) {
     visit_format(part.format, [&]<class T>() {
       for (std::int64_t r = 0; r < part.rows; ++r) {
-        const float total = output<T>(part.row_data(r), x, groups);
+        const float total = rounds_rows(part.format, use) ? rounded_output(part.row_data(r), x)
+                                                          : output<T>(part.row_data(r), x, groups);
         y.push_back(bias.empty() ? total : total + bias[y.size()]);
       }
     });
@@ -233,7 +257,7 @@ inline Floats moe(const MoeProblem& p, const Floats& x, const Adapt& adapt = {})
     if (adapt) adapt(number, in, y);
     return y;
   };
-  Floats shares = adapted(0, x, linear({&p.router.view, 1}, p.router_bias, x));
+  Floats shares = adapted(0, x, linear({&p.router.view, 1}, p.router_bias, x, Use::kExact));
   if (sigmoid) {
     for (float& v : shares) v = math::sigmoid(v);
   } else {
@@ -274,7 +298,31 @@ inline float logprob(const Floats& x, std::int32_t id) {
 inline float stored(float x, KvType type) {
   if (type == KvType::kF32) return x;
   return type == KvType::kF16 ? half_to_float(float_to_half(x))
-                              : bfloat16_to_float(float_to_bfloat16(x));
+                              : bfloat16_to_float(rounded_bfloat16(x));
+}
+
+/// A query, key or value of KvType::kBF16.
+struct RoundedHead {
+  Floats x;
+};
+
+inline RoundedHead rounded_head(const Floats& x) {
+  RoundedHead head;
+  for (const float v : x) head.x.push_back(stored(v, KvType::kBF16));
+  return head;
+}
+
+/// The sum e + o of a block: `term(i, chain)` adds element i to its chain. Elements are [begin,
+/// end).
+template <class Term>
+float block_sum(std::size_t begin, std::size_t end, Term&& term) {
+  float even = 0;
+  float odd = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    float& chain = i % 2 == 0 ? even : odd;
+    chain = term(i, chain);
+  }
+  return even + odd;
 }
 
 /// Attention state after some chunks: largest score m, sum l of weights, sum o of weighted values.
@@ -285,11 +333,12 @@ struct Fold {
 
   /// Replaces the scores `p` by weights. p[i] belongs to key begin + i, a visible key of one chunk.
   /// Returns the factor for the sums of earlier chunks.
-  float weigh(std::int32_t begin, Floats& p) {
+  float weigh(std::int32_t begin, Floats& p, bool rounded = false) {
     const float max = std::max(m, *std::max_element(p.begin(), p.end()));
     std::array<float, 16> lanes{};
     for (std::size_t i = 0; i < p.size(); ++i) {
       p[i] = math::exp(p[i] - max);
+      if (rounded) p[i] = stored(p[i], KvType::kBF16);
       lanes[(std::size_t(begin) + i) % 16] += p[i];
     }
     const float scale = math::exp(m - max);
@@ -303,6 +352,24 @@ struct Fold {
     for (std::size_t d = 0; d < o.size(); ++d) {
       o[d] = o[d] * scale;
       for (std::size_t i = 0; i < p.size(); ++i) o[d] = std::fma(p[i], v[i][d], o[d]);
+    }
+  }
+
+  /// Adds a chunk of BF16, in blocks of 32 positions.
+  void add_chunk(std::int32_t begin, Floats p, const std::vector<RoundedHead>& v) {
+    const float scale = weigh(begin, p, true);
+    const auto first = std::size_t(begin);
+    const std::size_t last = first + p.size();
+    for (std::size_t d = 0; d < o.size(); ++d) {
+      o[d] = o[d] * scale;
+      if (std::abs(o[d]) < 0x1p-100f) o[d] = 0;
+      for (std::size_t block = first / 32 * 32; block < last; block += 32) {
+        const float sum = block_sum(std::max(first, block), std::min(last, block + 32),
+                                    [&](std::size_t i, float chain) {
+                                      return std::fma(p[i - first], v[i - first].x[d], chain);
+                                    });
+        o[d] = o[d] + sum;
+      }
     }
   }
 
@@ -351,6 +418,15 @@ inline float score_of(const Floats& q, const Floats& k) {
   return s;
 }
 
+inline float score_of(const RoundedHead& q, const RoundedHead& k) {
+  float s = 0;
+  for (std::size_t d = 0; d < q.x.size(); d += 32) {
+    s = s + block_sum(d, std::min(d + 32, q.x.size()),
+                      [&](std::size_t i, float chain) { return std::fma(q.x[i], k.x[i], chain); });
+  }
+  return s;
+}
+
 inline float score_of(const std::vector<Group>& q, const std::vector<Group>& k) {
   float s = 0;
   for (std::size_t g = 0; g < q.size(); ++g) {
@@ -370,7 +446,7 @@ struct Query {
 };
 
 /// Computes the attention of one scaled query head. `k(i)` and `v(i)` return the stored elements of
-/// key i. Head is Floats or a vector of Group.
+/// key i. Head is Floats, RoundedHead or a vector of Group.
 template <class Head, class Keys, class Values>
 Floats attend(const Attention& a, const Head& q, const Query& query, Keys&& k, Values&& v) {
   const auto [head, own_key, first, last] = query;
@@ -444,8 +520,9 @@ inline Matrix attention(const AttentionProblem& p) {
           const auto v = [&](std::int32_t key) { return form(head(key, v_at, a.v_dim())); };
           return attend(a, scaled, {.head = h, .key = i, .first = first, .last = last}, k, v);
         };
-        const Floats y = p.type == KvType::kInt8 ? attend_with(groups, quantised_head(q))
-                                                 : attend_with(floats, q);
+        const Floats y = p.type == KvType::kInt8   ? attend_with(groups, quantised_head(q))
+                         : p.type == KvType::kBF16 ? attend_with(rounded_head, rounded_head(q))
+                                                   : attend_with(floats, q);
         std::copy(y.begin(), y.end(), out.row(row) + h * a.v_dim());
       }
     }

@@ -103,7 +103,7 @@ inline MoeProblem router_problem(int choice, const ExpertFormats& formats) {
 /// expert e are 1 + 2 e and 2 + 2 e.
 struct PreparedMoe {
   PreparedMoe(Backend& backend, const MoeProblem& p)
-      : router(backend.prepare({&p.router.view, 1}, p.router_bias, Use::kPlain)) {
+      : router(backend.prepare({&p.router.view, 1}, p.router_bias, Use::kExact)) {
     for (std::int32_t e = 0; e < p.m.experts; ++e) {
       gate_up.push_back(backend.prepare(p.gate_up(e), p.gate_up_bias(e), Use::kGated));
       down.push_back(

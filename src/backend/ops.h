@@ -6,6 +6,7 @@
 
 #include "backend/weight.h"
 #include "base/view.h"
+#include "quant/bf16.h"
 
 namespace ingot {
 
@@ -125,11 +126,19 @@ inline constexpr std::int32_t kHeadDimLimit = 576;
 /// How linears read a matrix that `Backend::prepare` packs.
 enum class Use {
   kPlain,
-  kGated,  ///< gate rows above as many up rows, which `Backend::linear_activate` reads
-  /// A small dense matrix of an adapter. Packing it does not wait for steps, and its memory is its
-  /// own, so that adapters can come and go.
+  kGated,       ///< gate rows above as many up rows, which `Backend::linear_activate` reads
+  kExact,       ///< `linear` does not round its rows to bfloat16: routers, models that embed
+  kGatedExact,  ///< kGated and kExact
+  /// A small dense matrix of an adapter, whose rows are not rounded either. Packing it does not
+  /// wait for steps, and its memory is its own, so that adapters can come and go.
   kAdapter,
 };
+
+/// Returns whether `Backend::linear` rounds the rows of a matrix to bfloat16.
+constexpr bool rounds_rows(Format format, Use use) {
+  return format == BF16::kFormat && use != Use::kExact && use != Use::kGatedExact &&
+         use != Use::kAdapter;
+}
 
 /// The format of cached keys and values. kInt8: 8-bit integers with a float scale for each token,
 /// kv head and group of 32 elements, rounded as `Backend::linear` rounds activations.

@@ -55,8 +55,8 @@ class ProfiledBackend final : public Backend {
     return inner_.adopt(parts, bias, packed, use);
   }
   void packed(const Weight& w, std::span<std::byte> out) const override { inner_.packed(w, out); }
-  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
-    return inner_.prepared_bytes(parts, bias);
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias, Use use) const override {
+    return inner_.prepared_bytes(parts, bias, use);
   }
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
     return inner_.kv_block_bytes(a, type);

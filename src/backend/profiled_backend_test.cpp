@@ -51,7 +51,7 @@ class Listener final : public Backend {
   void packed(const Weight& w, std::span<std::byte> out) const override {
     out[0] = static_cast<std::byte>(w.rows);
   }
-  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias, Use) const override {
     return std::ssize(parts) + (bias ? 100 : 0);
   }
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
@@ -230,7 +230,7 @@ TEST(ProfiledBackend, PassesEveryCallOn) {
   EXPECT_EQ(behind.heard, alone.heard);
   EXPECT_STREQ(profiled.name(), "listener");
   EXPECT_EQ(profiled.packed_layout(), 77u);
-  EXPECT_EQ(profiled.prepared_bytes({}, true), 100);
+  EXPECT_EQ(profiled.prepared_bytes({}, true, Use::kPlain), 100);
   EXPECT_EQ(profiled.kv_block_bytes({.heads = 5}, KvType::kF16), 1005);
   EXPECT_EQ(profiled.scratch_bytes({.rows = 6}), 6);
   std::byte read{};

@@ -20,4 +20,9 @@ bool Weight::has_blocks() const { return has_segment(*this, false); }
 
 bool Weight::has_dense() const { return has_segment(*this, true); }
 
+bool Weight::rounds_rows() const {
+  return std::any_of(segments.begin(), segments.end(),
+                     [](const Segment& s) { return s.rounds_rows; });
+}
+
 }  // namespace ingot

@@ -12,6 +12,8 @@ namespace ingot {
 /// Consecutive rows of a Weight that share a format.
 struct Segment {
   Format format{};
+  /// Whether `linear` rounds its rows to bfloat16: see `rounds_rows`.
+  bool rounds_rows = false;
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
   std::int64_t units = 0;  ///< number of units of unit_bytes each; on the CPU, a unit is a panel
@@ -43,6 +45,8 @@ struct Weight {
   bool has_blocks() const;
   /// Returns whether any segment has a dense format. If so, `linear` reads float rows.
   bool has_dense() const;
+  /// Returns whether `linear` rounds its rows to bfloat16 for any segment.
+  bool rounds_rows() const;
 };
 
 }  // namespace ingot

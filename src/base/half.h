@@ -64,4 +64,29 @@ INGOT_INLINE constexpr std::uint16_t float_to_bfloat16(float value) {
   return static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
 }
 
+/// The smallest magnitude that `rounded_bfloat16` keeps. A product of two kept numbers is a
+/// multiple of 2^-110, so no sum of products is a denormal: units that flush denormals give the
+/// same sums.
+inline constexpr float kBfloat16Least = 0x1p-48f;
+
+/// From this magnitude on, rounding to bfloat16 gives infinity.
+inline constexpr float kBfloat16Overflow = 0x1.FFp127f;
+
+/// bf16(x) of `Backend::linear` and `Backend::attention`: +0 if |x| is below 2^-48, else the
+/// nearest bfloat16, ties to even. NaN, infinity and what would round to infinity become the quiet
+/// NaN.
+INGOT_INLINE constexpr std::uint16_t rounded_bfloat16(float x) {
+  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, x);
+  const float magnitude = __builtin_bit_cast(float, bits & 0x7FFFFFFFu);
+  if (magnitude < kBfloat16Least) return 0;
+  if (!(magnitude < kBfloat16Overflow)) return 0x7FC0;
+  return static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+}
+
+/// A bfloat16 weight as kernels multiply it: +0 if its magnitude is below 2^-48, else unchanged.
+INGOT_INLINE constexpr std::uint16_t kept_bfloat16(std::uint16_t weight) {
+  constexpr std::uint16_t kLeast = (127 - 48) << 7;
+  return (weight & 0x7FFFu) < kLeast ? std::uint16_t{0} : weight;
+}
+
 }  // namespace ingot

@@ -11,6 +11,7 @@
 #include "backend/buffer.h"
 #include "base/check.h"
 #include "base/function_ref.h"
+#include "base/half.h"
 #include "base/index.h"
 #include "base/thread_pool.h"
 #include "runtime/schedule/clock.h"
@@ -30,6 +31,8 @@ constexpr int kLanes = 16;
 /// Operations that a round does in each lane of a chain.
 constexpr double kInt8OpsALane = 8;
 constexpr double kF32OpsALane = 2;
+constexpr double kInt8TileOpsALane = 128;
+constexpr double kBf16TileOpsALane = 64;
 /// Seconds of trying windows on one thread, windows on all threads, and passes over memory.
 constexpr double kOneSeconds = 0.05;
 constexpr double kAllSeconds = 0.1;
@@ -45,6 +48,14 @@ PeakOperands unit_operands() {
   std::fill(std::begin(operands.f), std::end(operands.f), 1.0f);
   constexpr std::int8_t kFour[] = {1, -1, 2, -1};
   for (std::size_t i = 0; i < std::size(operands.x); ++i) operands.x[i] = kFour[i % 4];
+  // A row of tiles adds 1 - 1 + 1 - 1 ... + 1 to every lane.
+  for (std::size_t i = 0; i + 1 < std::size(operands.tile_x); ++i) {
+    operands.tile_x[i] = i % 2 == 0 ? std::int8_t{1} : std::int8_t{-1};
+  }
+  std::fill(std::begin(operands.tile_w), std::end(operands.tile_w), float_to_bfloat16(1));
+  for (std::size_t i = 0; i + 1 < std::size(operands.tile_f); ++i) {
+    operands.tile_f[i] = float_to_bfloat16(i % 2 == 0 ? 1.0f : -1.0f);
+  }
   return operands;
 }
 
@@ -107,6 +118,15 @@ double gop(const PeakKernel<Sum>& kernel, double rounds, double ops_a_lane) {
   return ops_a_lane * kernel.chains * kLanes * rounds / 1e9;
 }
 
+/// The rate of the calling thread; 0 without a kernel.
+template <class Sum>
+double computed_by_one(Watch& watch, const PeakKernel<Sum>& kernel, double ops_a_lane) {
+  if (kernel.run == nullptr) return 0;
+  watch.look_up();
+  return gop(kernel, best_rounds_per_second(kernel, choose_rounds(kernel), kOneSeconds),
+             ops_a_lane);
+}
+
 /// Sets `fastest` to the kernel with the best rate on one thread, among kernels with different
 /// numbers of chains; returns that rate.
 template <class Sum, std::size_t n>
@@ -114,9 +134,7 @@ double find_fastest(Watch& watch, const std::array<PeakKernel<Sum>, n>& kernels,
                     PeakKernel<Sum>& fastest) {
   double best = 0;
   for (const PeakKernel<Sum>& kernel : kernels) {
-    watch.look_up();
-    const double rounds = best_rounds_per_second(kernel, choose_rounds(kernel), kOneSeconds);
-    const double gop_s = gop(kernel, rounds, ops_a_lane);
+    const double gop_s = computed_by_one(watch, kernel, ops_a_lane);
     if (gop_s <= best) continue;
     best = gop_s;
     fastest = kernel;
@@ -125,9 +143,10 @@ double find_fastest(Watch& watch, const std::array<PeakKernel<Sum>, n>& kernels,
 }
 
 /// The summed rate of all threads, which compute at the same time. Each thread counts with its own
-/// best window: on a busy machine, no window may give every thread a whole CPU.
+/// best window: on a busy machine, no window may give every thread a whole CPU. 0 without a kernel.
 template <class Sum>
 double computed_by_all(Watch& watch, const PeakKernel<Sum>& kernel, double ops_a_lane) {
+  if (kernel.run == nullptr) return 0;
   std::vector<double> each(to_size(watch.threads()));
   watch.run(watch.threads(), [&](std::int64_t thread) {
     at(each, thread) = best_rounds_per_second(kernel, choose_rounds(kernel), kAllSeconds);
@@ -182,7 +201,9 @@ double best_pass(Watch& watch, const HostKernels& kernels, std::span<const std::
 Peaks at_least(const Peaks& low, const Peaks& p) {
   return {.read_gb_s = std::max(low.read_gb_s, p.read_gb_s),
           .f32_gflop_s = std::max(low.f32_gflop_s, p.f32_gflop_s),
-          .int8_gop_s = std::max(low.int8_gop_s, p.int8_gop_s)};
+          .int8_gop_s = std::max(low.int8_gop_s, p.int8_gop_s),
+          .bf16_tiles_gflop_s = std::max(low.bf16_tiles_gflop_s, p.bf16_tiles_gflop_s),
+          .int8_tiles_gop_s = std::max(low.int8_tiles_gop_s, p.int8_tiles_gop_s)};
 }
 
 std::span<const std::byte> bytes_of(const Buffer& buffer) {
@@ -221,6 +242,10 @@ MeasuredPeaks PeakMeter::measure() {
     Watch watch(pool, between_);
     one_thread_.int8_gop_s = find_fastest(watch, kernels_.peak_int8, kInt8OpsALane, int8_);
     one_thread_.f32_gflop_s = find_fastest(watch, kernels_.peak_f32, kF32OpsALane, f32_);
+    one_thread_.bf16_tiles_gflop_s =
+        computed_by_one(watch, kernels_.peak_bf16_tiles, kBf16TileOpsALane);
+    one_thread_.int8_tiles_gop_s =
+        computed_by_one(watch, kernels_.peak_int8_tiles, kInt8TileOpsALane);
     fill(watch, buffer_);
     one_thread_.read_gb_s = best_pass(watch, kernels_, bytes_of(buffer_), 1);
   }
@@ -234,9 +259,12 @@ Peaks PeakMeter::measure_again() const {
   INGOT_CHECK(int8_.run != nullptr && f32_.run != nullptr, "measured again before anything was");
   ThreadPool pool = bound_threads(threads_, cpus_);
   Watch watch(pool, between_);
-  const Peaks all{.read_gb_s = best_pass(watch, kernels_, bytes_of(buffer_), watch.threads()),
-                  .f32_gflop_s = computed_by_all(watch, f32_, kF32OpsALane),
-                  .int8_gop_s = computed_by_all(watch, int8_, kInt8OpsALane)};
+  const Peaks all{
+      .read_gb_s = best_pass(watch, kernels_, bytes_of(buffer_), watch.threads()),
+      .f32_gflop_s = computed_by_all(watch, f32_, kF32OpsALane),
+      .int8_gop_s = computed_by_all(watch, int8_, kInt8OpsALane),
+      .bf16_tiles_gflop_s = computed_by_all(watch, kernels_.peak_bf16_tiles, kBf16TileOpsALane),
+      .int8_tiles_gop_s = computed_by_all(watch, kernels_.peak_int8_tiles, kInt8TileOpsALane)};
   // Threads that share a CPU may reach less together than one thread reached alone before.
   return at_least(one_thread_, all);
 }
@@ -252,8 +280,9 @@ double best_rate(std::vector<double> ends, std::size_t window) {
 
 double ideal_seconds(const StepCost& cost, const Peaks& peaks) {
   const double reading = cost.bytes / (peaks.read_gb_s * 1e9);
-  const double computing =
-      cost.int8_ops / (peaks.int8_gop_s * 1e9) + cost.f32_ops / (peaks.f32_gflop_s * 1e9);
+  const double computing = cost.int8_ops / (peaks.int8_gop_s * 1e9) +
+                           cost.f32_ops / (peaks.f32_gflop_s * 1e9) +
+                           cost.bf16_ops / (peaks.bf16_gflop_s() * 1e9);
   return std::max(reading, computing);
 }
 

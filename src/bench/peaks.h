@@ -17,6 +17,11 @@ struct Peaks {
   double read_gb_s = 0;    ///< rate of reading memory, in 10^9 bytes per second
   double f32_gflop_s = 0;  ///< rate of float fused multiply-adds, in 10^9 operations per second
   double int8_gop_s = 0;   ///< rate of dot products of bytes, in 10^9 operations per second
+  double bf16_tiles_gflop_s = 0;  ///< rate of bfloat16 products in AMX tiles; 0: there are none
+  double int8_tiles_gop_s = 0;    ///< rate of products of bytes in AMX tiles; 0: there are none
+
+  /// Returns the rate that bounds work in BF16: that of tiles, or of float fused multiply-adds.
+  double bf16_gflop_s() const { return bf16_tiles_gflop_s > 0 ? bf16_tiles_gflop_s : f32_gflop_s; }
 };
 
 /// The peaks of one thread and of all threads.
@@ -48,7 +53,7 @@ class PeakMeter {
   PeakMeter(int threads, std::vector<std::size_t> cpus, const HostKernels& kernels,
             std::int64_t read_bytes, std::function<void()> between);
 
-  /// Measures all peaks, in about 1.5 s.
+  /// Measures all peaks, in about 1.5 s. Those of tiles stay 0 without tiles.
   ///
   /// Errors: Error{kDoesNotFit} if the system refuses a thread.
   MeasuredPeaks measure();
@@ -75,7 +80,11 @@ double best_rate(std::vector<double> ends, std::size_t window);
 
 /// Returns a lower bound of the time of a step, in seconds:
 ///
-///     max(bytes / read peak, int8 operations / int8 peak + f32 operations / f32 peak)
+///     max(bytes / read peak, int8 operations / int8 peak + f32 operations / f32 peak
+///                                + bf16 operations / Peaks::bf16_gflop_s)
+///
+/// The int8 peak is that of vectors, also with tiles. Formats with a scale per group cannot reach
+/// the peak of tiles, because vectors scale the sums of each group.
 double ideal_seconds(const StepCost& cost, const Peaks& peaks);
 
 }  // namespace ingot

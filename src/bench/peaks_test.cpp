@@ -5,11 +5,13 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "backend/backends.h"
 #include "backend/buffer.h"
+#include "base/half.h"
 #include "base/thread_pool.h"
 
 namespace ingot {
@@ -22,6 +24,11 @@ PeakOperands different_operands() {
   for (std::int8_t& x : operands.x) x = static_cast<std::int8_t>(53 * i++);
   for (float& w : operands.w) w = static_cast<float>(i++ % 17 - 8);
   for (float& f : operands.f) f = static_cast<float>(i++ % 5 - 2);
+  for (std::int8_t& x : operands.tile_x) x = static_cast<std::int8_t>(29 * i++);
+  for (std::uint16_t& w : operands.tile_w) {
+    w = float_to_bfloat16(static_cast<float>(i++ % 17 - 8));
+  }
+  for (std::uint16_t& f : operands.tile_f) f = float_to_bfloat16(static_cast<float>(i++ % 5 - 2));
   return operands;
 }
 
@@ -63,6 +70,41 @@ TEST(PeakKernels, MultiplyAddsAddUpOverChainsLanesAndRounds) {
   }
 }
 
+/// Sums of a row of activations, 4 or 2 for each output, with the weights of 16 outputs.
+std::int32_t int8_of_tile(const PeakOperands& o) {
+  std::int32_t sum = 0;
+  for (int c = 0; c < 16; ++c) {
+    for (int i = 0; i < 64; ++i) sum += o.tile_x[i] * o.u[4 * c + i % 4];
+  }
+  return sum;
+}
+
+float bf16_of_tile(const PeakOperands& o) {
+  float sum = 0;  // small whole numbers: exact
+  for (int c = 0; c < 16; ++c) {
+    for (int i = 0; i < 32; ++i) {
+      sum += bfloat16_to_float(o.tile_f[i]) * bfloat16_to_float(o.tile_w[2 * c + i % 2]);
+    }
+  }
+  return sum;
+}
+
+TEST(PeakKernels, ProductsOfTilesAddUpOverChainsLanesAndRounds) {
+  const PeakOperands o = different_operands();
+  for (const HostKernels* kernels : host_kernels()) {
+    SCOPED_TRACE(kernels->name);
+    const auto& int8 = kernels->peak_int8_tiles;
+    const auto& bf16 = kernels->peak_bf16_tiles;
+    ASSERT_EQ(int8.run != nullptr, std::string_view(kernels->name) == "avx512-amx");
+    ASSERT_EQ(bf16.run != nullptr, int8.run != nullptr);
+    if (int8.run == nullptr) continue;
+    EXPECT_EQ(int8.run(7, o), 7 * int8.chains * int8_of_tile(o));
+    EXPECT_EQ(int8.run(0, o), 0);
+    EXPECT_EQ(bf16.run(7, o), 7 * static_cast<float>(bf16.chains) * bf16_of_tile(o));
+    EXPECT_EQ(bf16.run(0, o), 0.0f);
+  }
+}
+
 constexpr double Peaks::*kRates[] = {&Peaks::read_gb_s, &Peaks::f32_gflop_s, &Peaks::int8_gop_s};
 
 TEST(PeakKernels, EveryWordIsRead) {
@@ -95,6 +137,37 @@ TEST(Peaks, AreMeasuredForOneThreadAndForAll) {
   for (const double Peaks::*rate : kRates) {
     EXPECT_GT(peaks.one_thread.*rate, 0);
     EXPECT_GE(peaks.all_threads.*rate, peaks.one_thread.*rate);
+  }
+  EXPECT_EQ(peaks.all_threads.bf16_tiles_gflop_s, 0);
+  EXPECT_EQ(peaks.all_threads.int8_tiles_gop_s, 0);
+}
+
+/// Kernels of tiles in plain C++, with two chains.
+constexpr int kFakeChains = 2;
+
+std::int32_t fake_int8_tiles(std::int64_t rounds, const PeakOperands& o) {
+  std::int32_t sum = 0;
+  for (std::int64_t i = 0; i < rounds; ++i) sum += kFakeChains * int8_of_tile(o);
+  return sum;
+}
+
+float fake_bf16_tiles(std::int64_t rounds, const PeakOperands& o) {
+  float sum = 0;
+  for (std::int64_t i = 0; i < rounds; ++i) sum += kFakeChains * bf16_of_tile(o);
+  return sum;
+}
+
+TEST(Peaks, TilesAreMeasuredWhereATableHasThem) {
+  HostKernels kernels = find_host_kernels("scalar");
+  kernels.peak_int8_tiles = {.chains = kFakeChains, .run = fake_int8_tiles};
+  kernels.peak_bf16_tiles = {.chains = kFakeChains, .run = fake_bf16_tiles};
+  PeakMeter meter(2, allowed_cpus(), kernels, 1 << 20, [] {});
+  const MeasuredPeaks first = meter.measure();
+  const Peaks again = meter.measure_again();
+  for (const auto rate : {&Peaks::bf16_tiles_gflop_s, &Peaks::int8_tiles_gop_s}) {
+    EXPECT_GT(first.one_thread.*rate, 0);
+    EXPECT_GE(first.all_threads.*rate, first.one_thread.*rate);
+    EXPECT_GE(again.*rate, first.one_thread.*rate);
   }
 }
 
@@ -155,6 +228,15 @@ TEST(Peaks, IdealTimeIsTheLargerOfReadingAndComputing) {
   const Peaks peaks{.read_gb_s = 2, .f32_gflop_s = 4, .int8_gop_s = 8};
   EXPECT_DOUBLE_EQ(ideal_seconds({.bytes = 6e9, .int8_ops = 8e9, .f32_ops = 4e9}, peaks), 3);
   EXPECT_DOUBLE_EQ(ideal_seconds({.bytes = 2e9, .int8_ops = 8e9, .f32_ops = 4e9}, peaks), 2);
+}
+
+TEST(Peaks, WorkInBfloat16IsBoundByTilesOrElseByFloats) {
+  const StepCost cost{.bytes = 2e9, .int8_ops = 8e9, .bf16_ops = 16e9, .f32_ops = 4e9};
+  Peaks peaks{.read_gb_s = 2, .f32_gflop_s = 4, .int8_gop_s = 8};
+  EXPECT_DOUBLE_EQ(ideal_seconds(cost, peaks), 1 + 1 + 4);
+  peaks.bf16_tiles_gflop_s = 32;
+  peaks.int8_tiles_gop_s = 64;  // bounds nothing
+  EXPECT_DOUBLE_EQ(ideal_seconds(cost, peaks), 1 + 1 + 0.5);
 }
 
 }  // namespace

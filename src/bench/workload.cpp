@@ -81,8 +81,7 @@ WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks
   std::vector<KvCost> kv;
   for (std::int64_t i = 0; i < std::ssize(model.layers); ++i) {
     const KvLayer& layer = cache.layer(i);
-    kv.push_back(
-        {.token_bytes = layer.block_bytes / kBlockTokens, .integers = layer.type == KvType::kInt8});
+    kv.push_back({.token_bytes = layer.block_bytes / kBlockTokens, .type = layer.type});
   }
   WorkloadCost total;
   const std::int64_t rows = workload.kind == Workload::Kind::kDecode ? 1 : workload.tokens;

@@ -30,10 +30,11 @@ Json shape_json(const TensorInfo& t) {
   return shape;
 }
 
-Json plan_json(const MemoryPlan& plan) {
+Json plan_json(const Instance& instance, const MemoryPlan& plan) {
   const Ledger& memory = plan.op_memory();
   Json j = Json::object();
   j.set("weights_bytes", memory.weights_bytes);
+  j.set("kv_type", kv_type_name(instance));
   j.set("kv_bytes_per_token", plan.kv_bytes_per_token);
   j.set("kv_bytes", memory.kv_bytes);
   j.set("scratch_bytes", memory.scratch_bytes);
@@ -98,7 +99,7 @@ std::string as_json(const Instance& instance, const MemoryPlan& plan) {
   j.set("metadata", std::move(metadata));
   j.set("chat_templates", template_list(checkpoint));
   j.set("end_tokens", end_tokens_json(instance.end_tokens(), instance.tokenizer()));
-  j.set("plan", plan_json(plan));
+  j.set("plan", plan_json(instance, plan));
   j.set("warnings", lines_json(instance.warnings()));
   j.set("details", lines_json(instance.details()));
   return j.dump() + "\n";
@@ -149,11 +150,11 @@ std::string as_text(const Instance& instance, const MemoryPlan& plan) {
           : cat("  rounding      ", memory.loading_bytes, " bytes, before there is a kv cache\n");
   out += cat("\nmemory plan for ", plan.context, " tokens of context\n  weights       ",
              memory.weights_bytes, " bytes\n  kv cache      ", memory.kv_bytes, " bytes (",
-             plan.kv_bytes_per_token, " a token)\n  scratch       ", memory.scratch_bytes,
-             " bytes\n", rounding, "  available     ", memory.available_bytes, " bytes: it ",
-             plan.fits ? "fits" : "does not fit", "\n  max context   ", plan.max_context,
-             " tokens\n  max sequences ", plan.max_sequences, " of ", plan.context, " tokens\n",
-             memories_text(plan));
+             plan.kv_bytes_per_token, " a token, ", kv_type_name(instance), ")\n  scratch       ",
+             memory.scratch_bytes, " bytes\n", rounding, "  available     ", memory.available_bytes,
+             " bytes: it ", plan.fits ? "fits" : "does not fit", "\n  max context   ",
+             plan.max_context, " tokens\n  max sequences ", plan.max_sequences, " of ",
+             plan.context, " tokens\n", memories_text(plan));
   return out;
 }
 

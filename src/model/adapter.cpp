@@ -39,7 +39,7 @@ Weight packed_rows(Backend& backend, const PlannedPart& part) {
 std::int64_t planned_bytes(const AdapterPlan& plan, Naming naming, const Backend& backend) {
   std::int64_t bytes = 0;
   const auto add = [&](const std::vector<View>& views) {
-    bytes += backend.prepared_bytes(views, false);
+    bytes += backend.prepared_bytes(views, false, Use::kAdapter);
   };
   for (const auto& [number, linear] : plan.linears) {
     std::vector<View> stack;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/ops.h"
 #include "load/checkpoint.h"
 #include "model/family.h"
 #include "model/part_rows.h"
@@ -24,7 +25,10 @@ struct BoundVector {
 struct BoundWeight {
   std::vector<BoundPart> parts;
   std::vector<BoundVector> biases;
-  bool rounds = true;  ///< false for a router: `ModelOptions::weights` does not round the matrix
+  /// False for a router and for the matrices of a latent's heads: `ModelOptions::weights` may widen
+  /// the matrix, but does not round it.
+  bool rounds = true;
+  Use use = Use::kPlain;  ///< kExact for a router and for the gate of a shared expert
 
   explicit operator bool() const { return !parts.empty(); }
 };
@@ -100,6 +104,9 @@ struct BoundModel {
   std::vector<BoundWeight> dense;  ///< layers after pooling: Spec::dense
   std::vector<BoundLayer> layers;
 
+  /// Whether `linear` rounds no rows: for models that embed or score, whose results are compared
+  /// with those of other engines.
+  bool exact_rows = false;
   std::vector<BoundTensor> tensors;  ///< all tensors that roles use, in the order of binding
   std::vector<std::string> notes;    ///< what users may want to know, one line each
 };

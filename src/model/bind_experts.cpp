@@ -25,6 +25,7 @@ class ExpertBinder {
   void bind(BoundLayer& layer) {
     layer.router = finder_.take_weight({{R::kRouter, experts_, R::kRouterBias}}, spec_.hidden, i_);
     layer.router.rounds = false;
+    layer.router.use = Use::kExact;
     layer.selection_bias = finder_.take(R::kSelectionBias, {experts_}, i_);
     const bool chooses_by_bias = finder_.family().rule_of(R::kSelectionBias) != nullptr;
     if (spec_.moe.score == Moe::Score::kSigmoid && chooses_by_bias &&
@@ -204,6 +205,7 @@ void ExpertBinder::bind_shared(BoundLayer& layer) {
   if (!layer.shared_gate_up || !layer.shared_down) finder_.fail_missing(R::kSharedGate, i_, 0);
   layer.shared_router = finder_.take_matrix(R::kSharedRouter, 1, h, i_);
   layer.shared_router.rounds = false;
+  layer.shared_router.use = Use::kExact;
 }
 
 }  // namespace

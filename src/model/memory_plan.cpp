@@ -30,7 +30,8 @@ std::int64_t staging_bytes(const BoundModel& bound, const Backend& backend,
                            const ModelOptions& options) {
   std::int64_t most = 0;
   for (const BoundWeight* w : all_weights(bound, options)) {
-    most = std::max(most, backend.prepared_bytes(held_views(*w, options), false));
+    most =
+        std::max(most, backend.prepared_bytes(held_views(*w, options), false, use_of(bound, *w)));
   }
   return most + rounding_bytes(bound, options);
 }

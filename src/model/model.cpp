@@ -40,9 +40,9 @@ void require_finite(const Checkpoint& checkpoint, const BoundPart& part, const V
   }
 }
 
-/// Rounds a part's rows to another format.
-std::vector<std::byte> rounded_rows(const Checkpoint& checkpoint, const BoundPart& part,
-                                    const View& from, Format format, ThreadPool& pool) {
+/// Rounds or widens a part's rows to another format.
+std::vector<std::byte> converted_rows(const Checkpoint& checkpoint, const BoundPart& part,
+                                      const View& from, Format format, ThreadPool& pool) {
   const std::int64_t each = row_bytes(format, part.cols);
   std::vector<std::byte> out(to_size(part.rows * each));
   std::vector<float> rows(to_size(part.cols * pool.size()));
@@ -76,7 +76,7 @@ class Loader {
 
   std::unique_ptr<const Model> load() {
     check_parts();
-    check_rounding();
+    check_weights_format();
     model_->spec = bound_.spec;
     model_->first_layer = options_.first_layer;
     model_->adapter_targets = AdapterTargets(bound_, checkpoint_.config().naming, options_);
@@ -129,17 +129,26 @@ class Loader {
          TensorRole::kFinalNorm);
   }
 
-  /// Refuses `weights` if no matrix can be rounded: the user expects another file.
-  void check_rounding() const {
+  /// Whether `weights` is the format of the part in memory, or changes its format.
+  bool gets_weights_format(const BoundWeight& w, const BoundPart& part) const {
+    if (!w.rounds || !format_info(part.format()).dense) return false;
+    const Format held = held_format(w, part, options_);
+    return held == *options_.weights || held != part.format();
+  }
+
+  /// Refuses `weights` if no matrix can have it: the user expects another file.
+  void check_weights_format() const {
     if (!options_.weights) return;
     for (const BoundWeight* w : all_weights(bound_, options_)) {
       for (const BoundPart& part : w->parts) {
-        if (held_format(*w, part, options_) != part.format()) return;
+        if (gets_weights_format(*w, part)) return;
       }
     }
     throw Error(ErrorCode::kInvalid,
-                cat("`weights`: ", checkpoint_.name(), " has no matrix that can be rounded to ",
-                    format_name(*options_.weights), ": none of them stores floats"));
+                cat("`weights`: no matrix of ", printable(checkpoint_.name(), 4096), " can become ",
+                    format_name(*options_.weights),
+                    ", which takes F32, F16 or BF16; leave `weights` out, or open the model from "
+                    "which this file was quantised"));
   }
 
   std::vector<float> decode_checked(const TensorInfo& t) const {
@@ -152,7 +161,7 @@ class Loader {
     if (options_.pack_cache.folder.empty()) return;
     std::vector<std::int64_t> bytes;
     for (const BoundWeight* w : all_weights(bound_, options_)) {
-      bytes.push_back(backend_.prepared_bytes(held_views(*w, options_), false));
+      bytes.push_back(backend_.prepared_bytes(held_views(*w, options_), false, use_of(bound_, *w)));
     }
     keeper_.emplace(options_.pack_cache, packed_key(checkpoint_, bound_, backend_, options_),
                     std::move(bytes));
@@ -182,6 +191,9 @@ class Loader {
 
   Weight load_weight(const BoundWeight& w, Use use = Use::kPlain) {
     if (!w) return {};
+    if (use_of(bound_, w) == Use::kExact) {
+      use = use == Use::kGated ? Use::kGatedExact : Use::kExact;
+    }
     std::vector<float> bias;
     for (const BoundVector& vector : w.biases) {
       const std::vector<float> values = decode_vector(vector);
@@ -207,7 +219,7 @@ class Loader {
     return weight;
   }
 
-  /// Packs a weight as it is in the file, or rounded. Only one weight exists unpacked at a time.
+  /// Packs a weight as it is in the file, or converted. Only one weight exists unpacked at a time.
   Weight prepare(const BoundWeight& w, std::span<const float> bias, Use use) {
     std::vector<View> views = held_views(w, options_);
     std::vector<std::vector<std::byte>> memory;
@@ -220,7 +232,7 @@ class Loader {
         memory.push_back(std::move(rows.memory));
         continue;
       }
-      memory.push_back(rounded_rows(checkpoint_, part, rows.view, views[i].format, pool()));
+      memory.push_back(converted_rows(checkpoint_, part, rows.view, views[i].format, pool()));
       views[i].data = memory.back().data();
     }
     return backend_.prepare(views, bias, use);
@@ -439,7 +451,7 @@ std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,
                           const ModelOptions& options) {
   std::int64_t bytes = 0;
   for (const BoundWeight* w : all_weights(bound, options)) {
-    bytes += backend.prepared_bytes(held_views(*w, options), !w->biases.empty());
+    bytes += backend.prepared_bytes(held_views(*w, options), !w->biases.empty(), use_of(bound, *w));
   }
   if (!options.embedding) return bytes;
   for (const TensorInfo* t : {bound.positions, bound.types}) {

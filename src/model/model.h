@@ -74,10 +74,11 @@ struct ModelOptions {
   bool final_norm = true;        ///< whether to load the final norm even without the head
   std::int64_t context = 0;      ///< number of positions in the rotary tables
   bool check_tensors = false;    ///< whether to refuse weights that are NaN or infinite
-  /// The format to which loading rounds dense matrices; absent: no rounding. If the block size does
-  /// not divide a matrix's `cols`, `format_for_rows` gives the format, as in `ingot quantize`.
+  /// The format to which loading converts dense matrices; absent: none. F32 widens each of them.
+  /// Another format rounds the matrices with `BoundWeight::rounds`. If its block size does not
+  /// divide a matrix's `cols`, `format_for_rows` gives the format, as in `ingot quantize`.
   std::optional<Format> weights{};
-  ThreadPool* pool = nullptr;  ///< threads for rounding; null: the calling thread
+  ThreadPool* pool = nullptr;  ///< threads for converting; null: the calling thread
   PackCacheOptions pack_cache{};
 };
 
@@ -124,8 +125,8 @@ using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 /// does not need the checkpoint's files afterwards.
 ///
 /// Errors: Error{kModel} if the checkpoint lacks a selected matrix, or a tensor is not finite or
-/// cannot be rounded; Error{kInvalid} if `options.weights` is set and rounds no matrix; Error{kIo}
-/// if a file changed while it was read; Error{kDoesNotFit}.
+/// cannot be converted; Error{kInvalid} if `options.weights` is set and no matrix can have it;
+/// Error{kIo} if a file changed while it was read; Error{kDoesNotFit}.
 std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel& bound,
                                         Backend& backend, const ModelOptions& options,
                                         Progress progress);
@@ -136,7 +137,7 @@ void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor);
 /// Returns a note for the user if some matrices cannot have the format `wanted`; otherwise "".
 std::string rounding_note(const BoundModel& bound, Format wanted);
 
-/// Returns the bytes of the largest matrix that `load_model` rounds or puts in another order, and
+/// Returns the bytes of the largest matrix that `load_model` converts or puts in another order, and
 /// holds in memory besides the packed weights. Reads no weights.
 std::int64_t rounding_bytes(const BoundModel& bound, const ModelOptions& options);
 

@@ -2,6 +2,7 @@
 #include "model/step_cost.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "quant/formats.h"
 
@@ -20,8 +21,18 @@ StepCost linear_cost(const Weight& w, double rows) {
   StepCost cost{.bytes = held_bytes(w)};
   for (const Segment& s : w.segments) {
     const double ops = 2 * static_cast<double>(s.rows * w.cols) * rows;
-    (format_info(s.format).dense ? cost.f32_ops : cost.int8_ops) += ops;
+    double& sum = s.format == BF16::kFormat     ? cost.bf16_ops
+                  : format_info(s.format).dense ? cost.f32_ops
+                                                : cost.int8_ops;
+    sum += ops;
   }
+  return cost;
+}
+
+/// The cost of a linear that multiplies BF16 weights in float32: of a router or an adapter.
+StepCost widened_cost(const Weight& w, double rows) {
+  StepCost cost = linear_cost(w, rows);
+  cost.f32_ops += std::exchange(cost.bf16_ops, 0);
   return cost;
 }
 
@@ -32,6 +43,7 @@ StepCost experts_cost(std::span<const Weight> experts, double read, double route
   const auto count = static_cast<double>(experts.size());
   return {.bytes = one.bytes * read / count,
           .int8_ops = one.int8_ops * routed_rows / count,
+          .bf16_ops = one.bf16_ops * routed_rows / count,
           .f32_ops = one.f32_ops * routed_rows / count};
 }
 
@@ -57,12 +69,10 @@ StepCost feed_forward_cost(const Layer& layer, const Moe& moe, double rows) {
   }
   const double routed_rows = rows * moe.used;
   const double read = std::min<double>(moe.experts, routed_rows);
-  cost += linear_cost(layer.router, rows);
   cost += experts_cost(layer.expert_gate_up, read, routed_rows);
   cost += experts_cost(layer.expert_down, read, routed_rows);
-  for (const Weight* w : {&layer.shared_gate_up, &layer.shared_down, &layer.shared_router}) {
-    cost += linear_cost(*w, rows);
-  }
+  for (const Weight* w : {&layer.router, &layer.shared_router}) cost += widened_cost(*w, rows);
+  for (const Weight* w : {&layer.shared_gate_up, &layer.shared_down}) cost += linear_cost(*w, rows);
   return cost;
 }
 
@@ -90,9 +100,11 @@ StepCost attention_cost(const Attention& a, const KvCost& kv, const SequenceRows
   // The intervals of neighbouring rows overlap or touch, so together they are one interval.
   const std::int64_t keys = part.kv_len - keys_of(a, first_key, part.kv_len).first;
   const double ops = 2.0 * (a.head_dim + a.v_dim()) * a.heads * pairs;
+  const bool floats = kv.type == KvType::kF32 || kv.type == KvType::kF16;
   return {.bytes = static_cast<double>(keys * kv.token_bytes),
-          .int8_ops = kv.integers ? ops : 0,
-          .f32_ops = kv.integers ? 0 : ops};
+          .int8_ops = kv.type == KvType::kInt8 ? ops : 0,
+          .bf16_ops = kv.type == KvType::kBF16 ? ops : 0,
+          .f32_ops = floats ? ops : 0};
 }
 
 /// The bytes of the rows that tokens look up in an embedding matrix.
@@ -141,8 +153,8 @@ StepCost added_cost(const AdapterWeights& adapter, const Weight& w, double rows)
   StepCost cost;
   const AdapterLinear* change = adapter.find(w);
   if (change == nullptr) return cost;
-  cost += linear_cost(change->a, rows);
-  for (const AdapterPart& part : change->parts) cost += linear_cost(part.b, rows);
+  cost += widened_cost(change->a, rows);
+  for (const AdapterPart& part : change->parts) cost += widened_cost(part.b, rows);
   return cost;
 }
 
@@ -170,7 +182,7 @@ StepCost adapter_cost(const Model& m, const AdapterRows& with) {
   if (m.layer_projection) cost += added_cost(adapter, m.layer_projection, with.rows);
   if (const AdapterEmbedding& e = adapter.embedding; e.a) {
     cost.bytes += looked_up_bytes(e.a, with.rows);
-    cost += linear_cost(e.part.b, with.rows);
+    cost += widened_cost(e.part.b, with.rows);
   }
   return cost;
 }
@@ -180,6 +192,7 @@ StepCost adapter_cost(const Model& m, const AdapterRows& with) {
 StepCost& StepCost::operator+=(const StepCost& other) {
   bytes += other.bytes;
   int8_ops += other.int8_ops;
+  bf16_ops += other.bf16_ops;
   f32_ops += other.f32_ops;
   return *this;
 }

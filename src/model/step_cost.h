@@ -20,17 +20,18 @@ struct SequenceRows {
 /// How one layer stores keys and values.
 struct KvCost {
   std::int64_t token_bytes = 0;  ///< bytes of one token's keys and values
-  bool integers = false;         ///< whether attention multiplies 8-bit integers (KvType::kInt8)
+  KvType type = KvType::kF16;
 };
 
 /// Lower bound of a step's cost. Counts are doubles, exact up to 2^53.
 struct StepCost {
   double bytes = 0;     ///< bytes that the step reads
   double int8_ops = 0;  ///< operations of linears in block formats, and of kInt8 attention
-  double f32_ops = 0;   ///< operations of linears in dense formats, and of float attention
+  double bf16_ops = 0;  ///< operations of linears in BF16, and of kBF16 attention
+  double f32_ops = 0;   ///< operations of linears in F32 and F16, of kF32 and kF16 attention
 
   StepCost& operator+=(const StepCost& other);
-  double ops() const { return int8_ops + f32_ops; }
+  double ops() const { return int8_ops + bf16_ops + f32_ops; }
 };
 
 /// Computes the cost of one step over `parts`.
@@ -42,6 +43,8 @@ struct StepCost {
 ///
 /// An adapter's matrices count as others: bytes once for each adapter of the step, those of experts
 /// for the share of the experts that its rows choose.
+///
+/// Routers and adapters in BF16 count as F32, because their products are in float32.
 ///
 /// Operations: each [M, K] matrix, also of a chosen expert, costs 2 * M * K per row. Each key that
 /// a row sees costs 2 * (head_dim + value_dim) per query head. Norms, rotations and activations

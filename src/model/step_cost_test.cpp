@@ -52,6 +52,7 @@ TEST(StepCost, OneRowOfDecode) {
   EXPECT_EQ(cost.bytes, kLayerBytes + 40 + 300 + 7 * 64);  // one row of ten looked up
   EXPECT_EQ(cost.int8_ops, kRowInt8 + kHeadInt8);
   EXPECT_EQ(cost.f32_ops, kRowF32 + 7 * kPair);
+  EXPECT_EQ(cost.bf16_ops, 0);
   EXPECT_EQ(cost.ops(), cost.int8_ops + cost.f32_ops);
 }
 
@@ -92,7 +93,7 @@ TEST(StepCost, WithoutCausalityEveryRowSeesTheWholeSequenceOrBothSidesOfItsWindo
 
 TEST(StepCost, AttentionOverIntegersIsIntegerWork) {
   const Model m = small_model();
-  const std::vector<KvCost> kv(m.layers.size(), {.token_bytes = 40, .integers = true});
+  const std::vector<KvCost> kv(m.layers.size(), {.token_bytes = 40, .type = KvType::kInt8});
   const StepCost cost = step_cost(m, kv, std::vector<SequenceRows>{{.rows = 1, .kv_len = 7}});
   EXPECT_EQ(cost.bytes, kLayerBytes + 40 + 7 * 40);
   EXPECT_EQ(cost.int8_ops, kRowInt8 + 7 * kPair);
@@ -150,7 +151,34 @@ TEST(StepCost, SegmentsCountByTheirOwnFormat) {
   const StepCost cost = cost_of(m, {{.rows = 1, .kv_len = 1, .outputs = 0}});
   EXPECT_EQ(cost.bytes, kLayerBytes - 1000 + 600 + 700 + 40 + 64);
   EXPECT_EQ(cost.int8_ops, kRowInt8 - 2.0 * 12 * 32);
-  EXPECT_EQ(cost.f32_ops, kRowF32 + 2.0 * 12 * 32 + kPair);
+  EXPECT_EQ(cost.bf16_ops, 2.0 * 12 * 32);
+  EXPECT_EQ(cost.f32_ops, kRowF32 + kPair);
+  EXPECT_EQ(cost.ops(), cost.int8_ops + cost.bf16_ops + cost.f32_ops);
+}
+
+TEST(StepCost, AttentionOverBfloat16KeysIsBfloat16Work) {
+  const Model m = small_model();
+  const std::vector<KvCost> kv(m.layers.size(), {.token_bytes = 64, .type = KvType::kBF16});
+  const StepCost cost = step_cost(m, kv, std::vector<SequenceRows>{{.rows = 1, .kv_len = 7}});
+  EXPECT_EQ(cost.bf16_ops, 7 * kPair);
+  EXPECT_EQ(cost.f32_ops, kRowF32);
+}
+
+TEST(StepCost, ARouterInBfloat16IsFloatWorkAndItsExpertsAreNot) {
+  Model m = small_model();
+  Layer& layer = m.layers[0];
+  layer.gate_up = {};
+  layer.down = {};
+  layer.router = weight(BF16::kFormat, 4, 32, 256);
+  layer.shared_router = weight(BF16::kFormat, 1, 32, 64);
+  for (int e = 0; e < 4; ++e) {
+    layer.expert_gate_up.push_back(weight(BF16::kFormat, 64, 32, 4096));
+    layer.expert_down.push_back(weight(BF16::kFormat, 32, 32, 2048));
+  }
+  m.spec.moe = {.experts = 4, .used = 2};
+  const StepCost cost = cost_of(m, {{.rows = 1, .kv_len = 1, .outputs = 0}});
+  EXPECT_EQ(cost.bf16_ops, 2 * 2.0 * (64 * 32 + 32 * 32));
+  EXPECT_EQ(cost.f32_ops, 2.0 * (4 + 1) * 32 + kPair);
 }
 
 }  // namespace

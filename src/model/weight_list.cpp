@@ -85,8 +85,9 @@ std::vector<const Weight*> loaded_weights(const Model& model) {
 
 Format held_format(const BoundWeight& w, const BoundPart& part, const ModelOptions& options) {
   const Format stored = part.format();
-  if (!options.weights || !w.rounds || !format_info(stored).dense) return stored;
-  return format_for_rows(*options.weights, part.cols);
+  if (!options.weights || !format_info(stored).dense) return stored;
+  if (*options.weights == F32::kFormat) return F32::kFormat;
+  return w.rounds ? format_for_rows(*options.weights, part.cols) : stored;
 }
 
 std::vector<View> held_views(const BoundWeight& w, const ModelOptions& options) {
@@ -108,7 +109,7 @@ std::string packed_key(const Checkpoint& checkpoint, const BoundModel& bound,
                file.changed_ns, "\n");
   }
   for (const BoundWeight* w : all_weights(bound, options)) {
-    key += "matrix";
+    key += use_of(bound, *w) == Use::kExact ? "exact matrix" : "matrix";
     for (const BoundPart& part : w->parts) {
       key += cat(" ", part.described(), " ", format_name(held_format(*w, part, options)));
     }

@@ -30,11 +30,16 @@ std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const Model
 /// `load_model` made them.
 std::vector<const Weight*> loaded_weights(const Model& model);
 
-/// Returns a part's packed format: the file's format, or the format to which loading rounds it.
+/// Returns a part's packed format: the file's format, or the format to which loading converts it.
 Format held_format(const BoundWeight& w, const BoundPart& part, const ModelOptions& options);
 
 /// Returns a view for each part, with the part's shape and packed format, and with null data.
 std::vector<View> held_views(const BoundWeight& w, const ModelOptions& options);
+
+/// Returns kExact for a weight whose rows `linear` does not round, else kPlain.
+inline Use use_of(const BoundModel& bound, const BoundWeight& w) {
+  return bound.exact_rows ? Use::kExact : w.use;
+}
 
 /// Returns the pack cache's key: a text with everything that determines the packed bytes (files
 /// with sizes and times, parts and formats of each matrix, the backend's layout). The key is empty

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "base/text.h"
+#include "model/default_kv_type.h"
 #include "model/require_supported.h"
 #include "runtime/draft/lookup_drafter.h"
 #include "runtime/embed/reranker.h"
@@ -33,6 +34,9 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
       embedder_(checkpoint_->embedder()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()),
       details_(checkpoint_->details().begin(), checkpoint_->details().end()) {
+  if (const char* warning = host_kernel_warning(); warning != nullptr && options.isa == "auto") {
+    warnings_.emplace_back(warning);
+  }
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(*backend_);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_, options.context));
   spec_ = bound_->spec;
@@ -94,7 +98,9 @@ void Instance::choose_pooling() {
 /// they can be exact.
 void Instance::choose_kv_type() {
   const bool only_reads = !can_do(config_, ModelUse::kText) || is_embedder(config_);
-  kv_type_ = options_.kv_type.value_or(only_reads ? KvType::kF32 : KvType::kF16);
+  bound_->exact_rows = only_reads;
+  const KvType own = only_reads ? KvType::kF32 : default_kv_type(*bound_, options_.weights);
+  kv_type_ = options_.kv_type.value_or(own);
   if (spec_.causal || kv_type_ == KvType::kF32) return;
   kv_type_ = KvType::kF32;
   warnings_.push_back(cat("`kv_type` ", to_string(*options_.kv_type), " does not apply to ",

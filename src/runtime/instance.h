@@ -33,15 +33,16 @@ struct InstanceOptions {
   std::string device = "auto";         ///< where ops compute: see BackendOptions
   std::string numerics = "auto";       ///< order in which ops compute: see BackendOptions
   std::string isa = "auto";            ///< instruction set: see find_host_kernels
-  /// Type of cached keys and values. Absent: float16, but float32 for embedders and rerankers. Does
-  /// not apply to encoders, whose keys and values are float32 and last for one step.
+  /// Type of cached keys and values. Absent: `default_kv_type`, but float32 for embedders and
+  /// rerankers. Does not apply to encoders, whose keys and values are float32 and last for one
+  /// step.
   std::optional<KvType> kv_type{};
   /// Whether requests may ask for pooled results. Then a model that names no pooling pools the last
   /// row and scales it to length 1.
   bool pools = false;
   std::optional<Pooling> pooling{};  ///< replaces the model's own pooling
   std::optional<bool> normalise{};   ///< replaces whether the model scales embeddings to length 1
-  std::optional<Format> weights{};   ///< format to round dense matrices to: see ModelOptions
+  std::optional<Format> weights{};   ///< format to convert dense matrices to: see ModelOptions
   /// Limit on a sequence's tokens, 0 = the model's own context. It chooses the factors of a
   /// longrope embedding; see make_spec.
   std::int64_t context = 0;

@@ -70,7 +70,7 @@ static void expect_equal(const ingot_result* a, const ingot_result* b) {
 static void test_generate(ingot_engine* engine) {
   const ingot_info info = ingot_engine_info(engine);
   EXPECT(info.vocab == 320 && info.hidden == 64 && info.context == 128 && info.has_tokenizer);
-  EXPECT(strcmp(info.architecture, "llama") == 0);
+  EXPECT(strcmp(info.architecture, "llama") == 0 && info.kv_type == INGOT_KV_F16);
   EXPECT(ingot_warning(engine, info.warnings) == NULL);
 
   const ingot_request request = a_request("the he");

@@ -227,7 +227,8 @@ TEST_F(CMatchTest, DefaultsAreThoseOfTheCppApi) {
   const ingot_open_options c = ingot_default_open_options();
   EXPECT_EQ(c.isa, o.isa);
   EXPECT_EQ(c.threads, o.threads);
-  EXPECT_EQ(c.kv_type, static_cast<ingot_kv_type>(o.kv_type));
+  EXPECT_EQ(o.kv_type, std::nullopt);
+  EXPECT_EQ(c.kv_type, INGOT_KV_AUTO);
   EXPECT_EQ(c.weights, static_cast<ingot_weights>(o.weights));
   EXPECT_EQ(c.context, o.context);
   EXPECT_EQ(c.sequences, o.sequences);
@@ -265,7 +266,7 @@ TEST_F(CMatchTest, EveryOptionArrives) {
   says("threads: -1", [](ingot_open_options& o) { o.threads = -1; });
   says("`isa` abacus", [](ingot_open_options& o) { o.isa = "abacus"; });
   says("kv_type: 4", [](ingot_open_options& o) { o.kv_type = static_cast<ingot_kv_type>(4); });
-  says("weights: 3", [](ingot_open_options& o) { o.weights = static_cast<ingot_weights>(3); });
+  says("weights: 5", [](ingot_open_options& o) { o.weights = static_cast<ingot_weights>(5); });
   says("context: -1", [](ingot_open_options& o) { o.context = -1; });
   says("sequences: 0", [](ingot_open_options& o) { o.sequences = 0; });
   says("step_rows: 7", [](ingot_open_options& o) { o.step_rows = 7; });

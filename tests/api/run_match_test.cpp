@@ -185,7 +185,24 @@ TEST(RunMatchTest, WeightsAreQuantisedAsTheFlagDoesIt) {
   };
   EXPECT_EQ(engine_says(Weights::kQ8_0), run_says("--weights q8_0"));
   EXPECT_EQ(engine_says(Weights::kQ4_K), run_says("--weights q4_k"));
+  EXPECT_EQ(engine_says(Weights::kBF16), run_says("--weights bf16"));
+  EXPECT_EQ(engine_says(Weights::kF32), run_says("--weights f32"));
   EXPECT_NE(engine_says(Weights::kQ8_0), engine_says(Weights::kStored));
+  EXPECT_NE(engine_says(Weights::kBF16), engine_says(Weights::kStored));
+}
+
+TEST(RunMatchTest, KeysAndValuesHaveTheModelsTypeUnlessOneIsNamed) {
+  const auto chosen = [](Weights weights, std::optional<KvType> type) {
+    OpenOptions options = tiny_options();
+    options.weights = weights;
+    options.kv_type = type;
+    return Engine(options).info().kv_type;
+  };
+  EXPECT_EQ(chosen(Weights::kStored, std::nullopt), KvType::kF16);
+  EXPECT_EQ(chosen(Weights::kF32, std::nullopt), KvType::kF16);
+  EXPECT_EQ(chosen(Weights::kBF16, std::nullopt), KvType::kBF16);
+  EXPECT_EQ(chosen(Weights::kBF16, KvType::kF16), KvType::kF16);
+  EXPECT_EQ(chosen(Weights::kQ8_0, KvType::kInt8), KvType::kInt8);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ import model_files
 from ingot import CHECK_FAILED, DOES_NOT_FIT, MODEL, SANITIZERS, SHARED, USAGE, run
 
 PEAKS = ("read_gb_s", "f32_gflop_s", "int8_gop_s")
+PEAKS_OF_TILES = ("bf16_tiles_gflop_s", "int8_tiles_gop_s")
 # Little memory means a quick look at the peaks, whose figures are not tested here.
 QUICK = ("--memory-limit", "256M")
 QUIET = ("--log-level", "warning")  # no line of tensors that embeddings do not need
@@ -63,6 +64,10 @@ class Bench(ingot.CliTest):
         for name in PEAKS:
             self.assertGreater(found["peaks"]["one_thread"][name], 0)
             self.assertGreater(found["peaks"][name], 0)
+        has_tiles = found["settings"]["cpu_isa"] == "avx512-amx"
+        for peaks in (found["peaks"], found["peaks"]["one_thread"]):
+            for name in PEAKS_OF_TILES:
+                self.assertEqual(peaks[name] is not None, has_tiles)
 
     @unittest.skipIf(SANITIZERS, "a long look, at what the others look at too")
     def test_peaks_are_those_of_as_many_threads_whether_bound_or_not(self):
@@ -116,6 +121,16 @@ class Bench(ingot.CliTest):
         row, = self.bench("--prefill", "0", "--decode", "3", "--depth", "5", "--reps", "1")["rows"]
         self.assertAlmostEqual(row["gop_s"] * row["seconds"] * 1e9 / ops, 1, 6)
         self.assertAlmostEqual(row["gb_s"] * row["seconds"] * 1e9 / read, 1, 6)
+
+    def test_work_in_bfloat16_is_bound_by_tiles_or_else_by_floats(self):
+        found = self.bench("--prefill", "64", "--decode", "0", "--reps", "1", "--weights", "bf16")
+        peaks, (row,) = found["peaks"], found["rows"]
+        self.assertEqual(found["settings"]["kv_type"], "bf16")
+        ops = 2 * (64 * ROW_WEIGHTS + HEAD) + sum(range(1, 65)) * PAIR
+        read = 2 * (ROW_WEIGHTS + HEAD + 64 * HIDDEN) + 4 * 5 * HIDDEN + 64 * KEY_BYTES
+        rate = peaks["bf16_tiles_gflop_s"] or peaks["f32_gflop_s"]
+        ideal = max(read / peaks["read_gb_s"], ops / rate) / 1e9
+        self.assertAlmostEqual(row["ideal_seconds"] / ideal, 1, 3)
 
     def test_lists_make_every_combination(self):
         decode = [("decode", t, d, b) for t, d, b in itertools.product((2, 3), (0, 17), (1, 2))]
@@ -190,7 +205,7 @@ class Bench(ingot.CliTest):
         args = ("bench", self.model, *SMALL, *QUICK)
         text = self.assert_done(run(*args)).out.decode()
         self.assertIn("cpu_isa", text)
-        self.assertRegex(text, "(?m)^all threads( +[0-9.]+){3}$")
+        self.assertRegex(text, "(?m)^all threads( +[0-9.]+){3}( +([0-9.]+|none)){2}$")
         self.assertRegex(text, r"(?m)^prefill +9 +0 +1( +[0-9.]+){4} +[0-9a-f]{16}$")
         self.assertRegex(text, r"(?m)^decode +3 +0 +1( +[0-9.]+){4} +[0-9a-f]{16}$")
         markdown = self.assert_done(run(*args, "--markdown")).out.decode()

@@ -104,7 +104,8 @@ class Completion(ingot.CliTest):
             return [line.split("\t")[0] for line in lines]
         self.assertEqual(sorted(offered("ingot ")), sorted(commands()))
         self.assertEqual(offered("ingot run --temper"), ["--temperature"])
-        self.assertEqual(sorted(offered("ingot run --kv-type ")), ["bf16", "f16", "f32", "int8"])
+        self.assertEqual(sorted(offered("ingot run --kv-type ")), ["auto", "bf16", "f16", "f32",
+                                                                    "int8"])
         self.assertEqual(offered("ingot rm user/fish:Q4"), ["user/fish:Q4_0"])
         shutil.rmtree(self.path("cache/models--user--fish"))
 
@@ -123,7 +124,7 @@ class Completion(ingot.CliTest):
     @needs("bash")
     def test_bash_offers_values(self):
         self.assertEqual(self.complete("ingot run m.gguf --kv-type "),
-                         ["f16", "f32", "bf16", "int8"])
+                         ["auto", "f16", "f32", "bf16", "int8"])
         self.assertEqual(self.complete("ingot run --cpu-isa avx5"),
                          ["avx512-novnni", "avx512", "avx512-amx"])
         self.assertEqual(self.complete("ingot completion "), list(SHELLS))

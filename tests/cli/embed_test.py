@@ -408,7 +408,7 @@ class YesOrNo(LinesTest):
         ids = self.assert_done(ingot.run("tokenize", self.decoder, "-p", text)).out.decode().strip()
         out = self.path("logits.npy")
         self.assertEqual(ingot.run("logits", self.decoder, "--tokens", ids, "--out", out,
-                                   "--kv-type", "f32").code, 0)
+                                   "--kv-type", "f32", "--weights", "f32").code, 0)
         (rows, cols), values = read_npy(out)
         last = values[(rows - 1) * cols:]
         return last[self.YES] - last[self.NO], len(ids.split(","))

@@ -104,7 +104,7 @@ class Quantize(ingot.CliTest):
 
     def test_rounding_while_loading_gives_the_bits_of_the_quantised_file(self):
         source = self.file("wide/model.gguf", wide_model().build())
-        for kind in ("Q8_0", "Q4_K"):
+        for kind in ("BF16", "Q8_0", "Q4_K"):
             self.report(source, "out.gguf", kind)
             option = ("--weights", kind.lower())
             self.assertEqual(self.generate(source, *option)["digest"],
@@ -119,6 +119,57 @@ class Quantize(ingot.CliTest):
         result = self.assert_done(ingot.run("run", self.model, "--tokens", "1", "--max-tokens",
                                             "1", *option))
         self.assertIn("do not divide into blocks of Q4_K", result.err)
+
+    def test_widening_while_loading_gives_the_bits_of_the_widened_file(self):
+        source = self.file("wide/model.gguf", wide_model().build())
+        for kind in ("BF16", "F16"):
+            self.report(source, "small.gguf", kind)
+            self.report(self.path("small.gguf"), "wide.gguf", "F32")
+            for kv in ("auto", "bf16"):
+                option = ("--kv-type", kv)
+                self.assertEqual(
+                    self.generate(self.path("small.gguf"), "--weights", "f32", *option)["digest"],
+                    self.generate(self.path("wide.gguf"), *option)["digest"])
+
+    def test_files_that_have_the_type_already_or_cannot_get_it(self):
+        for kind, name in (("BF16", "b.gguf"), ("F32", "f.gguf"), ("Q8_0", "q.gguf")):
+            self.report(self.model, name, kind)
+        for weights, name in (("bf16", "b.gguf"), ("f32", "f.gguf")):
+            self.assertEqual(self.generate(self.path(name), "--weights", weights)["digest"],
+                             self.generate(self.path(name))["digest"])
+        for weights in ("bf16", "f32", "q8_0"):
+            result = ingot.run("run", self.path("q.gguf"), "--tokens", "1", "--weights", weights)
+            self.assert_error(result, USAGE,
+                              f"can become {weights.upper()}, which takes F32, F16 or BF16; "
+                              "leave --weights out")
+
+    def test_a_weight_that_bfloat16_cannot_hold(self):
+        model = model_files.tiny_gguf()
+        entry = model.tensor("blk.0.ffn_up.weight")
+        entry[3] = entry[3][:-4] + struct.pack("<f", 3.4e38)  # rounds to infinity
+        large = self.file("large/model.gguf", model.build())
+        result = ingot.run("run", large, "--tokens", "1", "--weights", "bf16")
+        self.assert_model_error(result, large, "tensor blk.0.ffn_up.weight", "too large for BF16")
+        self.generate(large, "--weights", "f32")
+
+    def test_keys_and_values_follow_the_matrices_in_memory(self):
+        for kind, name in (("BF16", "b.gguf"), ("F16", "h.gguf"), ("Q8_0", "q.gguf")):
+            self.report(self.model, name, kind)
+        for name, options, kv in (
+                ("b.gguf", (), "bf16"), ("b.gguf", ("--weights", "f32"), "f16"),
+                ("b.gguf", ("--kv-type", "f16"), "f16"), ("b.gguf", ("--kv-type", "AUTO"), "bf16"),
+                ("h.gguf", (), "f16"), ("h.gguf", ("--weights", "bf16"), "bf16"),
+                ("h.gguf", ("--weights", "bf16", "--kv-type", "int8"), "int8"),
+                ("b.gguf", ("--weights", "q8_0"), "f16"), ("q.gguf", (), "f16")):
+            with self.subTest(name, options=options):
+                args = ("inspect", self.path(name), *options)
+                plan = self.one_json(self.assert_done(ingot.run(*args, "--json")))["plan"]
+                self.assertEqual(plan["kv_type"], kv)
+                self.assertIn(f"{plan['kv_bytes_per_token']} a token, {kv})",
+                              self.assert_done(ingot.run(*args)).out.decode())
+                named = ("--kv-type", kv) if "--kv-type" not in options else ()
+                self.assertEqual(self.generate(self.path(name), *options)["digest"],
+                                 self.generate(self.path(name), *options, *named)["digest"])
 
     def test_a_split_source_becomes_one_file(self):
         model = model_files.tiny_gguf()

@@ -320,9 +320,11 @@ TEST(MergedModels, MxfpExpertsNeedAType) {
 /// What the engine gives with the adapter. Merged F32 models differ by rounding.
 std::vector<float> adapted_logits(Base& base, const std::string& adapter,
                                   const std::vector<std::vector<std::int32_t>>& prompts) {
-  ModelRunner runner(
-      *base.checkpoint,
-      {.threads = 2, .kv_type = KvType::kF32, .context = 128, .loads_adapters = true});
+  ModelRunner runner(*base.checkpoint, {.threads = 2,
+                                        .kv_type = KvType::kF32,
+                                        .model = {.weights = widened(*base.checkpoint)},
+                                        .context = 128,
+                                        .loads_adapters = true});
   const std::vector<std::size_t> lists(prompts.size(), runner.load(adapter));
   std::vector<float> all;
   for (const auto& rows : runner.run(prompts, whole(prompts), Output::kLogits, lists)) {

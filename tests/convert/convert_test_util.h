@@ -36,16 +36,20 @@ inline std::vector<TensorReport> convert(const std::string& in, const std::strin
   return write_quantised(*checkpoint, plan, out, pool, [](std::uint64_t, std::uint64_t) {});
 }
 
-/// Logits of every position of all prompts, with keys and values in F32.
+/// Logits of every position of all prompts, with keys and values in F32. BF16 matrices are widened,
+/// so that files of other types give equal bits.
 inline std::vector<float> logits_of(const std::string& model,
                                     const std::vector<std::vector<std::int32_t>>& prompts) {
   std::vector<float> all;
   const auto checkpoint = Checkpoint::open(model);
   std::int32_t longest = 0;
   for (const auto& p : prompts) longest = std::max(longest, static_cast<std::int32_t>(p.size()));
-  ModelRunner runner(
-      *checkpoint,
-      {.threads = 2, .kv_type = KvType::kF32, .context = longest, .rows = longest, .sequences = 1});
+  ModelRunner runner(*checkpoint, {.threads = 2,
+                                   .kv_type = KvType::kF32,
+                                   .model = {.weights = widened(model)},
+                                   .context = longest,
+                                   .rows = longest,
+                                   .sequences = 1});
   for (const auto& prompt : prompts) {
     const auto rows = runner.run({prompt}, whole({prompt}));
     all.insert(all.end(), rows.front().begin(), rows.front().end());

@@ -30,8 +30,8 @@ class LoadingBackend final : public StubBackend {
   bool host_memory() const override { return host_memory_; }
   Buffer allocate(std::int64_t bytes) override { return cpu_.allocate(bytes); }
   std::uint32_t packed_layout() const override { return 1; }
-  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
-    return cpu_.prepared_bytes(parts, bias);
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias, Use use) const override {
+    return cpu_.prepared_bytes(parts, bias, use);
   }
   Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) override {
     Weight w = cpu_.prepare(parts, bias, use);
@@ -120,6 +120,7 @@ class PackedWeights : public testing::Test {
 
 constexpr Use kP = Use::kPlain;
 constexpr Use kG = Use::kGated;
+constexpr Use kE = Use::kExact;
 
 /// Two layers of qkv, attention output, gate and up, down; then embedding and head.
 TEST_F(PackedWeights, OfADenseModel) {
@@ -134,7 +135,7 @@ TEST_F(PackedWeights, OfExperts) {
   shape_.experts_used = 1;
   shape_.expert_ffn = 128;
   write(shape_);
-  expect_uses({kP, kP, kP, kG, kG, kP, kP, kP, kP, kP, kG, kG, kP, kP, kP, kP});
+  expect_uses({kP, kP, kE, kG, kG, kP, kP, kP, kP, kE, kG, kG, kP, kP, kP, kP});
 }
 
 }  // namespace

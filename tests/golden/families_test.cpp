@@ -81,7 +81,9 @@ double error_against(const fs::path& reference, const std::vector<float>& got) {
 void check_short_factors(const fs::path& model, const fs::path& folder, std::int64_t context) {
   auto prompts = read_prompts(folder);
   while (std::ssize(prompts.back()) > context) prompts.pop_back();
-  const auto got = logits_of(model, prompts, 128, {.kv_type = KvType::kF32, .context = context});
+  const auto got = logits_of(
+      model, prompts, 128,
+      {.kv_type = KvType::kF32, .model = {.weights = widened(model)}, .context = context});
   EXPECT_FALSE(got.empty());
   EXPECT_LE(error_against(folder / "logits_short.npy", got), kBound);
 }
@@ -89,10 +91,14 @@ void check_short_factors(const fs::path& model, const fs::path& folder, std::int
 void check(const fs::path& model, const fs::path& folder) {
   SCOPED_TRACE(model.filename().string());
   const auto prompts = read_prompts(folder);
-  const auto run = [&](std::int32_t rows, KvType type, int threads) {
-    return logits_of(model, prompts, rows, {.threads = threads, .kv_type = type, .context = 128});
+  const auto run = [&](std::int32_t rows, KvType type, int threads,
+                       std::optional<Format> weights = {}) {
+    return logits_of(
+        model, prompts, rows,
+        {.threads = threads, .kv_type = type, .model = {.weights = weights}, .context = 128});
   };
-  const auto whole = run(128, KvType::kF32, 1);
+  const std::optional<Format> exact = widened(model);
+  const auto whole = run(128, KvType::kF32, 1, exact);
   const std::int64_t original = longrope_context(model);
   const double error =
       error_against(folder / (original > 0 ? "logits_long.npy" : "logits.npy"), whole);
@@ -100,8 +106,9 @@ void check(const fs::path& model, const fs::path& folder) {
   EXPECT_LE(error, kBound);
   ::testing::Test::RecordProperty(model.filename().string(), cat(error));
   if (original > 0) check_short_factors(model, folder, original);
-  EXPECT_EQ(run(5, KvType::kF32, 2), whole) << "in steps of 5 rows";
+  EXPECT_EQ(run(5, KvType::kF32, 2, exact), whole) << "in steps of 5 rows";
   EXPECT_EQ(run(7, KvType::kInt8, 1), run(128, KvType::kInt8, 2)) << "with 8-bit keys";
+  EXPECT_EQ(run(9, KvType::kBF16, 2), run(128, KvType::kBF16, 1)) << "with BF16 keys";
 }
 
 /// Runs a check for each entry; one failure does not hide the others.
@@ -147,7 +154,7 @@ std::vector<float> hidden_of(const fs::path& model,
   const auto checkpoint = Checkpoint::open(model.string());
   ModelRunner runner(*checkpoint, {.threads = threads,
                                    .kv_type = KvType::kF32,
-                                   .model = {.head = false},
+                                   .model = {.head = false, .weights = widened(model)},
                                    .context = 128,
                                    .rows = 2048,
                                    .sequences = 16});

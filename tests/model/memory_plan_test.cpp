@@ -90,6 +90,27 @@ TEST_F(MemoryPlanTest, AMatrixThatIsRoundedIsThereTwice) {
   }
 }
 
+TEST_F(MemoryPlanTest, WideningTakesEveryMatrixAndRoundingLeavesRoutersAndLatents) {
+  int left = 0;
+  for (const RandomModel& m : random_models(BF16::kFormat)) {
+    SCOPED_TRACE(m.name);
+    const auto checkpoint = make_checkpoint(m, 3);
+    const BoundModel bound = bind_model(*checkpoint);
+    const ModelOptions wide{.weights = F32::kFormat};
+    const ModelOptions rounded{.weights = Q8_0::kFormat};
+    for (const BoundWeight* w : all_weights(bound, {})) {
+      for (const BoundPart& part : w->parts) {
+        const bool dense = format_info(part.format()).dense;
+        EXPECT_EQ(held_format(*w, part, wide), dense ? F32::kFormat : part.format());
+        if (w->rounds) continue;
+        EXPECT_EQ(held_format(*w, part, rounded), part.format());
+        ++left;
+      }
+    }
+  }
+  EXPECT_GT(left, 0);
+}
+
 TEST_F(MemoryPlanTest, PartOfTheLayersNeedsPartOfTheMemory) {
   const auto checkpoint = make_checkpoint(random_models(Q8_0::kFormat)[0], 3);
   const BoundModel bound = bind_model(*checkpoint);
@@ -361,12 +382,15 @@ TEST_F(DevicePlanTest, EachMemoryHasItsOwnPurposes) {
   std::int64_t largest = 0;
   for (const BoundLayer& l : bound_.layers) {
     for (const BoundWeight* w : {&l.qkv, &l.attn_out, &l.gate_up, &l.down}) {
-      largest = std::max(largest, backend_.prepared_bytes(held_views(*w, {}), false));
+      largest =
+          std::max(largest, backend_.prepared_bytes(held_views(*w, {}), false, use_of(bound_, *w)));
     }
   }
-  largest = std::max(largest, backend_.prepared_bytes(held_views(bound_.embedding, {}), false));
+  largest = std::max(largest,
+                     backend_.prepared_bytes(held_views(bound_.embedding, {}), false, Use::kPlain));
   if (bound_.head)
-    largest = std::max(largest, backend_.prepared_bytes(held_views(bound_.head, {}), false));
+    largest =
+        std::max(largest, backend_.prepared_bytes(held_views(bound_.head, {}), false, Use::kPlain));
   EXPECT_EQ(two.host.loading_bytes, largest);
 }
 

@@ -97,7 +97,7 @@ class LogLikelihoods(unittest.TestCase):
     def test_a_harness_finds_the_references(self):
         for folder in models():
             golden, rng = Golden(folder), random.Random(8)
-            running = server.Server(folder, "--kv-type", "f32")
+            running = server.Server(folder, "--weights", "f32", "--kv-type", "f32")
             self.addCleanup(running.kill)
             texts = [golden.draw(rng) for _ in range(TEXTS)]
             found = by_harness(running, os.path.basename(folder), texts)
@@ -136,7 +136,7 @@ class LogLikelihoods(unittest.TestCase):
         self.assertEqual(len(folders), 2, folders)
         for folder in folders:
             golden, rng = Golden(folder), random.Random(7)
-            running = server.Server(folder, "--kv-type", "f32")
+            running = server.Server(folder, "--weights", "f32", "--kv-type", "f32")
             self.addCleanup(running.kill)
             texts = [golden.draw(rng) for _ in range(TEXTS)]
             for at in range(0, TEXTS, PROMPTS_AT_ONCE):

@@ -251,6 +251,20 @@ class Probes(ProcessTest):
             self.assertEqual(served.stop(), DRAINED)
         self.assertEqual(replies[0], replies[1])
 
+    def test_props_name_the_types_of_weights_and_of_keys_and_values(self):
+        model = self.path("f32.gguf")
+        self.assert_done(ingot.run("synth", "tiny", model, "--type", "F32"))
+        fingerprints = set()
+        for weights, options, kv_type in (("stored", (), "f16"), ("bf16", (), "bf16"),
+                                          ("bf16", ("--kv-type", "f16"), "f16")):
+            served = self.serve(model, "--weights", weights, *options)
+            props = served.get("/props").json()
+            self.assertEqual(props["settings"]["kv_type"], kv_type)
+            self.assertEqual(props["settings"]["weights"], weights)
+            fingerprints.add(props["system_fingerprint"])
+            self.assertEqual(served.stop(), DRAINED)
+        self.assertEqual(len(fingerprints), 3)
+
     def test_f8_weights_that_are_overwritten_end_it(self):
         model, cache = self.path("m.gguf"), self.path("packed")
         self.assert_done(ingot.run("synth", "tiny", model, "--type", "Q8_0"))

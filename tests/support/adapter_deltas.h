@@ -26,7 +26,7 @@ class FloatBackend final : public StubBackend {
   std::int64_t packed_bytes = 0;
 
   Buffer allocate(std::int64_t bytes) override { return allocate_host(bytes); }
-  std::int64_t prepared_bytes(std::span<const View> parts, bool) const override {
+  std::int64_t prepared_bytes(std::span<const View> parts, bool, Use) const override {
     std::int64_t bytes = 0;
     for (const View& part : parts) bytes += part.rows * part.cols * std::int64_t{sizeof(float)};
     return bytes;
@@ -34,8 +34,8 @@ class FloatBackend final : public StubBackend {
   Weight prepare(std::span<const View> parts, std::span<const float>, Use) override {
     Weight w;
     w.cols = parts.front().cols;
-    w.storage = allocate_host(prepared_bytes(parts, false));
-    packed_bytes += prepared_bytes(parts, false);
+    w.storage = allocate_host(prepared_bytes(parts, false, Use::kAdapter));
+    packed_bytes += prepared_bytes(parts, false, Use::kAdapter);
     for (const View& part : parts) {
       EXPECT_EQ(part.cols, w.cols);
       for (std::int64_t r = 0; r < part.rows; ++r, ++w.rows) {

@@ -1,15 +1,19 @@
 // Reads the shared goldens: prompts and matrices beside the models.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/npy.h"
+#include "load/checkpoint.h"
 #include "load/json.h"
+#include "quant/formats.h"
 
 namespace ingot::testing_support {
 
@@ -37,6 +41,20 @@ inline std::vector<std::vector<std::int32_t>> read_prompts(const std::filesystem
 
 inline Matrix read_matrix(const std::filesystem::path& path) {
   return read_npy(path.string(), [](std::int64_t, std::int64_t) {});
+}
+
+/// F32 for a model with BF16 matrices, whose rows `linear` rounds unless they are widened; nothing
+/// for other models.
+inline std::optional<Format> widened(const Checkpoint& checkpoint) {
+  const auto tensors = checkpoint.tensors();
+  const bool has_bf16 = std::any_of(tensors.begin(), tensors.end(), [](const TensorInfo& t) {
+    return t.format == BF16::kFormat && t.shape.size() > 1;
+  });
+  return has_bf16 ? std::optional(F32::kFormat) : std::nullopt;
+}
+
+inline std::optional<Format> widened(const std::filesystem::path& model) {
+  return widened(*Checkpoint::open(model.string()));
 }
 
 }  // namespace ingot::testing_support

@@ -27,8 +27,8 @@ class PlannedDevice final : public StubBackend {
     return {};
   }
   std::int32_t steps_ahead() const override { return 2; }
-  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
-    return sizes_.prepared_bytes(parts, bias);
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias, Use use) const override {
+    return sizes_.prepared_bytes(parts, bias, use);
   }
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
     return sizes_.kv_block_bytes(a, type);

@@ -11,7 +11,7 @@ class StubBackend : public Backend {
   const char* name() const override { return "stub"; }
   Buffer allocate(std::int64_t) override { return {}; }
   Weight prepare(std::span<const View>, std::span<const float>, Use) override { return {}; }
-  std::int64_t prepared_bytes(std::span<const View>, bool) const override { return 0; }
+  std::int64_t prepared_bytes(std::span<const View>, bool, Use) const override { return 0; }
   std::int64_t kv_block_bytes(const Attention&, KvType) const override { return 0; }
   void kv_copy(std::span<const KvLayer>, std::int32_t, std::int32_t) override {}
   void kv_read(const Attention&, std::span<const KvLayer>, std::int32_t,

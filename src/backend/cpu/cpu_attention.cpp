@@ -1,5 +1,6 @@
 // CpuBackend: the ops kv_write and attention, over paged keys and values.
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "backend/cpu/cpu_backend.h"
@@ -28,17 +29,13 @@ void store_elements(const TokenHead& h, const Element* k, const Element* v, cons
   std::copy_n(v, a.v_dim(), reinterpret_cast<Element*>(h.values) + h.token * layout.value_row);
 }
 
-/// The elements of a head, rounded to 16 bits.
-class NarrowHead {
+/// The elements of a head, rounded to half floats.
+class HalfHead {
  public:
-  NarrowHead(const KernelTable& table, KvType type, const float* x, std::int64_t head_dim) {
-    if (type == KvType::kBF16) {
-      std::transform(x, x + head_dim, elements_, float_to_bfloat16);
-    } else {
-      const std::int64_t whole = head_dim / 16 * 16;
-      table.to_half(x, whole, elements_);
-      std::transform(x + whole, x + head_dim, elements_ + whole, float_to_half);
-    }
+  HalfHead(const KernelTable& table, const float* x, std::int64_t head_dim) {
+    const std::int64_t whole = head_dim / 16 * 16;
+    table.to_half(x, whole, elements_);
+    std::transform(x + whole, x + head_dim, elements_ + whole, float_to_half);
   }
   const std::uint16_t* elements() const { return elements_; }
 
@@ -46,11 +43,36 @@ class NarrowHead {
   std::uint16_t elements_[kHeadDimLimit];
 };
 
+/// The elements of a head, rounded to bfloat16, then +0 up to `cols` elements.
+class Bf16Head {
+ public:
+  Bf16Head(const float* x, std::int64_t head_dim, std::int64_t cols) {
+    std::transform(x, x + head_dim, elements_, rounded_bfloat16);
+    std::fill(elements_ + head_dim, elements_ + cols, std::uint16_t{0});
+  }
+  const std::uint16_t* elements() const { return elements_; }
+
+ private:
+  std::uint16_t elements_[kHeadDimLimit];
+};
+static_assert(kHeadDimLimit % 32 == 0);  // so the padding fits
+
+void store_bf16(const TokenHead& h, const Attention& a, const PageLayout& layout) {
+  const Bf16Head k(h.k, a.head_dim, layout.key_rows);
+  for (std::int64_t d = 0; d < layout.key_rows; d += 2) {
+    std::memcpy(h.keys + PageLayout::bf16_key_at(h.token, d), k.elements() + d, 4);
+  }
+  const Bf16Head v(h.v, a.v_dim(), layout.value_row);
+  auto* values = reinterpret_cast<std::uint16_t*>(h.values + layout.bf16_value_at(h.token, 0));
+  for (std::int64_t d = 0; d < layout.value_row; ++d) values[2 * d] = v.elements()[d];
+}
+
 void store_floats(const KernelTable& table, const TokenHead& h, const Attention& a,
                   const PageLayout& layout, KvType type) {
   if (type == KvType::kF32) return store_elements(h, h.k, h.v, a, layout);
-  const NarrowHead k(table, type, h.k, a.head_dim);
-  const NarrowHead v(table, type, h.v, a.v_dim());
+  if (type == KvType::kBF16) return store_bf16(h, a, layout);
+  const HalfHead k(table, h.k, a.head_dim);
+  const HalfHead v(table, h.v, a.v_dim());
   store_elements(h, k.elements(), v.elements(), a, layout);
 }
 

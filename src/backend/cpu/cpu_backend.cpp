@@ -26,19 +26,20 @@ constexpr std::int64_t kStatesOfThread = 1 << 16;
 std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelCols - 1) / kPanelCols; }
 
 /// The row segments of a weight, without data. Consecutive parts of one format form one segment.
-std::vector<Segment> segments_of(std::span<const View> parts) {
+std::vector<Segment> segments_of(std::span<const View> parts, Use use) {
   std::vector<Segment> segments;
   std::int64_t row = 0;
   for (const View& part : parts) {
     if (segments.empty() || segments.back().format != part.format) {
-      segments.push_back({.format = part.format, .first_row = row});
+      segments.push_back(
+          {.format = part.format, .rounds_rows = rounds_rows(part.format, use), .first_row = row});
     }
     segments.back().rows += part.rows;
     row += part.rows;
   }
   for (Segment& s : segments) {
     s.units = panels_of(s.rows);
-    s.unit_bytes = panel_bytes(s.format, parts.front().cols);
+    s.unit_bytes = panel_bytes(panel_kind(s), parts.front().cols);
   }
   return segments;
 }
@@ -75,7 +76,7 @@ class SegmentRows {
     std::int64_t row = p * kPanelCols;
     const std::int64_t count = std::min<std::int64_t>(kPanelCols, segment_.rows - row);
     for (const View& part : parts_) {
-      if (row + count <= part.rows) return pack_panel(part.slice(row, count), 0, out);
+      if (row + count <= part.rows) return pack(part.slice(row, count), out);
       if (row < part.rows) break;
       row -= part.rows;
     }
@@ -83,6 +84,8 @@ class SegmentRows {
   }
 
  private:
+  void pack(View rows, std::byte* out) const { pack_panel(rows, 0, segment_.rounds_rows, out); }
+
   void pack_across(std::int64_t first, std::int64_t count, std::byte* out) const {
     View rows = parts_.front();
     rows.row_bytes = row_bytes(rows.format, rows.cols);
@@ -95,7 +98,7 @@ class SegmentRows {
       while (row >= part->rows) row -= (part++)->rows;
       std::copy_n(part->row_data(row), rows.row_bytes, rows.row_data(i));
     }
-    pack_panel(rows, 0, out);
+    pack(rows, out);
   }
 
   Segment segment_;
@@ -104,7 +107,7 @@ class SegmentRows {
 
 }  // namespace
 
-Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> bias) {
+Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> bias, Use use) {
   INGOT_CHECK(!parts.empty(), "a weight without parts");
   Weight w;
   w.cols = parts.front().cols;
@@ -112,9 +115,10 @@ Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> b
     INGOT_CHECK(part.cols == w.cols, "parts of ", part.cols, " and ", w.cols, " columns");
     w.rows += part.rows;
   }
-  w.segments = segments_of(parts);
-  // Adapters, which have no blocks, are packed while steps read this.
+  w.segments = segments_of(parts, use);
+  // Adapters have neither blocks nor rounded rows, and are packed while steps read these.
   if (w.has_blocks()) has_block_weights_ = true;
+  if (w.rounds_rows()) has_rounded_rows_ = true;
   for (const Segment& s : w.segments) {
     if (format_info(s.format).dense) continue;
     constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -129,7 +133,7 @@ Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> b
 }
 
 Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> bias, Use use) {
-  Weight w = outline(parts, bias);
+  Weight w = outline(parts, bias, use);
   const bool is_adapter = use == Use::kAdapter;
   INGOT_CHECK(!is_adapter || !w.has_blocks(), "an adapter's matrix in a block format");
   const std::int64_t bytes = segment_bytes(w.segments);
@@ -160,19 +164,19 @@ Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> b
 }
 
 Weight CpuBackend::adopt(std::span<const View> parts, std::span<const float> bias,
-                         std::span<const std::byte> packed, Use) {
-  Weight w = outline(parts, bias);
+                         std::span<const std::byte> packed, Use use) {
+  Weight w = outline(parts, bias, use);
   INGOT_CHECK(std::ssize(packed) == segment_bytes(w.segments), packed.size(), " packed bytes for ",
               w.rows, " x ", w.cols);
   place_segments(w, packed.data());
   return w;
 }
 
-std::int64_t CpuBackend::prepared_bytes(std::span<const View> parts, bool bias) const {
+std::int64_t CpuBackend::prepared_bytes(std::span<const View> parts, bool bias, Use use) const {
   std::int64_t rows = 0;
   for (const View& part : parts) rows += part.rows;
   const std::int64_t bias_bytes = bias ? rows * std::int64_t{sizeof(float)} : 0;
-  return segment_bytes(segments_of(parts)) + bias_bytes;
+  return segment_bytes(segments_of(parts, use)) + bias_bytes;
 }
 
 CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* base) const {
@@ -190,16 +194,15 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
     return f32_view(array.operator()<float>(rows * cols).data(), rows, cols);
   };
   const std::int64_t t = limits.rows;
-  const auto together = [&](std::int64_t rows) {
-    return (rows + rows_together() - 1) / rows_together();
-  };
-  // Memory for `count` times rows_together() rows.
+  // Any model's rows fit: rows_together() is at most kMatrixRows.
+  const auto together = [](std::int64_t rows) { return (rows + kMatrixRows - 1) / kMatrixRows; };
+  // Memory for `count` times kMatrixRows rows.
   const auto quantised = [&](std::int64_t count) {
     const std::int64_t groups = count * (limits.cols / kGroup);
-    const std::int64_t tiles = groups * (rows_together() / kTileRows);
     LinearInput in;
-    in.q = array.operator()<QuantisedGroup>(tiles).data();
+    in.q = array.operator()<QuantisedGroup>(groups * (kMatrixRows / kTileRows)).data();
     if (table_.reads_matrix) in.matrix = array.operator()<MatrixGroup>(groups).data();
+    in.rounded = array.operator()<RoundedTile>(groups).data();
     return in;
   };
   s.q_rows = std::max<std::int64_t>(t, limits.out_rows);
@@ -270,7 +273,8 @@ void CpuBackend::plan(const StepLimits& limits) {
     adapter_runs_.reserve(to_size(runs));
     adapter_work_.reserve(to_size(4 * runs));
   }
-  experts_ = ExpertPlan(scratch_.experts, scratch_.cached_rows, rows_together());
+  // A multiple of rows_together(), which later weights may raise.
+  experts_ = ExpertPlan(scratch_.experts, scratch_.cached_rows, kMatrixRows);
   attention_ = AttentionPlan(limits.rows, pool_.size(), scratch_.states_floats);
   splits_left_ =
       std::vector<std::atomic<std::int32_t>>(to_size(AttentionPlan::counters_max(pool_.size())));

@@ -37,7 +37,7 @@ class CpuBackend final : public Backend {
   std::uint32_t packed_layout() const override { return kPanelLayout; }
   Weight adopt(std::span<const View> parts, std::span<const float> bias,
                std::span<const std::byte> packed, Use use) override;
-  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override;
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias, Use use) const override;
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override;
   void kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) override;
   void kv_read(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
@@ -135,8 +135,13 @@ class CpuBackend final : public Backend {
   struct TileKeys;
 
   /// Makes a Weight with the segments of `parts` and with `bias`, but without packed data.
-  Weight outline(std::span<const View> parts, std::span<const float> bias);
-  /// Returns scratch memory for the quantised `rows`. A layout that no kernel reads is null.
+  Weight outline(std::span<const View> parts, std::span<const float> bias, Use use);
+  /// Returns whether `linear` reads rows for `w` in a layout of LinearInput.
+  bool reads_input(const Weight& w) const;
+  /// Returns `memory` for rows of `groups` groups. Layouts that no weight needs are null.
+  LinearInput layouts_of(const LinearInput& memory, std::int64_t groups) const;
+  /// Returns scratch memory for the quantised or rounded `rows`. A layout that no kernel reads is
+  /// null.
   LinearInput input_of(View rows) const;
   /// Quantises `rows` into input_of(rows), in pieces. Before each piece, calls make(row, first
   /// column, number of columns) for each row of the piece. One thread quantises all rows of a tile,
@@ -174,9 +179,11 @@ class CpuBackend final : public Backend {
   void route_row(std::int64_t t, const MoeWeights& w, const Moe& m);
   /// Returns how many rows' gate, up and activated values fit in all second-level caches together.
   std::int64_t cached_rows(std::int64_t ffn) const;
-  /// Returns the number of rows in one tile of quantised activations.
-  std::int32_t rows_together() const { return table_.reads_matrix ? kMatrixRows : kTileRows; }
-  /// Copies a wave's rows: from `in` for dense formats or observers, from `q` for block formats.
+  /// Returns the number of rows in one tile of quantised or rounded activations.
+  std::int32_t rows_together() const {
+    return table_.reads_matrix || has_rounded_rows_ ? kMatrixRows : kTileRows;
+  }
+  /// Copies a wave's rows: from `in` for dense formats or observers, from `q` where reads_input.
   void send_rows(View in, const LinearInput& q, const MoeWeights& w, const Moe& m,
                  const ExpertWave& wave);
   void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);
@@ -216,8 +223,9 @@ class CpuBackend final : public Backend {
   Buffer scratch_buffer_;
   Scratch scratch_;
   bool has_block_weights_ = false;
-  std::int64_t matrix_rows_ = 0;  ///< linears with this many rows or more read only `matrix`
-  View quantised_;                ///< rows whose quantised form in scratch_.q is valid; or null
+  bool has_rounded_rows_ = false;  ///< whether a weight has Segment::rounds_rows
+  std::int64_t matrix_rows_ = 0;   ///< linears with this many rows or more read only `matrix`
+  View quantised_;                 ///< rows whose quantised form in scratch_.q is valid; or null
   MoeSeconds* moe_seconds_ = nullptr;
   ExpertPlan experts_;
   std::vector<ExpertWork> expert_work_;  ///< work of the current loop, one entry for each expert

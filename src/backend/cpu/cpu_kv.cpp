@@ -5,6 +5,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/page_layout.h"
 #include "backend/kv_rows.h"
+#include "base/half.h"
 #include "base/index.h"
 
 namespace ingot {
@@ -29,7 +30,12 @@ struct Part {
   std::int64_t scale_bytes = 0;  ///< bytes of the scales before the elements in the rows
 };
 
-/// The elements of a head of floats.
+/// Offset of element `d` in a head of BF16.
+std::int64_t bf16_at(const PageLayout& layout, const Part& p, std::int64_t d) {
+  return p.value ? layout.bf16_value_at(p.token, d) : PageLayout::bf16_key_at(p.token, d);
+}
+
+/// The elements of a head of F32 or F16.
 Pieces float_pieces(const PageLayout& layout, const Part& p) {
   if (p.value) {
     const std::int64_t at = p.token * layout.value_row * layout.element;
@@ -63,6 +69,24 @@ void read_pieces(const Pieces& p, const std::byte* page, std::byte* rows) {
 void load_pieces(const Pieces& p, const std::byte* rows, std::byte* page) {
   for (std::int64_t i = 0; i < p.count; ++i) {
     std::memcpy(page + p.page_at + i * p.stride, rows + i * p.bytes, to_size(p.bytes));
+  }
+}
+
+/// Copies the elements of a head of BF16 from a page to rows.
+void read_bf16(const PageLayout& layout, const Part& p, const std::byte* head, std::byte* to) {
+  for (std::int64_t d = 0; d < p.elements; ++d) {
+    std::memcpy(to + 2 * d, head + bf16_at(layout, p, d), 2);
+  }
+}
+
+/// Copies the elements of a head of BF16 from rows to a page, and writes +0 to the padding.
+void load_bf16(const PageLayout& layout, const Part& p, const std::byte* from, std::byte* head) {
+  const std::int64_t cols = p.value ? layout.value_row : layout.key_rows;
+  for (std::int64_t d = 0; d < cols; ++d) {
+    std::uint16_t bits = 0;
+    if (d < p.elements) std::memcpy(&bits, from + 2 * d, 2);
+    bits = kept_bfloat16(bits);  // a file may hold any bits
+    std::memcpy(head + bf16_at(layout, p, d), &bits, 2);
   }
 }
 
@@ -106,6 +130,7 @@ void read_block(const Attention& a, const Layouts& layouts, const KvLayer& kv,
     if (p.value && a.values_in_keys) return;
     const std::byte* head = block + p.page_at;
     std::byte* to = out + p.row_at;
+    if (kv.type == KvType::kBF16) return read_bf16(layouts.page, p, head, to);
     if (kv.type != KvType::kInt8) return read_pieces(float_pieces(layouts.page, p), head, to);
     const Int8Page int8(p.elements);
     read_pieces(int8_scales(int8, p.token), head, to);
@@ -120,6 +145,7 @@ void load_block(const Attention& a, const Layouts& layouts, const KvLayer& kv, c
   each_part(a, layouts, [&](const Part& p) {
     std::byte* head = block + p.page_at;
     const std::byte* from = in + p.row_at;
+    if (kv.type == KvType::kBF16) return load_bf16(layouts.page, p, from, head);
     if (kv.type != KvType::kInt8) return load_pieces(float_pieces(layouts.page, p), from, head);
     const Int8Page int8(p.elements);
     load_pieces(int8_scales(int8, p.token), from, head);

@@ -1,4 +1,4 @@
-// CpuBackend: the op linear, and the quantised rows that it reads.
+// CpuBackend: the op linear, and the quantised or rounded rows that it reads.
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
@@ -7,11 +7,24 @@
 
 namespace ingot {
 
+bool CpuBackend::reads_input(const Weight& w) const {
+  return w.has_blocks() || (w.rounds_rows() && w.cols % kGroup == 0);
+}
+
+LinearInput CpuBackend::layouts_of(const LinearInput& memory, std::int64_t groups) const {
+  LinearInput in = memory.of_groups(groups);
+  if (!has_block_weights_) in.q = nullptr;
+  if (!has_block_weights_) in.matrix = nullptr;
+  if (!has_rounded_rows_) in.rounded = nullptr;
+  return in;
+}
+
 LinearInput CpuBackend::input_of(View rows) const {
-  LinearInput in = scratch_.q.of_groups(rows.cols / kGroup);
+  LinearInput in = layouts_of(scratch_.q, rows.cols / kGroup);
   // Experts get few rows each, too few for the matrix alone.
   const bool reads_matrix_alone = limits_.moe.experts == 0 && rows.rows >= matrix_rows_;
   if (in.matrix != nullptr && reads_matrix_alone) in.q = nullptr;
+  if (rows.rows < at(table_.linear, BF16::kFormat).rounded_rows) in.rounded = nullptr;
   return in;
 }
 
@@ -48,7 +61,7 @@ void CpuBackend::quantise_rows(View rows,
 
 bool CpuBackend::keeps_quantised(View out, Next next) {
   quantised_ = {};
-  if (next != Next::kLinears || !has_block_weights_ || out.cols % kGroup != 0) return false;
+  if (next != Next::kLinears || out.cols % kGroup != 0 || !input_of(out)) return false;
   if (out.rows > scratch_.q_rows || out.cols > limits_.cols) return false;
   quantised_ = out;
   return true;
@@ -69,7 +82,7 @@ LinearInput CpuBackend::quantised(View in) {
                                                  reinterpret_cast<std::uintptr_t>(quantised_.data));
     const std::int64_t row = bytes / in.row_bytes;
     const LinearInput kept = input_of(quantised_);
-    const bool is_enough = kept.q != nullptr || in.rows >= matrix_rows_;
+    const bool is_enough = kept.q != nullptr || kept.matrix == nullptr || in.rows >= matrix_rows_;
     if (is_enough && bytes >= 0 && bytes % in.row_bytes == 0 && row % rows_together() == 0 &&
         row + in.rows <= quantised_.rows) {
       return kept.from(row);
@@ -78,9 +91,11 @@ LinearInput CpuBackend::quantised(View in) {
   INGOT_CHECK(in.rows <= scratch_.q_rows && in.cols <= limits_.cols && in.cols % kGroup == 0,
               "quantise [", in.rows, ", ", in.cols, "], planned for [", scratch_.q_rows, ", ",
               limits_.cols, "]");
+  const LinearInput input = input_of(in);
+  if (!input) return {};
   quantised_ = {};
   quantise_rows(in, [](std::int64_t, std::int64_t, std::int64_t) {});
-  return input_of(in);
+  return input;
 }
 
 std::byte* CpuBackend::linear_scratch(int thread) const {
@@ -94,7 +109,7 @@ void CpuBackend::linear(View in, const Weight& w, View out) {
 
 void CpuBackend::base_linear(View in, const Weight& w, View out) {
   if (observer_ != nullptr) observer_->linear(in, w);
-  const LinearInput rows = w.has_blocks() ? quantised(in) : LinearInput{};
+  const LinearInput rows = reads_input(w) ? quantised(in) : LinearInput{};
   overwrites(out);
   const PanelWork work(table_, pool_.size(), in, w, out);
   pool_.parallel_for(work.items(), [&](std::int64_t item, int thread) {
@@ -108,7 +123,7 @@ LinearInput CpuBackend::quantised_heads(View in, std::int64_t heads, std::int64_
               "quantise ", in.rows, " rows of ", heads, " heads of ", cols, ", planned for [",
               scratch_.q_rows, ", ", limits_.cols, "]");
   quantised_ = {};
-  const LinearInput to = scratch_.q.of_groups(cols / kGroup);
+  const LinearInput to = layouts_of(scratch_.q, cols / kGroup);
   const std::int64_t tiles = (in.rows + rows_together() - 1) / rows_together();
   pool_.parallel_for(heads * tiles, [&](std::int64_t item, int) {
     const std::int64_t h = item / tiles;
@@ -130,9 +145,9 @@ void CpuBackend::linear_heads(View in, std::span<const Weight> w, std::int32_t e
   for (std::int64_t h = 0; observer_ != nullptr && h < heads; ++h) {
     observer_->linear(input(h), at(w, h));
   }
-  const bool blocks =
-      std::any_of(w.begin(), w.end(), [](const Weight& x) { return x.has_blocks(); });
-  const LinearInput q = blocks ? quantised_heads(in, heads, cols, cols + extra) : LinearInput{};
+  const bool reads =
+      std::any_of(w.begin(), w.end(), [this](const Weight& x) { return reads_input(x); });
+  const LinearInput q = reads ? quantised_heads(in, heads, cols, cols + extra) : LinearInput{};
   overwrites(out);
   const int threads = static_cast<int>((pool_.size() + heads - 1) / heads);
   const auto work_of = [&](std::int64_t h) {
@@ -144,7 +159,7 @@ void CpuBackend::linear_heads(View in, std::span<const Weight> w, std::int32_t e
     const std::int64_t h = item / items;
     const PanelWork work = work_of(h);
     if (item % items >= work.items()) return;
-    const LinearInput rows = at(w, h).has_blocks() ? q.from(head_row(in, h)) : LinearInput{};
+    const LinearInput rows = reads_input(at(w, h)) ? q.from(head_row(in, h)) : LinearInput{};
     work.run(item % items, rows, linear_scratch(thread));
   });
   pool_.parallel_for(extra == 0 ? 0 : in.rows, [&](std::int64_t t, int) {

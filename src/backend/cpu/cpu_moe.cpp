@@ -122,7 +122,7 @@ std::int64_t CpuBackend::cached_rows(std::int64_t ffn) const {
 
 void CpuBackend::send_rows(View in, const LinearInput& q, const MoeWeights& w, const Moe& m,
                            const ExpertWave& wave) {
-  const LinearInput wave_q = scratch_.wave_q.of_groups(in.cols / kGroup);
+  const LinearInput wave_q = layouts_of(scratch_.wave_q, in.cols / kGroup);
   pool_.parallel_for(wave.rows(), [&](std::int64_t i, int) {
     const std::int64_t row = wave.row + i;
     const std::int32_t pair = experts_.pair(row);
@@ -132,20 +132,20 @@ void CpuBackend::send_rows(View in, const LinearInput& q, const MoeWeights& w, c
     if (observer_ != nullptr || gate_up.has_dense() || !adapters_.empty()) {
       std::copy_n(in.row<const float>(t), in.cols, scratch_.routed.row<float>(row));
     }
-    if (!gate_up.has_blocks()) return;
+    if (!reads_input(gate_up)) return;
     wave_q.copy(experts_.quantised_row(expert, row), q, t);
   });
 }
 
 void CpuBackend::activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave) {
-  const LinearInput wave_q = scratch_.wave_q.of_groups(m.ffn / kGroup);
+  const LinearInput wave_q = layouts_of(scratch_.wave_q, m.ffn / kGroup);
   pool_.parallel_for(wave.rows(), [&](std::int64_t i, int) {
     float* ffn = scratch_.ffn.row<float>(i);
     const float* gate = scratch_.gate_up.row<const float>(i);
     table_.activate(gate, gate + m.ffn, m.act, m.ffn, ffn);
     const std::int64_t row = wave.row + i;
     const std::int32_t expert = scratch_.pair_expert[experts_.pair(row)];
-    if (!at(w.down, expert).has_blocks()) return;
+    if (!reads_input(at(w.down, expert))) return;
     wave_q.write(table_, experts_.quantised_row(expert, row), 0, ffn, m.ffn);
   });
 }
@@ -170,7 +170,9 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
     expert_work_.push_back(
         {.first_item = items,
          .panels = PanelWork(table_, threads_each, x, weight, out.of(rows)),
-         .rows = scratch_.wave_q.of_groups(weight.cols / kGroup).from(rows.q_first)});
+         .rows = reads_input(weight)
+                     ? layouts_of(scratch_.wave_q, weight.cols / kGroup).from(rows.q_first)
+                     : LinearInput{}});
     items += expert_work_.back().panels.items();
   }
   pool_.parallel_for(items, [&](std::int64_t item, int thread) {
@@ -200,9 +202,9 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
     scratch_.routed_lists[i] = at(adapters_.of_rows(), row);
   }
   clock.end(MoeStage::kRoute);
-  const bool blocks = std::any_of(w.gate_up.begin(), w.gate_up.end(),
-                                  [](const Weight& gate_up) { return gate_up.has_blocks(); });
-  const LinearInput q = blocks ? quantised(in) : LinearInput{};
+  const bool reads = std::any_of(w.gate_up.begin(), w.gate_up.end(),
+                                 [this](const Weight& gate_up) { return reads_input(gate_up); });
+  const LinearInput q = reads ? quantised(in) : LinearInput{};
   const WaveRows all{.view = scratch_.routed};
   for (std::int32_t e = 0; e < m.experts;) {
     const ExpertWave wave = experts_.wave_from(e);

@@ -46,6 +46,11 @@ struct MatrixGroup {
   std::int32_t bits_minus_128_sum[kMatrixRows];
 };
 
+/// 16 rows of 32 activations, rounded to bfloat16: a tile of a matrix unit.
+struct RoundedTile {
+  alignas(64) std::uint16_t x[kMatrixRows][kGroup];
+};
+
 /// Arguments of a linear kernel, which multiplies rows with one or several consecutive panels.
 struct PanelArgs {
   const std::byte* panel = nullptr;
@@ -55,12 +60,13 @@ struct PanelArgs {
   View x;                        ///< [T, K] float32 rows, for dense formats
   /// [row tiles, K / 32] quantised rows, for block formats; null if kernels read only `matrix`.
   const QuantisedGroup* q = nullptr;
-  const MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32], the values of `q`, or null
-  const float* bias = nullptr;          ///< [columns] bias, or null
-  float* out = nullptr;                 ///< [T, columns] results of the panels' columns
-  std::int64_t out_stride = 0;          ///< floats from one row of `out` to the next row
-  int columns = 0;                      ///< number of outputs of all panels in the call
-  std::byte* scratch = nullptr;         ///< memory of LinearKernel::scratch bytes, aligned to 64
+  const MatrixGroup* matrix = nullptr;   ///< [T / 16, K / 32], the values of `q`, or null
+  const RoundedTile* rounded = nullptr;  ///< [T / 16, K / 32], the values of `x`, rounded; or null
+  const float* bias = nullptr;           ///< [columns] bias, or null
+  float* out = nullptr;                  ///< [T, columns] results of the panels' columns
+  std::int64_t out_stride = 0;           ///< floats from one row of `out` to the next row
+  int columns = 0;                       ///< number of outputs of all panels in the call
+  std::byte* scratch = nullptr;          ///< memory of LinearKernel::scratch bytes, aligned to 64
 };
 
 /// The linear kernel for one weight format, and how to call it.
@@ -77,10 +83,16 @@ struct LinearKernel {
   /// Smallest number of rows for which the kernel prefers PanelArgs::matrix; for fewer rows it
   /// prefers PanelArgs::q. If the preferred input is null, the kernel reads the other. 0: only `q`.
   std::int64_t matrix_rows = 0;
+  /// Smallest number of rows for which the kernel reads PanelArgs::rounded, if that is not null, in
+  /// place of PanelArgs::x. 0: it never reads it.
+  std::int64_t rounded_rows = 0;
 };
 
 /// Linear kernels, indexed by Format. `run` is null if no format has this index.
 using LinearKernels = std::array<LinearKernel, 64>;
+
+/// Index of the linear kernel for BF16 segments without Segment::rounds_rows.
+inline constexpr std::size_t kExactBf16 = 63;
 
 /// Largest number of queries (rows times query heads) in a call of an attention kernel. A larger
 /// value lengthens the kernel's arrays on the stack, which must stay in the first-level cache.
@@ -155,6 +167,8 @@ struct AttentionArgs {
 struct KernelTable : HostKernels {
   LinearKernels linear{};
   bool reads_matrix = false;  ///< whether any linear kernel reads PanelArgs::matrix
+  /// Writes rounded_bfloat16 of n floats, a multiple of 16.
+  void (*round)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
   /// Quantises x [cols], which is row `row` of 16 rows. Writes x to `groups`, the groups of its row
   /// tile, and to `matrix`, the groups of all 16 rows; both are [cols / 32]. Skips a null output.
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
@@ -207,12 +221,16 @@ const KernelTable& avx2_novnni_kernels();    ///< for AVX2, FMA, F16C
 const KernelTable& avx2_kernels();           ///< for AVX2, FMA, F16C, AVX_VNNI
 const KernelTable& avx512_novnni_kernels();  ///< for AVX-512 F, BW, DQ, VL
 const KernelTable& avx512_kernels();         ///< for AVX-512 F, BW, DQ, VL, VNNI
-const KernelTable& avx512_amx_kernels();     ///< for AVX-512 F, BW, DQ, VL, VNNI and AMX-INT8
+const KernelTable&
+avx512_amx_kernels();  ///< for AVX-512 F, BW, DQ, VL, VNNI, AMX-INT8 and AMX-BF16
 /// Returns the table for 64-bit Arm processors with the dot product instructions of Armv8.2.
 const KernelTable& neon_kernels();
 
 /// Returns the tables that this machine can run: scalar first, fastest last. If the processor has
 /// AMX, the first call asks Linux to enable AMX; an alternate signal stack then needs 11 KiB.
+/// A table whose matrix unit does not give the bits of the others is left out.
 std::span<const KernelTable* const> kernel_tables();
+/// Returns why a table is left out, for users; null if none is.
+const char* kernel_warning();
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 #include "backend/cpu/panel.h"
 
 #include "base/check.h"
+#include "base/half.h"
 #include "base/index.h"
 
 namespace ingot {
@@ -160,10 +161,28 @@ void unpack_dense(const Byte* panel, int column, std::int64_t cols, float* out) 
   }
 }
 
+void pack_pairs(View rows, std::int64_t first, Byte* panel) {
+  __builtin_memset(panel, 0, to_size(PairPanel::bytes(rows.cols)));
+  for (int c = 0; c < kPanelCols && first + c < rows.rows; ++c) {
+    const Byte* source = bytes_of(rows.row_data(first + c));
+    for (std::int64_t k = 0; k < rows.cols; ++k) {
+      const std::uint16_t weight = kept_bfloat16(get_half(source + 2 * k, 0));
+      put_half(panel + PairPanel::at(k, c), 0, weight);
+    }
+  }
+}
+
+void unpack_pairs(const Byte* panel, int column, std::int64_t cols, float* out) {
+  for (std::int64_t k = 0; k < cols; ++k) {
+    out[k] = bfloat16_to_float(get_half(panel + PairPanel::at(k, column), 0));
+  }
+}
+
 }  // namespace
 
-std::int64_t panel_bytes(Format format, std::int64_t cols) {
-  return visit_format(format, [cols]<class F>() -> std::int64_t {
+std::int64_t panel_bytes(PanelKind kind, std::int64_t cols) {
+  if (kind.pairs) return PairPanel::bytes(cols);
+  return visit_format(kind.format, [cols]<class F>() -> std::int64_t {
     if constexpr (BlockFormat<F>) {
       return Panel<F>::bytes(cols);
     } else {
@@ -172,7 +191,8 @@ std::int64_t panel_bytes(Format format, std::int64_t cols) {
   });
 }
 
-void pack_panel(View rows, std::int64_t first, std::byte* panel) {
+void pack_panel(View rows, std::int64_t first, bool pairs, std::byte* panel) {
+  if (pairs) return pack_pairs(rows, first, bytes_of(panel));
   visit_format(rows.format, [&]<class F>() {
     INGOT_CHECK(rows.cols % F::kBlock == 0, "rows of ", rows.cols, " in blocks of ", F::kBlock);
     if constexpr (BlockFormat<F>) {
@@ -183,9 +203,10 @@ void pack_panel(View rows, std::int64_t first, std::byte* panel) {
   });
 }
 
-void unpack_column(Format format, const std::byte* panel, int column, std::int64_t cols,
+void unpack_column(PanelKind kind, const std::byte* panel, int column, std::int64_t cols,
                    float* out) {
-  visit_format(format, [&]<class F>() {
+  if (kind.pairs) return unpack_pairs(bytes_of(panel), column, cols, out);
+  visit_format(kind.format, [&]<class F>() {
     if constexpr (BlockFormat<F>) {
       unpack_blocks<F>(bytes_of(panel), column, cols, out);
     } else {
@@ -200,7 +221,7 @@ void unpack_row(const Weight& w, std::int64_t row, float* out) {
   while (row >= s->first_row + s->rows) ++s;
   row -= s->first_row;
   const std::byte* panel = s->data + row / kPanelCols * s->unit_bytes;
-  unpack_column(s->format, panel, static_cast<int>(row % kPanelCols), w.cols, out);
+  unpack_column(panel_kind(*s), panel, static_cast<int>(row % kPanelCols), w.cols, out);
 }
 
 }  // namespace ingot

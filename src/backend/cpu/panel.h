@@ -15,7 +15,7 @@ inline constexpr int kPanelCols = 16;
 /// Version of the packed layout, which files of packed weights store. Increase it if any byte of a
 /// packed weight moves (panel_test.cpp checks a digest), or if encoders that run while a model
 /// loads (quant/encode.h) give other codes. Otherwise new programs read old files wrongly.
-inline constexpr std::uint32_t kPanelLayout = 2;
+inline constexpr std::uint32_t kPanelLayout = 3;
 
 /// Offsets and sizes in a panel of block format F.
 ///
@@ -81,18 +81,47 @@ struct DensePanel {
   }
 };
 
+/// A panel of BF16 whose rows `linear` rounds: [K / 32 blocks][16 pairs along K][16 columns][2],
+/// padded with zeros. A block is a matrix unit's tile, and vectors widen a pair with two
+/// instructions. Weights below 2^-48 are +0.
+struct PairPanel {
+  static constexpr int kBlock = 32;
+  static constexpr std::int64_t kPairBytes = 4 * kPanelCols;
+  static constexpr std::int64_t kBlockBytes = kBlock / 2 * kPairBytes;
+  static constexpr std::int64_t bytes(std::int64_t cols) {
+    return (cols + kBlock - 1) / kBlock * kBlockBytes;
+  }
+  /// Offset of input `k` of a column, in bytes.
+  static constexpr std::int64_t at(std::int64_t k, int column) {
+    return k / 2 * kPairBytes + 4 * column + 2 * (k % 2);
+  }
+};
+
+/// What a panel holds. `pairs`: the panel is a PairPanel, which Segment::rounds_rows states.
+struct PanelKind {
+  Format format{};
+  bool pairs = false;
+};
+
+/// Returns what the panels of a segment hold.
+inline PanelKind panel_kind(const Segment& s) {
+  return {.format = s.format, .pairs = s.rounds_rows};
+}
+
 /// Returns the bytes of a panel with `cols` inputs.
-std::int64_t panel_bytes(Format format, std::int64_t cols);
+std::int64_t panel_bytes(PanelKind kind, std::int64_t cols);
 
 /// Packs rows [first, first + 16) of `rows` into one panel. Rows beyond the last one become zeros.
 ///
-/// Shapes: rows [M, K] in the file's layout; `panel` has panel_bytes(format, K) bytes.
-void pack_panel(View rows, std::int64_t first, std::byte* panel);
+/// Shapes: rows [M, K] in the file's layout; `panel` has panel_bytes({rows.format, pairs}, K)
+/// bytes.
+void pack_panel(View rows, std::int64_t first, bool pairs, std::byte* panel);
 
-/// Decodes one column of a panel. The floats are bit-equal to those of the row in the file.
+/// Decodes one column of a panel. The floats are bit-equal to those of the row in the file, except
+/// that pairs hold +0 in place of weights below 2^-48.
 ///
 /// Shapes: column in [0, 16), out [cols].
-void unpack_column(Format format, const std::byte* panel, int column, std::int64_t cols,
+void unpack_column(PanelKind kind, const std::byte* panel, int column, std::int64_t cols,
                    float* out);
 
 /// Decodes row `row` of a packed weight. A row that the weight does not have is a bug.

@@ -36,7 +36,8 @@ PanelWork::PanelWork(const KernelTable& table, int threads, View in, const Weigh
               ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
   cut_rows(threads);
-  INGOT_CHECK(block_rows_ % (table.reads_matrix ? kMatrixRows : kTileRows) == 0, block_rows_,
+  const bool has_tiles = table.reads_matrix || w.rounds_rows();
+  INGOT_CHECK(block_rows_ % (has_tiles ? kMatrixRows : kTileRows) == 0, block_rows_,
               " rows of a block");
   for (const Segment& s : w.segments) block_items_ += items_of(s);
   items_ = (in.rows + block_rows_ - 1) / block_rows_ * block_items_;
@@ -60,14 +61,16 @@ void PanelWork::cut_rows(int threads) {
   for (;; panels_limit_ /= 2) {
     const std::int64_t bytes =
         std::max({kCacheBytes, least_bytes, panels_limit_ * panel_rows_bytes});
-    block_rows_ = rows_of_block(in_.rows, in_.cols, bytes, table_->reads_matrix ? 32 : 24);
+    const bool has_tiles = table_->reads_matrix || weight_->rounds_rows();
+    block_rows_ = rows_of_block(in_.rows, in_.cols, bytes, has_tiles ? 32 : 24);
     const std::int64_t blocks = (in_.rows + block_rows_ - 1) / block_rows_;
     if (panels_limit_ == 1 || blocks * panels / threads >= kItemsOfThread * panels_limit_) return;
   }
 }
 
 const LinearKernel& PanelWork::kernel_of(const Segment& s) const {
-  return at(table_->linear, s.format);
+  const bool is_exact = s.format == BF16::kFormat && !s.rounds_rows;
+  return is_exact ? table_->linear[kExactBf16] : at(table_->linear, s.format);
 }
 
 std::int64_t PanelWork::kernel_panels(const Segment& s) const {
@@ -107,6 +110,7 @@ PanelArgs PanelWork::args_of(std::int64_t item, const LinearInput& rows, std::by
       .x = x,
       .q = q.q,
       .matrix = q.matrix,
+      .rounded = q.rounded,
       .bias = bias,
       .out = out_.row<float>(row) + first,
       .out_stride = out_.row_bytes / std::int64_t{sizeof(float)},

@@ -21,7 +21,7 @@ class PanelWork {
   PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out);
 
   std::int64_t items() const { return items_; }
-  /// Runs one item. `rows` are the quantised rows of `in`; only block formats need them. `scratch`
+  /// Runs one item. `rows` are the rows of `in` in other layouts that kernels read. `scratch`
   /// is the calling thread's memory, as large as the largest LinearKernel::scratch.
   void run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const;
   /// Runs one item of a dense weight, and adds: out = fma(factor, in W^T, out). `sums` is the

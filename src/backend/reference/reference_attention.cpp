@@ -84,7 +84,7 @@ void store_head(const float* from, std::int32_t n, KvType type, std::byte* to) {
     if (type == KvType::kF32) {
       std::memcpy(to + 4 * d, &x, 4);
     } else {
-      const std::uint16_t bits = type == KvType::kF16 ? float_to_half(x) : float_to_bfloat16(x);
+      const std::uint16_t bits = type == KvType::kF16 ? float_to_half(x) : rounded_bfloat16(x);
       std::memcpy(to + 2 * d, &bits, 2);
     }
   }
@@ -127,10 +127,21 @@ double bias_of(const Attention& a, std::int32_t h, std::int32_t row, std::int32_
   return a.position_bias.row<float>(h)[reach + std::clamp(key - row, -reach, reach)];
 }
 
+/// The query, multiplied by the scale. With KvType::kBF16, rounded as the op rounds it.
+Row scaled_query(const Row& q, float scale, KvType type) {
+  Row scaled = q;
+  for (double& x : scaled) {
+    x = type == KvType::kBF16 ? bfloat16_to_float(rounded_bfloat16(static_cast<float>(x) * scale))
+                              : x * double{scale};
+  }
+  return scaled;
+}
+
 /// Query head `h` over the visible keys of its sequence; `table` maps block numbers to blocks.
 Row attend(const Attention& a, const KvLayer& kv, const std::int32_t* table, std::int32_t row,
-           std::int32_t kv_len, std::int32_t h, const Row& q) {
+           std::int32_t kv_len, std::int32_t h, const Row& query) {
   const std::int32_t g = h / (a.heads / a.kv_heads);
+  const Row q = scaled_query(query, a.scale, kv.type);
   Row scores;
   std::vector<std::int32_t> slots;
   for (std::int32_t key = 0; key < kv_len; ++key) {
@@ -138,7 +149,7 @@ Row attend(const Attention& a, const KvLayer& kv, const std::int32_t* table, std
     slots.push_back(table[key / kBlockTokens] * kBlockTokens + key % kBlockTokens);
     const std::byte* at = page_head(a, kv, slots.back(), false, g);
     const Row k = load_head(at, a.head_dim, kv.type, a.head_dim);
-    double s = std::inner_product(q.begin(), q.end(), k.begin(), 0.0) * double{a.scale};
+    double s = std::inner_product(q.begin(), q.end(), k.begin(), 0.0);
     if (a.score_cap != 0) s = double{a.score_cap} * std::tanh(s / double{a.score_cap});
     scores.push_back(s + bias_of(a, h, row, key));
   }

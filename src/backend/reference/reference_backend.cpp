@@ -79,7 +79,7 @@ Weight ReferenceBackend::prepare(std::span<const View> parts, std::span<const fl
   return w;
 }
 
-std::int64_t ReferenceBackend::prepared_bytes(std::span<const View> parts, bool bias) const {
+std::int64_t ReferenceBackend::prepared_bytes(std::span<const View> parts, bool bias, Use) const {
   std::int64_t bytes = 0;
   for (const View& part : parts) bytes += 4 * part.rows * (part.cols + (bias ? 1 : 0));
   return bytes;

@@ -19,7 +19,7 @@ class ReferenceBackend final : public Backend {
 
   Buffer allocate(std::int64_t bytes) override;
   Weight prepare(std::span<const View> parts, std::span<const float> bias, Use use) override;
-  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override;
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias, Use) const override;
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override;
   void kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) override;
   void kv_read(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,

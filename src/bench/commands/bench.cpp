@@ -275,7 +275,9 @@ Peaks median_peaks(const std::vector<Peaks>& rounds) {
   };
   return {.read_gb_s = of(&Peaks::read_gb_s),
           .f32_gflop_s = of(&Peaks::f32_gflop_s),
-          .int8_gop_s = of(&Peaks::int8_gop_s)};
+          .int8_gop_s = of(&Peaks::int8_gop_s),
+          .bf16_tiles_gflop_s = of(&Peaks::bf16_tiles_gflop_s),
+          .int8_tiles_gop_s = of(&Peaks::int8_tiles_gop_s)};
 }
 
 /// Most measurements of the peaks: with more, they would take longer than the runs of small models.
@@ -452,8 +454,10 @@ Command add_bench_command(CLI::App& app) {
   values->model.draft.draft = "off";
   add_draft_options(sub, values->model.draft);
   add_workload_options(sub, *values);
-  add_switch(sub, values->peaks, "--peaks",
-             "Measure only the machine's limits: memory reads, float and byte products");
+  add_switch(
+      sub, values->peaks, "--peaks",
+      "Measure only the machine's limits: memory reads, float and byte products, and those of "
+      "AMX tiles where there are any");
   add_switch(sub, values->profile, "--profile",
              "Measure and print the time of each op; steps become slightly slower");
   add_switch(sub, values->profile_layers, "--profile-layers", "As --profile, and by layer");

@@ -30,12 +30,13 @@ int parse_threads(const std::string& text) {
   return text == "auto" ? 0 : parse_whole(text, "--threads", 1, kThreadsMax);
 }
 
-KvType parse_kv_type(const std::string& text) {
+std::optional<KvType> parse_kv_type(const std::string& text) {
+  if (equal_ignoring_case(text, "auto")) return {};
   if (equal_ignoring_case(text, "f32")) return KvType::kF32;
   if (equal_ignoring_case(text, "f16")) return KvType::kF16;
   if (equal_ignoring_case(text, "bf16")) return KvType::kBF16;
   if (equal_ignoring_case(text, "int8")) return KvType::kInt8;
-  throw bad_option("--kv-type", text, "expected f32, f16, bf16 or int8");
+  throw bad_option("--kv-type", text, "expected auto, f32, f16, bf16 or int8");
 }
 
 LogLevel parse_log_level(const std::string& text) {
@@ -55,7 +56,9 @@ std::optional<Format> parse_weights(const std::string& text) {
   if (text == "stored") return {};
   if (equal_ignoring_case(text, "q8_0")) return Q8_0::kFormat;
   if (equal_ignoring_case(text, "q4_k")) return Q4_K::kFormat;
-  throw bad_option("--weights", text, "expected stored, q8_0 or q4_k");
+  if (equal_ignoring_case(text, "bf16")) return BF16::kFormat;
+  if (equal_ignoring_case(text, "f32")) return F32::kFormat;
+  throw bad_option("--weights", text, "expected stored, q8_0, q4_k, bf16 or f32");
 }
 
 std::vector<std::int32_t> parse_end_tokens(const std::optional<std::string>& text) {
@@ -94,12 +97,14 @@ std::vector<OptionRow> model_option_rows(ModelOptionValues& v) {
         .show_default = false},
        {.flag = "--kv-type",
         .value = &v.kv_type,
-        .help = "Type of cached keys and values (default: f16; f32 for models that embed or score)",
-        .unit = "f16|f32|bf16|int8"},
+        .help = "Type of cached keys and values; auto: bf16 if the layers' matrices are mostly "
+                "BF16 in memory, f32 if the model embeds or scores, else f16",
+        .unit = "auto|f16|f32|bf16|int8"},
        {.flag = "--weights",
         .value = &v.weights,
-        .help = "Round the matrices of an F32, F16 or BF16 model to this type while loading",
-        .unit = "stored|q8_0|q4_k"},
+        .help = "Round or widen the F32, F16 and BF16 matrices to this type while loading; other "
+                "types stay as stored",
+        .unit = "stored|q8_0|q4_k|bf16|f32"},
        {.flag = "--end-tokens",
         .value = &v.end_tokens,
         .help = "Ids of the tokens that end a text, in place of the model's own: 1,2",
@@ -158,7 +163,7 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
           .device = values.device,
           .numerics = values.numerics,
           .isa = values.isa,
-          .kv_type = values.kv_type ? std::optional(parse_kv_type(*values.kv_type)) : std::nullopt,
+          .kv_type = parse_kv_type(values.kv_type),
           .weights = parse_weights(values.weights),
           .context = values.ctx,
           .pack_cache = pack_cache_options(values.pack_cache),

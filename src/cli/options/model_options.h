@@ -27,7 +27,7 @@ struct ModelOptionValues {
   std::string device = "auto";
   std::string numerics = "auto";
   std::string isa = "auto";
-  std::optional<std::string> kv_type;  ///< absent: the model's default
+  std::string kv_type = "auto";
   std::string log_level = "info";
   std::string memory_limit = "0";
   std::int64_t ctx = 0;  ///< context in tokens; 0: the model's own context

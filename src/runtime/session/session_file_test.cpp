@@ -191,6 +191,8 @@ TEST_F(SessionFileTest, SaysWhatIsWrong) {
   EXPECT_EQ(refusal_with(12, 7),
             cat("s.ingot: header @12: it was made with order version 7, this program has ",
                 kOrderVersion));
+  EXPECT_EQ(refusal_with(12, 1),
+            "s.ingot: header @12: it was made with order version 1, this program has 2");
   bytes_.back() ^= std::byte{1};
   EXPECT_EQ(refusal(bytes_),
             cat("s.ingot: checksum @", bytes_.size() - 8, ": the file is damaged"));

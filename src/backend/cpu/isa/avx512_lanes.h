@@ -30,6 +30,10 @@ struct Avx512Lanes {
   static constexpr int kManyPanels = 8;
   static constexpr int kDenseRows = 28;
   static constexpr int kDenseRowsOfTwo = 12;
+  using PairLanes = Avx512Lanes;
+  static constexpr int kPairRows = 28;
+  static constexpr int kPairChains = 14;
+  static constexpr int kPairRowsOfTwo = 6;
   static constexpr int kQueries = 12;
   static constexpr int kInt8Queries = kVnni ? 8 : 4;
   static constexpr int kScoreBlocks = 4;
@@ -99,6 +103,9 @@ struct Avx512Lanes {
   }
   INGOT_INLINE static F load_bfloat16(const void* p) {
     return from_bits(shl<16>(_mm512_cvtepu16_epi32(load256(p))));
+  }
+  INGOT_INLINE static void store_upper(std::uint16_t* p, F x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(shr<16>(bits(x))));
   }
   INGOT_INLINE static I load_int8(const void* p) { return _mm512_cvtepi8_epi32(load128(p)); }
   INGOT_INLINE static I load_uint8(const void* p) { return _mm512_cvtepu8_epi32(load128(p)); }

@@ -27,6 +27,10 @@ struct NeonLanes {
   static constexpr int kManyPanels = 1;
   static constexpr int kDenseRows = 6;
   static constexpr int kDenseRowsOfTwo = 0;
+  using PairLanes = NeonLanes;
+  static constexpr int kPairRows = 6;
+  static constexpr int kPairChains = 3;
+  static constexpr int kPairRowsOfTwo = 0;
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;
@@ -158,6 +162,11 @@ struct NeonLanes {
   }
   INGOT_INLINE static F load_bfloat16(const void* p) {
     return each<F>([&](int i) { return vreinterpretq_f32_u32(vshll_n_u16(load_u16(p, i), 16)); });
+  }
+  INGOT_INLINE static void store_upper(std::uint16_t* p, F x) {
+    for (int i = 0; i < 4; ++i) {
+      vst1_u16(p + 4 * i, vshrn_n_u32(vreinterpretq_u32_f32(x.v[i]), 16));
+    }
   }
   INGOT_INLINE static I load_int8(const void* p) {
     const int8x16_t bytes = vld1q_s8(static_cast<const std::int8_t*>(p));

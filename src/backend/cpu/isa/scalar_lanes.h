@@ -38,6 +38,13 @@ struct ScalarLanes {
   /// Number of rows in a pass over one dense panel. kDenseRowsOfTwo is for a pass over two panels.
   static constexpr int kDenseRows = 4;
   static constexpr int kDenseRowsOfTwo = 2;
+  /// The lanes that more than two rows take at once of a PairPanel. A pass has kPairRows rows over
+  /// one panel, and kPairRowsOfTwo over two panels. The chains of kPairChains rows fit in
+  /// registers.
+  using PairLanes = ScalarLanes;
+  static constexpr int kPairRows = 4;
+  static constexpr int kPairChains = 2;
+  static constexpr int kPairRowsOfTwo = 0;
   /// Number of queries in an attention pass over floats. kInt8Queries is for 8-bit integers.
   /// A pass has at most kScoreBlocks blocks of 16 keys and kAttentionChains float accumulators.
   static constexpr int kQueries = 2;
@@ -161,6 +168,12 @@ struct ScalarLanes {
   }
   static F load_bfloat16(const void* p) {
     return each<F>([&](int i) { return bfloat16_to_float(load16(p, i)); });
+  }
+  /// Stores the upper half of each lane.
+  static void store_upper(std::uint16_t* p, F a) {
+    for (int i = 0; i < 16; ++i) {
+      p[i] = static_cast<std::uint16_t>(__builtin_bit_cast(std::uint32_t, a.v[i]) >> 16);
+    }
   }
   static I load_int8(const void* p) {
     return each<I>([&](int i) -> std::int32_t { return static_cast<const std::int8_t*>(p)[i]; });

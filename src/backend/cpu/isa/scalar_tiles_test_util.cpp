@@ -1,5 +1,5 @@
-// The scalar kernel table with tiles in plain C++, for tests of kernels/linear_tiles.inl on
-// machines without AMX.
+// The scalar kernel table with tiles in plain C++, for tests of kernels/linear_tiles.inl and
+// kernels/linear_pair_tiles.inl on machines without AMX.
 #include "backend/cpu/isa/scalar_lanes.h"
 #include "backend/cpu/kernels/linear_tiles.inl"
 
@@ -29,7 +29,46 @@ struct ScalarTiles : ScalarLanes {
     if (kScales == 2) __builtin_memcpy(second, tiles[kTile][1], bytes);
   }
 
+  static void begin_rounded() {}
+  template <int kTiles, int kPanels>
+  static void clear_sums() {
+    __builtin_memset(sums, 0, sizeof sums);
+  }
+  template <int kTile>
+  static void load_rows(const std::uint16_t* x) {
+    rows[kTile] = x;
+  }
+  template <int kPanel>
+  static void load_pairs_tile(const std::byte* w) {
+    pairs[kPanel] = reinterpret_cast<const std::uint16_t*>(w);
+  }
+  /// What TDPBF16PS computes: docs/decisions/0021-bf16-order.md.
+  template <int kTiles, int kPanels>
+  static void multiply_rounded() {
+    for (int t = 0; t < kTiles; ++t) {
+      for (int p = 0; p < kPanels; ++p) {
+        for (int r = 0; r < 16; ++r) {
+          for (int c = 0; c < 16; ++c) {
+            sums[t][p][r][c] += dot(rows[t] + 32 * r, pairs[p] + 2 * c);
+          }
+        }
+      }
+    }
+  }
+  template <int kTiles, int kPanels>
+  static void store_rounded_sums(TileSums& out) {
+    __builtin_memcpy(out, sums, sizeof sums);
+  }
+
  private:
+  static float dot(const std::uint16_t* x, const std::uint16_t* w) {
+    float chains[2] = {};
+    for (int k = 0; k < 32; ++k) {
+      chains[k % 2] = __builtin_fmaf(bfloat16_to_float(x[k]),
+                                     bfloat16_to_float(w[32 * (k / 2) + k % 2]), chains[k % 2]);
+    }
+    return chains[0] + chains[1];
+  }
   template <bool kUnsigned>
   static void multiply(const std::int8_t* rows, const std::uint8_t* quads, int inputs,
                        std::int32_t* sums) {
@@ -46,6 +85,9 @@ struct ScalarTiles : ScalarLanes {
   }
 
   inline static thread_local int rows_of_tile = 0;
+  inline static thread_local const std::uint16_t* rows[2] = {};
+  inline static thread_local const std::uint16_t* pairs[2] = {};
+  inline static thread_local TileSums sums = {};
   inline static thread_local std::int32_t tiles[2][2][256] = {};
 };
 

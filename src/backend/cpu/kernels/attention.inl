@@ -5,6 +5,7 @@
 // queries are divided into passes.
 #pragma once
 
+#include "backend/cpu/kernels/attention_bf16.inl"
 #include "backend/cpu/kernels/attention_float.inl"
 #include "backend/cpu/kernels/attention_int8.inl"
 
@@ -15,6 +16,10 @@ namespace {
 template <KvType kType>
 struct QueriesOf {
   using Type = FloatQueries;
+};
+template <>
+struct QueriesOf<KvType::kBF16> {
+  using Type = RoundedQueries;
 };
 template <>
 struct QueriesOf<KvType::kInt8> {
@@ -69,10 +74,23 @@ void add_int8_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Quanti
   each_pass<L::kInt8Queries>(a, chunk, [&](const auto& pass) {
     int8_scores<L>(a, pass, q, w);
     add_position_biases<L>(a, pass, w);
-    chunk_weights<L>(pass, w, state);
+    chunk_weights<L, false>(pass, w, state);
   });
   each_pass<L::kInt8Queries>(a, chunk,
                              [&](const auto& pass) { add_int8_values<L>(a, pass, w, state); });
+}
+
+/// Adds a head's chunk of BF16 to the states of the queries that see a key of it.
+template <class L>
+void add_bf16_chunk(const AttentionArgs& a, const HeadChunk& chunk, const RoundedQueries& q,
+                    ChunkWeights& w, SoftmaxStates& state) {
+  each_pass<L::kQueries>(a, chunk, [&](const auto& pass) {
+    bf16_scores<L>(a, pass, q, w);
+    add_position_biases<L>(a, pass, w);
+    chunk_weights<L, true>(pass, w, state);
+  });
+  each_pass<L::kQueries>(a, chunk,
+                         [&](const auto& pass) { add_bf16_values<L>(a, pass, w, state); });
 }
 
 /// Adds a head's chunk of floats to the states of the queries that see a key of it.
@@ -82,7 +100,7 @@ void add_float_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Float
   each_pass<L::kQueries>(a, chunk, [&]<int kCount>(const ChunkPass<kCount>& pass) {
     chunk_scores<L, kType>(a, pass, q, w);
     add_position_biases<L>(a, pass, w);
-    chunk_weights<L>(pass, w, state);
+    chunk_weights<L, false>(pass, w, state);
   });
   each_pass<L::kQueries>(a, chunk,
                          [&](const auto& pass) { add_values<L, kType>(a, pass, w, state); });
@@ -101,17 +119,18 @@ struct KeysOfCall {
   }
 };
 
-/// `elements` with the padding that the KV type needs.
-INGOT_INLINE int padded(const AttentionArgs& a, int elements) {
-  const int step = a.type == KvType::kInt8 ? kGroup : 16;
-  return (elements + step - 1) / step * step;
+/// Rounds up to a multiple of `step`.
+INGOT_INLINE int padded(int elements, int step) { return (elements + step - 1) / step * step; }
+
+/// Number of elements in a query, with the padding that the KV type needs.
+INGOT_INLINE int query_cols(const AttentionArgs& a) {
+  return padded(a.head_dim, a.type == KvType::kInt8 || a.type == KvType::kBF16 ? 32 : 16);
 }
 
-/// Number of elements in a query, with padding.
-INGOT_INLINE int query_cols(const AttentionArgs& a) { return padded(a, a.head_dim); }
-
 /// Number of elements in a query's sum of values, with padding.
-INGOT_INLINE int value_cols(const AttentionArgs& a) { return padded(a, a.value_dim); }
+INGOT_INLINE int value_cols(const AttentionArgs& a) {
+  return padded(a.value_dim, a.type == KvType::kInt8 ? kGroup : 16);
+}
 
 /// The queries of `a`, multiplied by the scale.
 template <class L, class Q>
@@ -139,6 +158,8 @@ void run_split(const AttentionArgs& a, std::int32_t at, const KeysOfCall& keys,
       const HeadChunk of_head(a, chunk, head);
       if constexpr (kType == KvType::kInt8) {
         add_int8_chunk<L>(a, of_head, q, w, split);
+      } else if constexpr (kType == KvType::kBF16) {
+        add_bf16_chunk<L>(a, of_head, q, w, split);
       } else {
         add_float_chunk<L, kType>(a, of_head, q, w, split);
       }

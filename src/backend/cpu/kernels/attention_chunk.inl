@@ -5,6 +5,7 @@
 
 #include "backend/batch.h"
 #include "backend/cpu/kernel_table.h"
+#include "backend/cpu/kernels/bfloat16.inl"
 #include "backend/cpu/kernels/prefetch.inl"
 #include "backend/cpu/kernels/tail_lanes.inl"
 #include "base/inline.h"
@@ -165,6 +166,33 @@ struct ChunkWeights {
   }
 };
 
+/// Caps the scores of a pass's queries, if there is a cap.
+template <class L, int kCount>
+INGOT_INLINE void cap_chunk(const AttentionArgs& a, const ChunkPass<kCount>& c, ChunkWeights& w) {
+  for (int i = 0; a.score_cap != 0 && i < kCount; ++i) {
+    float* s = w.p[c.query + i];
+    for (int at = 0; at < kChunk; at += 16) {
+      L::store(s + at, cap_scores<L>(L::load(s + at), a.score_cap));
+    }
+  }
+}
+
+/// Blocks of keys that a pass of `queries` queries computes together: enough independent chains to
+/// hide latency, but no more than fit in registers.
+template <class L>
+constexpr int blocks_together(int queries) {
+  int blocks = L::kScoreBlocks;
+  while (blocks > 1 && blocks * queries > L::kAttentionChains) blocks /= 2;
+  return blocks;
+}
+
+/// Adds `bias` to 16 scores. A NaN loses its payload, so that round_share keeps it.
+template <class L>
+INGOT_INLINE void add_bias(float* scores, const float* bias) {
+  const auto s = L::add(L::load(scores), L::load(bias));
+  L::store(scores, L::select(L::le(s, s), s, L::splat(__builtin_nanf(""))));
+}
+
 /// Adds a query's position biases to its scores of the chunk that begins at key `start`.
 template <class L>
 [[gnu::noinline]] void add_position_bias(const AttentionArgs& a, std::int32_t start, int query,
@@ -175,7 +203,7 @@ template <class L>
     const std::int32_t first = start + b * kBlockTokens - a.key[row_of(a, query)];
     const std::int32_t last = first + kBlockTokens - 1;
     if (first >= -reach && last <= reach) {
-      L::store(scores, L::add(L::load(scores), L::load(bias + first)));
+      add_bias<L>(scores, bias + first);
       continue;
     }
     alignas(64) float clamped[kBlockTokens];
@@ -183,7 +211,7 @@ template <class L>
       const std::int32_t distance = first + i;
       clamped[i] = bias[distance < -reach ? -reach : distance > reach ? reach : distance];
     }
-    L::store(scores, L::add(L::load(scores), L::load(clamped)));
+    add_bias<L>(scores, clamped);
   }
 }
 
@@ -215,8 +243,9 @@ INGOT_INLINE float largest_seen(const ChunkView& view, float* scores) {
   return L::max_lane(largest);
 }
 
-/// Replaces a query's scores s by weights exp(s - m), and returns their sum.
-template <class L>
+/// Replaces a query's scores s by weights exp(s - m), and returns their sum. Rounds the weights to
+/// bfloat16 if `kRounded`.
+template <class L, bool kRounded>
 INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
   auto lanes = L::splat(0);
   for (int b = 0; b < kChunkBlocks; ++b) {
@@ -226,7 +255,8 @@ INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
       continue;
     }
     // Unseen lanes are -inf - m, which gives +0. If m is not finite, the row is NaN on every path.
-    const auto w = math::exp_not_positive_lanes<L>(L::sub(L::load(scores + at), L::splat(m)));
+    auto w = math::exp_not_positive_lanes<L>(L::sub(L::load(scores + at), L::splat(m)));
+    if constexpr (kRounded) w = round_share<L>(w);
     L::store(scores + at, w);
     lanes = L::add(lanes, w);
   }
@@ -234,8 +264,8 @@ INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
 }
 
 /// Replaces the scores of a chunk by weights, updates m and l of the queries, and writes the
-/// factors of their sums over earlier chunks.
-template <class L, int kCount>
+/// factors of their sums over earlier chunks. `kRounded`: see weigh_seen.
+template <class L, bool kRounded, int kCount>
 INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, ChunkWeights& w, SoftmaxStates& state) {
   static_assert(kCount <= 16);
   float m[kCount];
@@ -248,7 +278,7 @@ INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, ChunkWeights& w, Sof
   L::store(factor, math::exp_not_positive_lanes<L>(L::load(factor)));
   for (int i = 0; i < kCount; ++i) {
     float& l = state.l[c.query + i];
-    l = __builtin_fmaf(l, factor[i], weigh_seen<L>(c.view[i], m[i], w.p[c.query + i]));
+    l = __builtin_fmaf(l, factor[i], weigh_seen<L, kRounded>(c.view[i], m[i], w.p[c.query + i]));
     w.factor[c.query + i] = factor[i];
     state.m[c.query + i] = m[i];
   }

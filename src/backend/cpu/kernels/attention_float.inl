@@ -1,4 +1,4 @@
-// Attention scores and sums of values over pages of floats: F32, F16 and BF16.
+// Attention scores and sums of values over pages of floats: F32 and F16.
 //
 // Written over a lanes type L. A lane is a position for scores (keys are stored [D][16 tokens]) and
 // an element of the head for outputs (values are stored [16 tokens][D]).
@@ -29,7 +29,6 @@ template <class L, KvType kType>
 INGOT_INLINE typename L::F load_kv(const std::byte* p) {
   if constexpr (kType == KvType::kF32) return L::load(reinterpret_cast<const float*>(p));
   if constexpr (kType == KvType::kF16) return L::load_half(p);
-  if constexpr (kType == KvType::kBF16) return L::load_bfloat16(p);
 }
 
 template <KvType kType>
@@ -58,15 +57,6 @@ INGOT_INLINE void add_products(const std::byte* const* keys, const std::int64_t*
       }
     }
   }
-}
-
-/// Blocks of keys that a pass of `queries` queries computes together: enough independent chains to
-/// hide latency, but no more than fit in registers.
-template <class L>
-constexpr int blocks_together(int queries) {
-  int blocks = L::kScoreBlocks;
-  while (blocks > 1 && blocks * queries > L::kAttentionChains) blocks /= 2;
-  return blocks;
 }
 
 /// Scores of the positions of a chunk; 0 in blocks that no query sees. Like other inner loops it is
@@ -103,12 +93,7 @@ template <class L, KvType kType, int kCount>
       for (int j = 0; j < kTogether; ++j) w.set<L>(c.query + i, b + j, acc[i][j]);
     }
   }
-  for (int i = 0; a.score_cap != 0 && i < kCount; ++i) {
-    float* s = w.p[c.query + i];
-    for (int at = 0; at < kChunk; at += 16) {
-      L::store(s + at, cap_scores<L>(L::load(s + at), a.score_cap));
-    }
-  }
+  cap_chunk<L>(a, c, w);
 }
 
 /// A range of positions, and the queries that add its values to their sums.

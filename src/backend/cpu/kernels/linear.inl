@@ -6,7 +6,7 @@
 // read or once for all rows. No sum crosses rows.
 #pragma once
 
-#include "backend/cpu/kernels/linear_dense.inl"
+#include "backend/cpu/kernels/linear_pairs.inl"
 #include "backend/cpu/kernels/pair_sums.inl"
 
 namespace ingot {
@@ -363,18 +363,14 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
 /// Multiplies all rows of `a` with its panels.
 template <class L, class F>
 void linear_panels(const PanelArgs& a) {
-  if constexpr (!BlockFormat<F>) {
-    dense_panels<L, F>(a);
-  } else {
-    const bool few = a.rows <= kFewRowsOf<L, F>;
-    const int step = few ? 1 : L::kManyPanels;
-    for (int p = 0; p * kPanelCols < a.columns; p += step) {
-      const PanelArgs some = panels_of(a, p, step);
-      if (few) {
-        few_rows<L, F>(some);
-      } else {
-        many_rows<L, F>(some);
-      }
+  const bool few = a.rows <= kFewRowsOf<L, F>;
+  const int step = few ? 1 : L::kManyPanels;
+  for (int p = 0; p * kPanelCols < a.columns; p += step) {
+    const PanelArgs some = panels_of(a, p, step);
+    if (few) {
+      few_rows<L, F>(some);
+    } else {
+      many_rows<L, F>(some);
     }
   }
 }
@@ -389,10 +385,7 @@ constexpr LinearKernel linear_kernel() {
             .panel_rows_bytes = 1 << 20,
             .scratch = sizeof(LinearScratch<L, F>)};
   } else {
-    return {.run = linear_panels<L, F>,
-            .panels = kDensePanels,
-            .few_panels = kDensePanels,
-            .scratch = sizeof(DenseScratch<L>)};
+    return dense_kernel<ChainForm<L, F>>();
   }
 }
 
@@ -419,6 +412,11 @@ constexpr LinearKernels linear_kernels() {
       kernels[static_cast<std::size_t>(F::kFormat)] = linear_kernel<L, F>();
     }
   });
+  if (kGroupOfFormats == kBlocksOf32) {
+    constexpr auto kBf16 = static_cast<std::size_t>(BF16::kFormat);
+    kernels[kExactBf16] = kernels[kBf16];
+    kernels[kBf16] = pair_kernel<L>();
+  }
   return kernels;
 }
 

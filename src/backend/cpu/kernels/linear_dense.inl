@@ -1,5 +1,4 @@
-// Linear kernel for dense formats (F32, F16, BF16): rows times panels of 16 outputs (backend.h,
-// `linear`).
+// Linear kernels for dense formats: rows times panels of 16 outputs (backend.h, `linear`).
 //
 // Written over a lanes type L; included by the file of each instruction set. A pass copies its rows
 // and multiplies them with all panels of the call, one or two at a time. No sum crosses rows.
@@ -19,14 +18,6 @@ inline constexpr int kDensePanels = 16;
 /// A copied segment of a row. Rows are often a power of two apart, and would share few places in
 /// the first-level cache. Copies do not, and one register addresses all of them.
 using DenseRow = float[kSegment + 16];
-
-/// PanelArgs::scratch of a call.
-template <class L>
-using DenseScratch = DenseRow[L::kDenseRows];
-
-/// Bytes of a panel that hold one column of K.
-template <class F>
-inline constexpr std::int64_t kDenseStep = kPanelCols * sizeof(typename F::Element);
 
 template <class L, class F>
 INGOT_INLINE typename L::F load_dense(const std::byte* p) {
@@ -54,41 +45,57 @@ struct DensePass {
   std::int64_t apart = 1;
 };
 
-/// A pass of at most kRows rows, whose copies are `x`, through kPanels panels.
-template <class L, class F, int kPanels, int kRows>
-void dense_rows(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
-  const std::byte* const panel = a.panel + pass.k * kDenseStep<F>;
-  std::int64_t ahead = pass.ahead;
-  std::int64_t turn = pass.turn;
-  const std::int64_t apart = kLine / kDenseStep<F> * pass.apart;
-  typename L::F acc[kPanels][kRows];
+/// The kernel of a dense format: acc = fma(w, x, acc) over all inputs.
+template <class L, class F>
+struct ChainForm {
+  static constexpr int kRows = L::kDenseRows;
+  static constexpr int kRowsOfTwo = L::kDenseRowsOfTwo;
+  /// Bytes of a panel that hold one column of K.
+  static constexpr std::int64_t kStep = kPanelCols * sizeof(typename F::Element);
+
+  /// Copies `cols` inputs of a row, from input `k` on.
+  INGOT_INLINE static void copy(const PanelArgs& a, std::int64_t row, std::int64_t k,
+                                std::int64_t cols, float* x) {
+    const auto bytes = static_cast<std::size_t>(cols) * sizeof(float);
+    std::memcpy(x, a.x.row<const float>(row) + k, bytes);
+  }
+
+  /// A pass of at most kCount rows, whose copies are `x`, through kPanels panels.
+  template <int kPanels, int kCount>
+  static void run(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
+    const std::byte* const panel = a.panel + pass.k * kStep;
+    std::int64_t ahead = pass.ahead;
+    std::int64_t turn = pass.turn;
+    const std::int64_t apart = kLine / kStep * pass.apart;
+    typename L::F acc[kPanels][kCount];
 #pragma GCC unroll 2
-  for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
-  for (std::int64_t i = 0; i < pass.cols;) {
-    if (ahead >= turn) {
-      ahead += kPanels * a.panel_bytes - pass.cols * kDenseStep<F>;
-      turn = kNoTurn;
-    }
-    for (int p = 0; p < kPanels; ++p) prefetch_line(panel + ahead + p * a.panel_bytes);
-    ahead += kLine;
-    const std::int64_t end = i + apart < pass.cols ? i + apart : pass.cols;
-    for (; i < end; ++i) {
-      typename L::F w[kPanels];
-      for (int p = 0; p < kPanels; ++p) {
-        w[p] = load_dense<L, F>(panel + p * a.panel_bytes + i * kDenseStep<F>);
+    for (int p = 0; p < kPanels; ++p) clear<L, kCount>(acc[p]);
+    for (std::int64_t i = 0; i < pass.cols;) {
+      if (ahead >= turn) {
+        ahead += kPanels * a.panel_bytes - pass.cols * kStep;
+        turn = kNoTurn;
       }
+      for (int p = 0; p < kPanels; ++p) prefetch_line(panel + ahead + p * a.panel_bytes);
+      ahead += kLine;
+      const std::int64_t end = i + apart < pass.cols ? i + apart : pass.cols;
+      for (; i < end; ++i) {
+        typename L::F w[kPanels];
+        for (int p = 0; p < kPanels; ++p) {
+          w[p] = load_dense<L, F>(panel + p * a.panel_bytes + i * kStep);
+        }
 #pragma GCC unroll 32
-      for (int r = 0; r < kRows; ++r) {
-        const auto xs = L::splat(x[r][i]);
-        for (int p = 0; p < kPanels; ++p) acc[p][r] = L::fma(w[p], xs, acc[p][r]);
+        for (int r = 0; r < kCount; ++r) {
+          const auto xs = L::splat(x[r][i]);
+          for (int p = 0; p < kPanels; ++p) acc[p][r] = L::fma(w[p], xs, acc[p][r]);
+        }
       }
     }
-  }
 #pragma GCC unroll 2
-  for (int p = 0; p < kPanels; ++p) {
-    add_segment<L, kRows>(panel_of(a, p), pass.row, pass.rows, pass.k, acc[p]);
+    for (int p = 0; p < kPanels; ++p) {
+      add_segment<L, kCount>(panel_of(a, p), pass.row, pass.rows, pass.k, acc[p]);
+    }
   }
-}
+};
 
 /// Numbers of rows that passes are compiled for. Other numbers are rounded up.
 inline constexpr int kDenseCounts[] = {1, 2, 4, 6, 8, 12, 16, 20, 24, 28};
@@ -107,71 +114,78 @@ INGOT_INLINE void with_dense_rows(std::int64_t rows, Fn fn) {
   }
 }
 
-/// Rows of each pass but the last. Sizes that are compiled leave little to round up.
-template <class L>
+/// Rows of each pass but the last, at most kMost. Sizes that are compiled leave little to round up.
+template <int kMost>
 INGOT_INLINE std::int64_t dense_pass_rows(std::int64_t rows) {
-  if (rows <= L::kDenseRows) return rows;
-  const std::int64_t passes = (rows + L::kDenseRows - 1) / L::kDenseRows;
+  if (rows <= kMost) return rows;
+  const std::int64_t passes = (rows + kMost - 1) / kMost;
   const std::int64_t each = ((rows + passes - 1) / passes + 3) / 4 * 4;
-  return each < L::kDenseRows ? each : L::kDenseRows;
+  return each < kMost ? each : kMost;
 }
 
 /// A pass through the panels of `a`. Two panels at once hide the latency of few rows; many rows
 /// share the cost of widening one panel.
-template <class L, class F>
+template <class Form>
 INGOT_INLINE void dense_pass(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
   const auto through = [&]<int kPanels>(int p) {
-    constexpr int kMost = kPanels == 2 ? L::kDenseRowsOfTwo : L::kDenseRows;
-    with_dense_rows<kMost>(pass.rows, [&]<int kRows>() {
-      dense_rows<L, F, kPanels, kRows>(panels_of(a, p, kPanels), x, pass);
+    constexpr int kMost = kPanels == 2 ? Form::kRowsOfTwo : Form::kRows;
+    with_dense_rows<kMost>(pass.rows, [&]<int kCount>() {
+      Form::template run<kPanels, kCount>(panels_of(a, p, kPanels), x, pass);
     });
   };
   const int panels = (a.columns + kPanelCols - 1) / kPanelCols;
-  if constexpr (L::kDenseRowsOfTwo > 0) {
-    if (a.rows <= L::kDenseRowsOfTwo) return for_panels<2>(0, panels, through);
+  if constexpr (Form::kRowsOfTwo > 0) {
+    if (a.rows <= Form::kRowsOfTwo) return for_panels<2>(0, panels, through);
   }
   for_panels<1>(0, panels, through);
 }
 
 /// Copies the rows of a pass to `x`, and sets the rows that pad its size to zero. Old values there
 /// could be denormals, which make processors slow.
-template <class L>
+template <class Form>
 INGOT_INLINE void copy_rows(const PanelArgs& a, const DensePass& pass, DenseRow* x) {
-  const auto bytes = static_cast<std::size_t>(pass.cols) * sizeof(float);
   for (std::int64_t r = 0; r < pass.rows; ++r) {
-    std::memcpy(x[r], a.x.row<const float>(pass.row + r) + pass.k, bytes);
+    Form::copy(a, pass.row + r, pass.k, pass.cols, x[r]);
   }
-  with_dense_rows<L::kDenseRows>(pass.rows, [&]<int kRows>() {
-    for (std::int64_t r = pass.rows; r < kRows; ++r) std::memset(x[r], 0, bytes);
+  with_dense_rows<Form::kRows>(pass.rows, [&]<int kCount>() {
+    for (std::int64_t r = pass.rows; r < kCount; ++r) std::memset(x[r], 0, sizeof x[r]);
   });
 }
 
 /// All rows of `a` through its panels, segment by segment. A single pass prefetches its own next
 /// lines; when several passes run, each prefetches a share of the next segment or panels.
-template <class L, class F>
+template <class Form>
 void dense_panels(const PanelArgs& a) {
   constexpr std::int64_t kAheadOfOnePass = 4608;  // as kAheadOfPass of linear.inl
   if (a.rows == 0) return;
   auto* const x = reinterpret_cast<DenseRow*>(a.scratch);
-  const std::int64_t each = dense_pass_rows<L>(a.rows);
+  const std::int64_t each = dense_pass_rows<Form::kRows>(a.rows);
   const std::int64_t passes = (a.rows + each - 1) / each;
   const std::int64_t panels = (a.columns + kPanelCols - 1) / kPanelCols;
   DensePass pass{.turn = kNoTurn, .apart = passes};
   for (; pass.k < a.cols; pass.k += kSegment) {
     const std::int64_t end = segment_end(pass.k, a.cols);
     pass.cols = end - pass.k;
-    const std::int64_t bytes = pass.cols * kDenseStep<F>;
-    const std::int64_t next =
-        end < a.cols ? bytes : panels * a.panel_bytes - pass.k * kDenseStep<F>;
+    const std::int64_t bytes = pass.cols * Form::kStep;
+    const std::int64_t next = end < a.cols ? bytes : panels * a.panel_bytes - pass.k * Form::kStep;
     for (std::int64_t i = 0; i < passes; ++i) {
       pass.row = i * each;
       pass.rows = pass.row + each < a.rows ? each : a.rows - pass.row;
       pass.ahead = passes == 1 ? kAheadOfOnePass : next + bytes / passes * i;
       if (passes == 1) pass.turn = bytes;
-      copy_rows<L>(a, pass, x);
-      dense_pass<L, F>(a, x, pass);
+      copy_rows<Form>(a, pass, x);
+      dense_pass<Form>(a, x, pass);
     }
   }
+}
+
+/// The linear kernel of a Form, with the sizes of calls that are fastest.
+template <class Form>
+constexpr LinearKernel dense_kernel() {
+  return {.run = dense_panels<Form>,
+          .panels = kDensePanels,
+          .few_panels = kDensePanels,
+          .scratch = sizeof(DenseRow[Form::kRows])};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "backend/cpu/kernels/linear.inl"
+#include "backend/cpu/kernels/linear_pair_tiles.inl"
 
 namespace ingot {
 namespace {
@@ -370,6 +371,7 @@ KernelTable with_tiles(const char* name) {
   table.name = name;
   table.reads_matrix = true;
   [&]<class... Fs>(TypeList<Fs...>) { (set_tiles<L, Fs, kBase>(table), ...); }(Formats{});
+  set_pair_tiles<L, kBase>(table);
   return table;
 }
 

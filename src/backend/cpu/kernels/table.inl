@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/cpu/kernels/attention.inl"
+#include "backend/cpu/kernels/linear_pairs.inl"
 #include "backend/cpu/kernels/peaks.inl"
 #include "backend/cpu/kernels/rows.inl"
 #include "backend/cpu/kernels/sampling.inl"
@@ -16,6 +17,7 @@ constexpr KernelTable rest_of_table(const char* name) {
   t.name = name;
   t.quantise = quantise_row<L>;
   if constexpr (kTakesTiles<L>) t.quantise_tile = quantise_tile<L>;
+  t.round = round_row<L>;
   t.norm = norm_row<L>;
   t.rotate = rotate_row<L>;
   t.scale = scale_row<L>;

@@ -1,0 +1,345 @@
+// Attention scores and sums of values over pages of BF16 (backend.h, KvType::kBF16).
+//
+// Written over a lanes type L. A lane is a position for scores and an element of the head for
+// outputs. Pages hold pairs (PageLayout): a vector of 16 pairs has two dims of 16 keys, or two
+// positions of 16 elements of the values. Scores and sums of values are sums of blocks of 32: e +
+// o, where e is a chain over the even elements of the pairs and o a chain over the odd ones.
+#pragma once
+
+#include "backend/cpu/kernels/attention_chunk.inl"
+
+namespace ingot {
+namespace {
+
+/// Elements of a block, as `Backend::attention` defines it. Another value changes results.
+inline constexpr int kPairBlock = 32;
+
+/// The queries of a call, multiplied by the scale and rounded to bfloat16, as [cols / 32][queries]
+/// [32]. So a pass addresses all queries from one register.
+struct RoundedQueries {
+  alignas(64) float data[kQueriesLimit * kHeadDimLimit];
+  int cols;
+  int count;
+
+  INGOT_INLINE RoundedQueries(int cols_of, int queries) : cols(cols_of), count(queries) {}
+  template <class L>
+  INGOT_INLINE void set(int query, const float* scaled) {
+    for (int d = 0; d < cols; d += 16) {
+      float* to = data + (d / kPairBlock * count + query) * kPairBlock + d % kPairBlock;
+      L::store(to, round_bfloat16<L>(L::load(scaled + d)));
+    }
+  }
+};
+
+/// The factors that a pass multiplies a block with. `kStride`: floats from one query's factors to
+/// the next, a constant so that loops address all queries from one register.
+template <int kStride>
+struct BlockFactors {
+  const float* first = nullptr;  ///< [32] factors of the first query
+
+  INGOT_INLINE const float* at(int element) const { return first + element; }
+};
+
+/// The elements [from, to) of a block that a pass multiplies.
+struct BlockRange {
+  int from = 0;
+  int to = 0;
+
+  INGOT_INLINE bool empty() const { return from >= to; }
+  INGOT_INLINE int even() const { return (from + 1) / 2; }    ///< first pair with an even element
+  INGOT_INLINE int even_end() const { return (to + 1) / 2; }  ///< end of these pairs
+  INGOT_INLINE int odd() const { return from / 2; }           ///< first pair with an odd element
+  INGOT_INLINE int odd_end() const { return to / 2; }
+};
+
+enum class Half { kEven, kOdd, kBoth };
+
+template <class L, int kCount, int kWide>
+INGOT_INLINE void clear(typename L::F (&sums)[kCount][kWide]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i) {
+    for (int j = 0; j < kWide; ++j) sums[i][j] = L::splat(0);
+  }
+}
+
+/// sums += x * w for one element of the block.
+template <class L, int kStride, int kCount, int kWide>
+INGOT_INLINE void add_element(const typename L::F (&w)[kWide], const float* x,
+                              typename L::F (&sums)[kCount][kWide]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i) {
+    const auto factor = L::splat(x[i * kStride]);
+    for (int j = 0; j < kWide; ++j) sums[i][j] = L::fma(factor, w[j], sums[i][j]);
+  }
+}
+
+/// Adds the products of one or both elements of pairs [first, end). `w.at(pair, j)` is the address
+/// of vector j of a pair, `w.next(pair, j)` the address to prefetch beside it.
+template <class L, Half kHalf, bool kAhead, int kStride, int kCount, int kWide, class Pairs>
+INGOT_INLINE void add_pairs(const Pairs& w, const BlockFactors<kStride>& x, int first, int end,
+                            typename L::F (&even)[kCount][kWide],
+                            typename L::F (&odd)[kCount][kWide]) {
+  for (int pair = first; pair < end; ++pair) {
+    typename L::I pairs[kWide];
+    typename L::F half[kWide];
+    for (int j = 0; j < kWide; ++j) {
+      pairs[j] = load_pairs<L>(w.at(pair, j));
+      if (kAhead) prefetch_line(w.next(pair, j));
+    }
+    if constexpr (kHalf != Half::kOdd) {
+      for (int j = 0; j < kWide; ++j) half[j] = even_of<L>(pairs[j]);
+      add_element<L, kStride>(half, x.at(2 * pair), even);
+    }
+    if constexpr (kHalf != Half::kEven) {
+      for (int j = 0; j < kWide; ++j) half[j] = odd_of<L>(pairs[j]);
+      add_element<L, kStride>(half, x.at(2 * pair + 1), odd);
+    }
+  }
+}
+
+/// sums = e + o over the elements of a block in `r`; an empty range gives +0. If both chains fit in
+/// registers, one loop reads each pair once; else a loop for e comes before a loop for o.
+///
+/// Elements outside of `r` would add +0 to a chain, and no chain is ever -0: it begins at +0.
+template <class L, bool kAhead, int kStride, int kCount, int kWide, class Pairs>
+INGOT_INLINE void sum_block(const Pairs& w, const BlockFactors<kStride>& x, const BlockRange& r,
+                            typename L::F (&sums)[kCount][kWide]) {
+  clear<L>(sums);
+  if constexpr (2 * kCount * kWide <= L::kAttentionChains) {
+    typename L::F odd[kCount][kWide];
+    clear<L>(odd);
+    add_pairs<L, Half::kOdd, false>(w, x, r.odd(), r.even(), sums, odd);
+    add_pairs<L, Half::kBoth, kAhead>(w, x, r.even(), r.odd_end(), sums, odd);
+    add_pairs<L, Half::kEven, false>(w, x, r.odd_end(), r.even_end(), sums, odd);
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) {
+      for (int j = 0; j < kWide; ++j) sums[i][j] = L::add(sums[i][j], odd[i][j]);
+    }
+  } else {
+    alignas(64) float even[kCount][kWide][16];
+    add_pairs<L, Half::kEven, kAhead>(w, x, r.even(), r.even_end(), sums, sums);
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) {
+      for (int j = 0; j < kWide; ++j) L::store(even[i][j], sums[i][j]);
+    }
+    clear<L>(sums);
+    add_pairs<L, Half::kOdd, false>(w, x, r.odd(), r.odd_end(), sums, sums);
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) {
+      for (int j = 0; j < kWide; ++j) sums[i][j] = L::add(L::load(even[i][j]), sums[i][j]);
+    }
+  }
+}
+
+/// A block of 32 dims of the keys of kTogether blocks of 16 positions.
+template <int kTogether>
+struct KeyPairs {
+  const std::byte* keys[kTogether] = {};
+  std::int64_t to_next[kTogether] = {};
+  std::int64_t offset = 0;  ///< bytes to the block's first pair of dims
+
+  INGOT_INLINE const std::byte* at(int pair, int j) const {
+    return keys[j] + offset + pair * kLine;
+  }
+  INGOT_INLINE const std::byte* next(int pair, int j) const { return at(pair, j) + to_next[j]; }
+};
+
+/// Writes the scores of kTogether blocks of 16 positions, from block `b` of the chunk on.
+template <class L, bool kAhead, int kTogether, int kCount>
+INGOT_INLINE void write_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                               const RoundedQueries& queries, int b, ChunkWeights& w) {
+  KeyPairs<kTogether> keys;
+  for (int j = 0; j < kTogether; ++j) {
+    keys.keys[j] = c.chunk.keys[b + j];
+    keys.to_next[j] = c.chunk.values[b + j] - keys.keys[j];
+  }
+  BlockFactors<kPairBlock> q{queries.data + kPairBlock * c.query};
+  for (std::int32_t first = 0; first < a.head_dim; first += kPairBlock) {
+    const std::int32_t left = a.head_dim - first;
+    typename L::F sums[kCount][kTogether];
+    sum_block<L, kAhead>(keys, q, {0, left < kPairBlock ? left : kPairBlock}, sums);
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) {
+      for (int j = 0; j < kTogether; ++j) {
+        float* s = w.p[c.query + i] + (b + j) * kBlockTokens;
+        L::store(s, first == 0 ? sums[i][j] : L::add(L::load(s), sums[i][j]));
+      }
+    }
+    keys.offset += kPairBlock / 2 * kLine;
+    q.first += std::int64_t{kPairBlock} * queries.count;
+  }
+}
+
+/// Scores of the positions of a chunk; 0 in blocks that no query sees.
+template <class L, int kCount>
+[[gnu::noinline]] void bf16_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                                   const RoundedQueries& queries, ChunkWeights& w) {
+  constexpr int kTogether = blocks_together<L>(kCount);
+  const bool ahead = c.prefetches();
+  const ChunkView seen = seen_by_any(c);
+  for (int b = 0; b < kChunkBlocks; b += kTogether) {
+    if ((b + kTogether) * kBlockTokens <= seen.from || b * kBlockTokens >= seen.to) {
+      w.clear<L>(c.query, kCount, b, kTogether);
+    } else if (ahead) {
+      write_scores<L, true, kTogether>(a, c, queries, b, w);
+    } else {
+      write_scores<L, false, kTogether>(a, c, queries, b, w);
+    }
+  }
+  cap_chunk<L>(a, c, w);
+}
+
+/// The values of a block of 32 positions, which lie in two pages, from one element on.
+struct ValuePairs {
+  const std::byte* first = nullptr;  ///< the values of the first pair of positions
+  std::int64_t pair_bytes = 0;       ///< bytes from one pair of positions to the next
+  std::int64_t jump[2] = {};         ///< bytes that a pair of each page lies further than that
+  std::int64_t to_next[2] = {};      ///< bytes to what is prefetched beside each page
+
+  INGOT_INLINE ValuePairs() = default;
+  INGOT_INLINE ValuePairs(const std::byte* const* pages, const std::byte* const* next,
+                          std::int64_t bytes)
+      : first(pages[0]),
+        pair_bytes(bytes),
+        jump{0, pages[1] - pages[0] - kPagePairs * bytes},
+        to_next{next[0] - pages[0], next[1] - pages[1]} {}
+  INGOT_INLINE const std::byte* at(int pair, int j) const {
+    return first + jump[pair >= kPagePairs] + pair * pair_bytes + j * kLine;
+  }
+  INGOT_INLINE const std::byte* next(int pair, int j) const {
+    return at(pair, j) + to_next[pair >= kPagePairs];
+  }
+
+ private:
+  static constexpr int kPagePairs = kBlockTokens / 2;
+};
+
+/// A block of 32 positions, and the queries that add its values to their sums.
+struct ValueBlock {
+  ValuePairs values = {};
+  BlockRange range = {};        ///< positions that at least one of the queries sees
+  bool alike = false;           ///< whether all queries see the whole range
+  BlockFactors<kChunk> p = {};  ///< weights; +0 for positions that a query does not see
+  float* o = nullptr;           ///< sums of the first query
+  std::int64_t o_stride = 0;    ///< floats from one query's sums to the next
+  bool ahead = false;           ///< whether to prefetch
+
+  /// The block for query i alone, which sees `seen`.
+  INGOT_INLINE ValueBlock of_query(int i, const BlockRange& seen) const {
+    ValueBlock one = *this;
+    one.range = seen;
+    one.alike = true;
+    one.p.first += i * kChunk;
+    one.o += i * o_stride;
+    one.ahead = false;
+    return one;
+  }
+};
+
+/// o = o * factor, and +0 if the result is below 2^-100: so no sum is ever a denormal.
+template <class L>
+INGOT_INLINE void scale_sums(float* o, int cols, float factor) {
+  for (int d = 0; d < cols; d += 16) {
+    const auto scaled = L::mul(L::load(o + d), L::splat(factor));
+    const auto size = L::from_bits(L::and_int(L::bits(scaled), L::splat_int(0x7FFFFFFF)));
+    L::store(o + d, L::select(L::lt(size, L::splat(0x1p-100f)), L::splat(0), scaled));
+  }
+}
+
+template <class L, int kCount, int kParts>
+INGOT_INLINE bool any_nan(const typename L::F (&x)[kCount][kParts]) {
+  std::uint32_t ordered = 0xFFFF;
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i) {
+    for (int j = 0; j < kParts; ++j) ordered &= L::to_bits(L::le(x[i][j], x[i][j]));
+  }
+  return ordered != 0xFFFF;
+}
+
+/// o += e + o', for 16 * kParts elements of the values from element 16 * part on.
+///
+/// A query that does not see the whole range has weights of +0, which leave chains of finite values
+/// as they are. But a value may be NaN: if queries are not alike and a sum is NaN, this writes
+/// nothing and returns false.
+template <class L, int kCount, int kParts>
+[[gnu::noinline]] bool add_value_parts(const ValueBlock& b, int part) {
+  ValuePairs values = b.values;
+  values.first += part * kLine;
+  typename L::F sums[kCount][kParts];
+  if (b.ahead) {
+    sum_block<L, true>(values, b.p, b.range, sums);
+  } else {
+    sum_block<L, false>(values, b.p, b.range, sums);
+  }
+  if (!b.alike && any_nan<L>(sums)) return false;
+  float* o = b.o + 16 * part;
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i, o += b.o_stride) {
+    for (int j = 0; j < kParts; ++j) L::store(o + 16 * j, L::add(L::load(o + 16 * j), sums[i][j]));
+  }
+  return true;
+}
+
+/// The part of a view that lies in the block of 32 positions from `at` on.
+INGOT_INLINE BlockRange range_in_block(const ChunkView& view, std::int32_t at) {
+  const std::int32_t from = view.from > at ? view.from - at : 0;
+  const std::int32_t to = view.to - at < kPairBlock ? view.to - at : kPairBlock;
+  return from < to ? BlockRange{from, to} : BlockRange{};
+}
+
+/// Vectors of 16 elements of the values that a pass of `queries` queries computes together.
+template <class L>
+constexpr int value_parts(int queries) {
+  const int with_both = L::kAttentionChains / (2 * queries);
+  const int parts = with_both >= 4 ? with_both : L::kAttentionChains / queries;
+  return parts >= 8 ? 8 : parts >= 4 ? 4 : 2;
+}
+
+/// Adds a block of 32 positions to all sums of a pass. Queries see `views` of the block.
+template <class L, int kCount>
+INGOT_INLINE void add_value_block(const ValueBlock& b, const BlockRange (&views)[kCount],
+                                  int parts) {
+  constexpr int kMost = value_parts<L>(kCount);
+  int part = 0;
+  const auto add = [&]<int kParts>() {
+    const bool added = add_value_parts<L, kCount, kParts>(b, part);
+    for (int i = 0; !added && i < kCount; ++i) {
+      add_value_parts<L, 1, kParts>(b.of_query(i, views[i]), part);
+    }
+    part += kParts;
+  };
+  while (part + kMost <= parts) add.template operator()<kMost>();
+  while (kMost > 2 && part + 2 <= parts) add.template operator()<2>();
+  if (part < parts) add.template operator()<1>();
+}
+
+/// Adds the values of a chunk to the sums of a pass, block by block of 32 positions.
+template <class L, int kCount>
+INGOT_INLINE void add_bf16_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                                  const ChunkWeights& w, SoftmaxStates& state) {
+  static_assert(kCount <= 16);
+  const int parts = (a.value_dim + 15) / 16;
+  const ChunkView seen = seen_by_any(c);
+  for (int i = 0; i < kCount; ++i) {
+    scale_sums<L>(state.o[c.query + i], state.o.cols, w.factor[c.query + i]);
+  }
+  ValueBlock block{.o = state.o[c.query], .o_stride = state.o.cols, .ahead = c.prefetches()};
+  for (std::int32_t at = 0; at < kChunk; at += kPairBlock) {
+    block.range = range_in_block(seen, at);
+    if (block.range.empty()) continue;
+    BlockRange views[kCount];
+    block.alike = true;
+    for (int i = 0; i < kCount; ++i) {
+      views[i] = range_in_block(c.view[i], at);
+      block.alike =
+          block.alike && views[i].from == block.range.from && views[i].to == block.range.to;
+    }
+    const int page = at / kBlockTokens;
+    block.values = {c.chunk.values + page, c.chunk.next_keys + page, std::int64_t{kLine} * parts};
+    block.p = {w.p[c.query] + at};
+    add_value_block<L>(block, views, parts);
+  }
+}
+
+}  // namespace
+}  // namespace ingot
