@@ -125,16 +125,6 @@ struct AmxLanes : Avx512Lanes<true> {
   }
 };
 
-/// Shapes of eight full AMX tiles: 16 rows of 64 bytes.
-struct alignas(64) FullTileShapes {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-static_assert(sizeof(FullTileShapes) == 64);
-
 /// Adds the products of tiles 4 and 5 with tiles 6 and 7 to tiles 0 to 3: of bytes for integer
 /// sums, of bfloat16 for floats.
 template <class Sum>
@@ -161,7 +151,7 @@ INGOT_INLINE void add_full_tiles() {
 /// Sets the four sums to zero, and loads both row tiles from `row` and both weight tiles from
 /// `weights`. A stride of 0 makes all rows of a tile equal.
 INGOT_INLINE void begin_full_tiles(const void* row, const void* weights) {
-  static constexpr FullTileShapes kShapes;
+  static constexpr TileShapes<kMatrixRows, 16> kShapes;  // all tiles are full
   __asm__ volatile(
       "ldtilecfg %0\n\t"
       "tilezero %%tmm0\n\t"
