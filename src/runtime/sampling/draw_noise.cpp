@@ -39,9 +39,17 @@ NoiseGroup DrawNoise::group(std::int64_t number) const {
           .first = number * kNoiseGroup + (words[2] >> 24)};
 }
 
+void DrawNoise::groups(std::span<NoiseGroup> groups) const {
+  for (std::size_t g = 0; g < groups.size(); ++g) groups[g] = group(static_cast<std::int64_t>(g));
+}
+
 Exponential DrawNoise::excess(std::int32_t id) const {
   return Exponential::of_bits(
       first_bits(random_words(seed_, index_, choice_, kForIds + static_cast<std::uint32_t>(id))));
+}
+
+void DrawNoise::excesses(std::span<const std::int32_t> ids, std::span<Exponential> excesses) const {
+  for (std::size_t i = 0; i < ids.size(); ++i) excesses[i] = excess(ids[i]);
 }
 
 bool xtc_acts(const SamplingParams& params, std::uint64_t index) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "runtime/sampling/log_bounds.h"
 #include "runtime/sampling/sampling_params.h"
 
 namespace ingot {
@@ -21,6 +23,8 @@ struct Exponential {
   }
 
   double value() const;
+  /// Returns a number close to `value()`, as log_estimate does.
+  double estimate() const { return -log_estimate(u); }
   /// Returns a number between 0 and `value()`, apart from rounding, without a logarithm. It is
   /// close to `value()` if that is small.
   double lower_bound() const {
@@ -35,6 +39,7 @@ struct NoiseGroup {
   std::int64_t first = 0;      ///< the id whose noise is the minimum
 
   double least() const { return scaled_least.value() / kNoiseGroup; }
+  double least_estimate() const { return scaled_least.estimate() / kNoiseGroup; }
   /// Returns a number between 0 and `least()`, as Exponential::lower_bound.
   double least_bound() const { return scaled_least.lower_bound() / kNoiseGroup; }
 };
@@ -64,8 +69,14 @@ class DrawNoise {
 
   /// Returns the minimum of the noises of ids [256 number, 256 (number + 1)).
   NoiseGroup group(std::int64_t number) const;
+  /// Writes the minimums of groups 0, 1, 2, ... to `groups`.
+  void groups(std::span<NoiseGroup> groups) const;
   /// Returns by how much the noise of an id, which is not NoiseGroup::first, exceeds the minimum.
   Exponential excess(std::int32_t id) const;
+  /// Writes the excess of each id. Several numbers take less time together.
+  ///
+  /// Shapes: ids and excesses [n].
+  void excesses(std::span<const std::int32_t> ids, std::span<Exponential> excesses) const;
 
  private:
   std::uint64_t seed_;

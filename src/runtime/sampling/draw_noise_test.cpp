@@ -56,6 +56,20 @@ TEST(DrawNoise, KnownNumbers) {
   }
 }
 
+TEST(DrawNoise, NumbersMadeTogetherAreThoseMadeAlone) {
+  const DrawNoise noise({.seed = 7, .choice = 2}, 3);
+  std::vector<NoiseGroup> groups(9);
+  noise.groups(groups);
+  for (std::int64_t g = 0; g < std::ssize(groups); ++g) {
+    EXPECT_EQ(at(groups, g).first, noise.group(g).first);
+    EXPECT_EQ(at(groups, g).scaled_least.u, noise.group(g).scaled_least.u);
+  }
+  const std::vector<std::int32_t> ids{0, 5, 255, 256, 70'000};
+  std::vector<Exponential> excesses(ids.size());
+  noise.excesses(ids, excesses);
+  for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(excesses[i].u, noise.excess(ids[i]).u);
+}
+
 TEST(DrawNoise, TheSmallestOfAGroupIsEquallyLikelyEverywhere) {
   constexpr int kGroups = 100'000;
   std::vector<int> count(kNoiseGroup);

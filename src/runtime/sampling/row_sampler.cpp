@@ -11,7 +11,6 @@
 #include "base/index.h"
 #include "base/math_double.h"
 #include "runtime/sampling/spread.h"
-#include "runtime/sampling/token_race.h"
 
 namespace ingot {
 
@@ -48,6 +47,7 @@ RowSampler::RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int6
       tops_(reinterpret_cast<float*>(memory_.data())),
       sums_(tops_ + 16 * spans_of_parts(vocab, ids)),
       candidates_(kernels, ids),
+      race_(ids),
       repeats_(to_size(ids)) {
   // Biases, penalties and DRY change each token at most once.
   originals_.reserve(to_size(3 * vocab));
@@ -56,7 +56,8 @@ RowSampler::RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int6
 std::int64_t RowSampler::bytes(std::int64_t vocab) {
   // Two parts have at most one span more than one part has.
   return (spans_of(vocab) + 1) * 17 * static_cast<std::int64_t>(sizeof(float)) +
-         3 * vocab * static_cast<std::int64_t>(sizeof(Original)) + vocab + Candidates::bytes(vocab);
+         3 * vocab * static_cast<std::int64_t>(sizeof(Original)) + vocab +
+         Candidates::bytes(vocab) + TokenRace::bytes(vocab);
 }
 
 void RowSampler::draw(const SampleRow& row, Drawn& drawn) {
@@ -303,8 +304,8 @@ void RowSampler::choose_source(const SampleRow& row) {
 
 std::int32_t RowSampler::pick(const DrawNoise& noise) {
   if (greedy_ >= 0) return greedy_;
-  if (truncated_) return draw_of_list(candidates_.logits(), candidates_.ids(), row_, noise);
-  return draw_of_row(kernels_, row_, candidates_.best(row_), noise);
+  if (truncated_) return race_.draw(row_, candidates_.logits(), candidates_.ids(), noise);
+  return race_.draw(row_, noise);
 }
 
 /// The logits of the tokens that `pick` can return.

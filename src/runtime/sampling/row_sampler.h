@@ -10,6 +10,7 @@
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/draw_noise.h"
 #include "runtime/sampling/sampler.h"
+#include "runtime/sampling/token_race.h"
 
 namespace ingot {
 
@@ -64,6 +65,7 @@ class RowSampler {
   float* tops_ = nullptr;  ///< 16 top logits per span of 256 logits; spans of [0, ids_) come first
   float* sums_ = nullptr;  ///< weight sum of each span of 256 logits, in the order of `tops_`
   Candidates candidates_;
+  TokenRace race_;
   std::vector<Original> originals_;
   std::vector<std::uint8_t> repeats_;  ///< [ids]: length of each token's longest repetition
 

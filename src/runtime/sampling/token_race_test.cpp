@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "base/index.h"
+#include "base/math_double.h"
 #include "base/text.h"
 #include "runtime/sampling/row_sampler.h"
 #include "runtime/sampling/sampler_test_util.h"
@@ -38,6 +41,32 @@ TEST(TokenRace, TheBoundOfALogarithmIsCloseBelowIt) {
   }
   EXPECT_LT(log_lower_bound(1), 0);
   EXPECT_LT(log_lower_bound(0x1p-61), -61 * std::log(2.0));
+}
+
+TEST(TokenRace, TheEstimateOfALogarithmIsCloseToIt) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 100'000; ++i) {
+    const double x = std::ldexp(1 + static_cast<double>(random() >> 12) * 0x1p-52,
+                                static_cast<int>(random() % 70) - 64);
+    ASSERT_NEAR(log_estimate(x), std::log(x), 1e-7 * std::min(1.0, std::abs(std::log(x)))) << x;
+  }
+  EXPECT_EQ(log_estimate(1), 0);
+  EXPECT_NEAR(log_estimate(1 - 0x1p-53), -0x1p-53, 1e-7 * 0x1p-53);
+}
+
+TEST(TokenRace, TheEstimateOfAKeyIsCloseToIt) {
+  std::mt19937_64 random(3);
+  const auto number = [&](int i) {
+    if (i % 5 == 0) return Exponential{.u = 0x1p-53};
+    if (i % 5 == 1) return Exponential{.u = 1 - 0x1p-53};
+    return Exponential::of_bits(random());
+  };
+  for (int i = 0; i < 100'000; ++i) {
+    Racer racer{.group = {.scaled_least = number(i)}, .excess = number(i / 5)};
+    if (i % 3 == 0) racer.excess.u = 1;
+    ASSERT_NEAR(racer.key_estimate(), racer.key(), 3e-7) << i;
+    ASSERT_GE(racer.key_bound(), racer.key()) << i;
+  }
 }
 
 /// The tokens were computed in Python, by the formulas of Sampler and DrawNoise for all ids.
@@ -79,6 +108,66 @@ class Draws {
   TestRow& row_;
   RowSampler sampler_;
 };
+
+/// A token's key by the formulas of Sampler and DrawNoise. The largest logit is 0.
+double key_of(const TestRow& row, std::int32_t id) {
+  const DrawNoise noise(row.params, row.index);
+  const NoiseGroup group = noise.group(id / kNoiseGroup);
+  const double excess = id == group.first ? 0 : noise.excess(id).value();
+  const float scale = 1 / row.params.temperature;
+  const double distance = static_cast<double>(at(row.logits, id)) * static_cast<double>(scale);
+  return distance - math::log(group.least() + excess);
+}
+
+/// Rows in place, long lists, long lists without the likeliest token, and short lists.
+TEST(TokenRace, TheTokenWithTheLargestKeyOfAllIsDrawn) {
+  TestRow row{.logits = normal_logits(5000, 2, 9)};
+  row.logits[4321] = 9;
+  for (float& logit : row.logits) logit -= 9;
+  std::set<std::pair<bool, bool>> paths;  // whether the list is short, and has the likeliest token
+  for (const SamplingParams& params :
+       std::vector<SamplingParams>{{.temperature = 0.5f},
+                                   {.temperature = 40},
+                                   {.temperature = 3, .top_p = 0.9f},
+                                   {.temperature = 9, .typical_p = 0.6f},
+                                   {.temperature = 1, .top_k = 15},
+                                   {.temperature = 2, .min_p = 0.01f}}) {
+    row.params = params;
+    const auto kept = distribution(row);
+    const bool has_likeliest = std::any_of(kept.begin(), kept.end(),
+                                           [](const TokenProbability& t) { return t.id == 4321; });
+    paths.insert({std::ssize(kept) < spans_of(5000), has_likeliest});
+    for (row.index = 0; row.index < 100; ++row.index) {
+      Leader leader;
+      for (const auto& [id, p] : kept) leader.challenge(id, key_of(row, id));
+      ASSERT_EQ(draw(row).id, leader.id) << kept.size() << " tokens, index " << row.index;
+    }
+  }
+  const decltype(paths) all{{true, true}, {false, true}, {false, false}};
+  EXPECT_EQ(paths, all);
+}
+
+/// Estimates cannot tell these keys apart.
+TEST(TokenRace, KeysThatDifferInTheirLastBitsAreCompared) {
+  TestRow row{.logits = {0, 0}, .params = {.temperature = 1}};
+  int low = 0;
+  int all = 0;
+  for (row.index = 0; row.index < 1000; ++row.index) {
+    row.logits[1] = 0;
+    const double lead = key_of(row, 1) - key_of(row, 0);
+    if (lead < 0) continue;
+    auto logit = static_cast<float>(-lead);
+    for (int step = 0; step < 2; ++step) logit = std::nextafter(logit, -kInf);
+    for (int step = 0; step < 5; ++step, logit = std::nextafter(logit, 0.0f)) {
+      row.logits[1] = logit;
+      const std::int32_t expected = key_of(row, 1) > key_of(row, 0) ? 1 : 0;
+      ASSERT_EQ(draw(row).id, expected) << logit;
+      low += 1 - expected;
+      ++all;
+    }
+  }
+  EXPECT_NEAR(low, all / 2, all / 4);
+}
 
 TEST(TokenRace, FrequenciesAreThoseOfTheDistribution) {
   constexpr int kDraws = 30'000;
