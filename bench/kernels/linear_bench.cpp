@@ -94,7 +94,7 @@ template <class F>
 double seconds_at_peak(const KernelTable& table, double work) {
   const Peaks& peaks = peaks_of(table);
   const double rate = BlockFormat<F>            ? peaks.int8_gop_s
-                      : std::is_same_v<F, BF16> ? peaks.bf16_gflop_s()
+                      : std::is_same_v<F, BF16> ? peaks.limit_of_bf16()
                                                 : peaks.f32_gflop_s;
   return work / 1e9 / rate;
 }

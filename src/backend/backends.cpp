@@ -15,8 +15,8 @@ namespace ingot {
 namespace {
 
 /// Names of all instruction sets, whether this build and machine offer them or not.
-constexpr std::string_view kIsas[] = {"scalar", "avx2-novnni", "avx2", "avx512-novnni",
-                                      "avx512", "avx512-amx",  "neon"};
+constexpr std::string_view kIsas[] = {"scalar", "avx2-novnni", "avx2",       "avx512-novnni",
+                                      "avx512", "avx512-bf16", "avx512-amx", "neon"};
 
 void check_device(std::string_view device) {
   if (device == "auto" || device == "cpu") return;

@@ -63,8 +63,8 @@ struct HostKernels {
   /// AMX tiles. `run` is null without tiles. A chain is a row of a tile of sums.
   PeakKernel<std::int32_t> peak_int8_tiles{};
   /// Each round adds a dot product of 32 bfloat16 (64 operations) to each lane of each chain, with
-  /// AMX tiles. `run` is null without tiles.
-  PeakKernel<float> peak_bf16_tiles{};
+  /// AMX tiles or products of pairs. `run` is null if the table has neither.
+  PeakKernel<float> peak_bf16{};
   /// Reads `bytes` (a multiple of 512) at `data` (aligned to 64). Returns the sum of 32-bit words.
   std::int32_t (*peak_read)(const std::byte* data, std::int64_t bytes) = nullptr;
 };

@@ -176,7 +176,7 @@ std::vector<HostAdapter> linear_adapters(std::int64_t cols, Random& random) {
 
 TEST(Adapters, LinearIsCanonicalOnEveryTable) {
   constexpr std::int64_t kOutputs = 64;
-  for (const Format format : {F32::kFormat, Q4_K::kFormat, Q8_0::kFormat}) {
+  for (const Format format : {F32::kFormat, BF16::kFormat, Q4_K::kFormat, Q8_0::kFormat}) {
     for (const auto& [rows, cols] :
          {std::pair<std::int64_t, std::int64_t>{1, 256}, {7, 256}, {40, 1280}, {150, 256}}) {
       SCOPED_TRACE(cat(format_name(format), " T ", rows, " K ", cols));
@@ -236,7 +236,8 @@ TEST(Adapters, LargestRanksAreCanonical) {
 
 TEST(Adapters, MoeIsCanonicalOnEveryTable) {
   for (const auto& [gate, down] :
-       {std::pair{F32::kFormat, F32::kFormat}, std::pair{Q4_0::kFormat, Q8_0::kFormat}}) {
+       {std::pair{F32::kFormat, F32::kFormat}, std::pair{BF16::kFormat, BF16::kFormat},
+        std::pair{Q4_0::kFormat, Q8_0::kFormat}}) {
     const ExpertFormats formats{.gate = gate, .up = gate, .down = down};
     const MoeProblem p = router_problem(3, formats);
     const std::int64_t hidden = p.x.cols(), ffn = p.m.ffn;

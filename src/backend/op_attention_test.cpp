@@ -3,6 +3,7 @@
 #include "backend/op_test_canonical.h"
 #include "backend/reference/reference_backend.h"
 #include "base/half.h"
+#include "base/small_stack_test_util.h"
 
 namespace ingot::testing {
 namespace {
@@ -188,7 +189,7 @@ TEST(Attention, LargestHead) {
   const Attention a{.heads = 6, .kv_heads = 1, .head_dim = kHeadDimLimit, .scale = 0.04f};
   for (const KvType type : kTypes) {
     AttentionProblem p(a, type, {{12, 90}, {9, 70}}, random);
-    check(p, devices());
+    check(p, attention_devices(type));
   }
   // DeepSeek's latents, over more query heads than a call takes.
   const Attention latents{.heads = 32,
@@ -199,7 +200,7 @@ TEST(Attention, LargestHead) {
                           .values_in_keys = true};
   for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kInt8}) {
     AttentionProblem p(latents, type, {{2, 70}, {1, 1040}}, random);
-    check(p, devices());
+    check(p, attention_devices(type));
   }
 }
 
@@ -269,7 +270,7 @@ TEST(Attention, NanStaysWithWhoSeesIt) {
   // Two query heads over each kv head, so that queries which see it pass with others that do not.
   const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 24, .scale = 0.2f};
   for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kInt8}) {
-    for (const Device& d : devices()) {
+    for (const Device& d : attention_devices(type)) {
       SCOPED_TRACE(cat(kv_name(type), " ", d.isa));
       AttentionProblem p(a, type, {{6, 70}, {2, 30}}, random);
       const Matrix clean = p.attend(*d);
@@ -296,7 +297,7 @@ TEST(Attention, NanLeavesTheWindow) {
   const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 24, .scale = 0.2f, .window = 4};
   for (const KvType type : kTypes) {
     for (const std::int32_t nan_key : {30, 31}) {
-      for (const Device& d : devices()) {
+      for (const Device& d : attention_devices(type)) {
         SCOPED_TRACE(cat(kv_name(type), " key ", nan_key, " ", d.isa));
         AttentionProblem p(a, type, {{20, 48}}, random);
         const Matrix clean = p.attend(*d);
@@ -317,7 +318,7 @@ TEST(Attention, ScoreThatOverflowsIsNan) {
   Random random(80);
   const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 24, .scale = 0.2f};
   for (const KvType type : kTypes) {
-    for (const Device& d : devices()) {
+    for (const Device& d : attention_devices(type)) {
       SCOPED_TRACE(cat(kv_name(type), " ", d.isa));
       AttentionProblem p(a, type, {{6, 70}}, random);
       const Matrix clean = p.attend(*d);
@@ -344,7 +345,7 @@ void check_canonical(AttentionProblem& p, const std::vector<Device>& all) {
 }
 
 TEST(AttentionBf16, TreeOfBlocks) {
-  const std::vector<Device> all = devices();
+  const std::vector<Device> all = attention_devices(KvType::kBF16);
   struct Shape {
     std::int32_t heads, kv_heads, head_dim, value_dim;
     bool values_in_keys;
@@ -379,8 +380,105 @@ TEST(AttentionBf16, TreeOfBlocks) {
   }
 }
 
+#ifndef INGOT_SANITIZED
+/// A thread may have a stack of 256 KiB.
+TEST(Attention, LargestHeadFitsOnASmallStack) {
+  Random random(229);
+  const Attention a{.heads = 6, .kv_heads = 1, .head_dim = kHeadDimLimit, .scale = 0.04f};
+  for (const KvType type : kTypes) {
+    AttentionProblem p(a, type, {{12, 1100}}, random);
+    for (const KernelTable* table : linear_tables()) {
+      const Device d = device(*table, 1);
+      run_on_stack_of(std::size_t{248} << 10, [&] { p.attend(*d); });
+    }
+  }
+}
+#endif
+
+TEST(AttentionBf16, TilesOfEveryHeight) {
+  // Queries of a kv head in tiles of 16 and of fewer, and 1 to 4 queries after a full tile.
+  const std::vector<Device> all = attention_devices(KvType::kBF16);
+  struct Shape {
+    std::int32_t heads, kv_heads, head_dim, value_dim;
+    std::int32_t rows[4];
+    bool values_in_keys = false;
+  };
+  const Shape shapes[] = {{1, 1, 80, 16, {4, 5, 16, 17}}, {1, 1, 64, 80, {20, 21, 31, 32}},
+                          {2, 1, 16, 64, {8, 9, 11, 33}}, {6, 2, 72, 24, {3, 5, 33, 64}},
+                          {7, 1, 32, 96, {2, 3, 4, 37}},  {40, 2, 48, 32, {1, 2, 7, 16}, true}};
+  int choice = 0;
+  for (const Shape& shape : shapes) {
+    for (const std::int32_t window : {0, 3, 40, 70}) {
+      Random random(std::uint64_t(211 + choice));
+      Attention a{.heads = shape.heads,
+                  .kv_heads = shape.kv_heads,
+                  .head_dim = shape.head_dim,
+                  .value_dim = shape.value_dim,
+                  .scale = 0.3f,
+                  .score_cap = choice % 3 == 1 ? 5.0f : 0.0f,
+                  .causal = choice % 4 != 3,
+                  .window = window,
+                  .values_in_keys = shape.values_in_keys};
+      AttentionTerms terms(a, 20, random);
+      if (choice % 3 == 0) a.sinks = terms.sinks.view();
+      if (choice % 2 == 0) a.position_bias = terms.bias.view();
+      SCOPED_TRACE(cat("N ", a.heads, " D ", a.head_dim, " window ", window, " choice ", choice));
+      std::vector<TestBatch::Sequence> sequences;
+      for (const std::int32_t rows : shape.rows) {
+        const auto past = static_cast<std::int32_t>(random.below(130));
+        sequences.push_back({rows, rows + past});
+      }
+      if (choice++ % 4 == 1) sequences.push_back({20, 1040});
+      AttentionProblem p(a, KvType::kBF16, sequences, random);
+      ASSERT_NO_FATAL_FAILURE(check_canonical(p, all));
+    }
+  }
+}
+
+TEST(AttentionBf16, TilesComputeFiveQueriesAndMore) {
+  const Device d = device(scalar_tiles_kernels(), 1);
+  for (const std::int32_t queries : {1, 4, 5, 16, 17, 20, 32}) {
+    Random random(227);
+    const Attention a{.heads = 1, .kv_heads = 1, .head_dim = 32, .scale = 0.2f};
+    AttentionProblem p(a, KvType::kBF16, {{queries, queries + 64}}, random);
+    const std::int64_t before = products_of_tiles();
+    p.attend(*d);
+    EXPECT_EQ(products_of_tiles() > before, queries >= 5) << queries << " queries";
+  }
+}
+
+TEST(AttentionBf16, NanReachesRowsThatSeeIt) {
+  // One kv head with 32 queries. The last chunk begins in the middle of the rows, and its later
+  // positions are not written.
+  const std::vector<Device> all = attention_devices(KvType::kBF16);
+  for (const std::int32_t window : {0, 9}) {
+    for (const std::int32_t nan_key : {40, 57, 63, 64, 66, 71}) {
+      SCOPED_TRACE(cat("window ", window, " key ", nan_key));
+      Random random(223);
+      const Attention a{.heads = 2,
+                        .kv_heads = 1,
+                        .head_dim = 40,
+                        .value_dim = 56,
+                        .scale = 0.2f,
+                        .window = window};
+      AttentionProblem p(a, KvType::kBF16, {{16, 72}}, random);
+      p.keys.at(nan_key, a.q_cols() + a.k_cols() + 50) = std::nanf("");
+      ASSERT_NO_FATAL_FAILURE(check_canonical(p, all));
+      for (const Device& d : all) {
+        const Matrix got = p.attend(*d);
+        for (std::int32_t t = 0; t < 16; ++t) {
+          const std::int32_t key = 56 + t;
+          const bool sees = key >= nan_key && (window == 0 || key < nan_key + window);
+          EXPECT_EQ(std::isnan(got.at(t, 50)), sees) << d.isa << " row " << t;
+          EXPECT_FALSE(std::isnan(got.at(t, 49))) << d.isa << " row " << t;
+        }
+      }
+    }
+  }
+}
+
 TEST(AttentionBf16, OperandsNearTheLeastMagnitude) {
-  const std::vector<Device> all = devices();
+  const std::vector<Device> all = attention_devices(KvType::kBF16);
   const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 40, .scale = 1};
   for (const float size : {0x1p-48f, 0x1p-24f, 0x1p20f}) {
     SCOPED_TRACE(cat("size ", size));
@@ -419,7 +517,7 @@ TEST(AttentionBf16, SumsBelowTheLeastAreZero) {
   p.rows.at(0, 0) = p.rows.at(0, 16) = 1;
   ASSERT_GT(2 * sum, 0x1p-100f);
   ASSERT_LT(0.5f * sum, 0x1p-100f);
-  const std::vector<Device> all = devices();
+  const std::vector<Device> all = attention_devices(KvType::kBF16);
   ASSERT_NO_FATAL_FAILURE(check_canonical(p, all));
   for (const Device& d : all) {
     const Matrix got = p.attend(*d);

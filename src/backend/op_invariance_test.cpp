@@ -205,6 +205,7 @@ TEST(Invariance, LinearOfManyInputs) {
       ASSERT_TRUE(same_bits(got, want)) << d.isa;
     }
   };
+  test.operator()<BF16>(6144, 100);
   test.operator()<Q8_0>(6144, 100);
   test.operator()<Q8_0>(11008, 75);
   test.operator()<Q4_K>(11008, 75);
@@ -394,7 +395,7 @@ TEST(Invariance, Rope) {
 TEST(Invariance, LinearHeads) {
   Random random(183);
   constexpr std::int64_t kHeads = 5, kExtra = 3, kOutputs = 37;
-  for (const Format format : {F32::kFormat, Q8_0::kFormat, Q4_0::kFormat}) {
+  for (const Format format : {F32::kFormat, BF16::kFormat, Q8_0::kFormat, Q4_0::kFormat}) {
     const std::int64_t cols = format == F32::kFormat ? 45 : 64;
     std::vector<Rows> rows;
     for (std::int64_t h = 0; h < kHeads; ++h) {
@@ -452,7 +453,7 @@ TEST(Invariance, Attention) {
         AttentionProblem moved(a, type, sequences, random);
         moved.keys = p.keys;
         moved.rows = p.rows;
-        for (const KernelTable* table : tested_tables()) {
+        for (const KernelTable* table : attention_tables(type)) {
           for (const int threads : kThreads) {
             const Device d = device(*table, threads);
             ASSERT_TRUE(same_bits(p.attend(*d), want)) << d.isa << " threads " << threads;
@@ -509,7 +510,7 @@ TEST(Invariance, AttentionOfLongContexts) {
       if (a.value_dim != 0) a.position_bias = terms.bias.view();
       AttentionProblem p(a, type, shape.sequences, random);
       const Matrix want = p.attend(*device(*kernel_tables()[0], 1));
-      for (const KernelTable* table : tested_tables()) {
+      for (const KernelTable* table : attention_tables(type)) {
         for (const int threads : {2, 5}) {
           if (is_scalar(*table) && ++turn % 3 != 1 && !is_full_run()) continue;
           const Device d = device(*table, threads);

@@ -94,6 +94,20 @@ struct AttentionProblem {
   std::vector<std::int32_t> slots;      ///< slot of each row of `keys`; -1: not in the pages
 };
 
+/// Returns the tested tables, and for KvType::kBF16 also scalar_tiles_kernels().
+inline std::vector<const KernelTable*> attention_tables(KvType type) {
+  std::vector<const KernelTable*> all = tested_tables();
+  if (type == KvType::kBF16) all.push_back(&scalar_tiles_kernels());
+  return all;
+}
+
+/// Makes the devices of `devices()`, and for KvType::kBF16 one with scalar_tiles_kernels().
+inline std::vector<Device> attention_devices(KvType type) {
+  std::vector<Device> all = devices();
+  if (type == KvType::kBF16) all.push_back(device(scalar_tiles_kernels(), 2));
+  return all;
+}
+
 /// Random sinks and position biases of an attention, in host memory.
 struct AttentionTerms {
   AttentionTerms(const Attention& a, std::int32_t reach, Random& random)

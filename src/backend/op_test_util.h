@@ -31,6 +31,8 @@ namespace ingot {
 const KernelTable& avx2_evex_kernels();
 /// Returns scalar_kernels() with AMX tiles, which plain C++ emulates.
 const KernelTable& scalar_tiles_kernels();
+/// Number of steps in which scalar_tiles_kernels() multiplied rounded rows on this thread.
+std::int64_t products_of_tiles();
 
 }  // namespace ingot
 

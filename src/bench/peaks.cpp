@@ -32,7 +32,7 @@ constexpr int kLanes = 16;
 constexpr double kInt8OpsALane = 8;
 constexpr double kF32OpsALane = 2;
 constexpr double kInt8TileOpsALane = 128;
-constexpr double kBf16TileOpsALane = 64;
+constexpr double kBf16OpsALane = 64;
 /// Seconds of trying windows on one thread, windows on all threads, and passes over memory.
 constexpr double kOneSeconds = 0.05;
 constexpr double kAllSeconds = 0.1;
@@ -202,7 +202,7 @@ Peaks at_least(const Peaks& low, const Peaks& p) {
   return {.read_gb_s = std::max(low.read_gb_s, p.read_gb_s),
           .f32_gflop_s = std::max(low.f32_gflop_s, p.f32_gflop_s),
           .int8_gop_s = std::max(low.int8_gop_s, p.int8_gop_s),
-          .bf16_tiles_gflop_s = std::max(low.bf16_tiles_gflop_s, p.bf16_tiles_gflop_s),
+          .bf16_gflop_s = std::max(low.bf16_gflop_s, p.bf16_gflop_s),
           .int8_tiles_gop_s = std::max(low.int8_tiles_gop_s, p.int8_tiles_gop_s)};
 }
 
@@ -242,8 +242,7 @@ MeasuredPeaks PeakMeter::measure() {
     Watch watch(pool, between_);
     one_thread_.int8_gop_s = find_fastest(watch, kernels_.peak_int8, kInt8OpsALane, int8_);
     one_thread_.f32_gflop_s = find_fastest(watch, kernels_.peak_f32, kF32OpsALane, f32_);
-    one_thread_.bf16_tiles_gflop_s =
-        computed_by_one(watch, kernels_.peak_bf16_tiles, kBf16TileOpsALane);
+    one_thread_.bf16_gflop_s = computed_by_one(watch, kernels_.peak_bf16, kBf16OpsALane);
     one_thread_.int8_tiles_gop_s =
         computed_by_one(watch, kernels_.peak_int8_tiles, kInt8TileOpsALane);
     fill(watch, buffer_);
@@ -263,7 +262,7 @@ Peaks PeakMeter::measure_again() const {
       .read_gb_s = best_pass(watch, kernels_, bytes_of(buffer_), watch.threads()),
       .f32_gflop_s = computed_by_all(watch, f32_, kF32OpsALane),
       .int8_gop_s = computed_by_all(watch, int8_, kInt8OpsALane),
-      .bf16_tiles_gflop_s = computed_by_all(watch, kernels_.peak_bf16_tiles, kBf16TileOpsALane),
+      .bf16_gflop_s = computed_by_all(watch, kernels_.peak_bf16, kBf16OpsALane),
       .int8_tiles_gop_s = computed_by_all(watch, kernels_.peak_int8_tiles, kInt8TileOpsALane)};
   // Threads that share a CPU may reach less together than one thread reached alone before.
   return at_least(one_thread_, all);
@@ -282,7 +281,7 @@ double ideal_seconds(const StepCost& cost, const Peaks& peaks) {
   const double reading = cost.bytes / (peaks.read_gb_s * 1e9);
   const double computing = cost.int8_ops / (peaks.int8_gop_s * 1e9) +
                            cost.f32_ops / (peaks.f32_gflop_s * 1e9) +
-                           cost.bf16_ops / (peaks.bf16_gflop_s() * 1e9);
+                           cost.bf16_ops / (peaks.limit_of_bf16() * 1e9);
   return std::max(reading, computing);
 }
 

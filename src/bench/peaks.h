@@ -17,11 +17,12 @@ struct Peaks {
   double read_gb_s = 0;    ///< rate of reading memory, in 10^9 bytes per second
   double f32_gflop_s = 0;  ///< rate of float fused multiply-adds, in 10^9 operations per second
   double int8_gop_s = 0;   ///< rate of dot products of bytes, in 10^9 operations per second
-  double bf16_tiles_gflop_s = 0;  ///< rate of bfloat16 products in AMX tiles; 0: there are none
-  double int8_tiles_gop_s = 0;    ///< rate of products of bytes in AMX tiles; 0: there are none
+  /// Rate of products of bfloat16 in AMX tiles or of pairs; 0: the instruction set has neither.
+  double bf16_gflop_s = 0;
+  double int8_tiles_gop_s = 0;  ///< rate of products of bytes in AMX tiles; 0: there are none
 
-  /// Returns the rate that bounds work in BF16: that of tiles, or of float fused multiply-adds.
-  double bf16_gflop_s() const { return bf16_tiles_gflop_s > 0 ? bf16_tiles_gflop_s : f32_gflop_s; }
+  /// Returns the rate that bounds work in BF16: `bf16_gflop_s`, or that of fused multiply-adds.
+  double limit_of_bf16() const { return bf16_gflop_s > 0 ? bf16_gflop_s : f32_gflop_s; }
 };
 
 /// The peaks of one thread and of all threads.

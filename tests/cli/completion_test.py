@@ -126,7 +126,7 @@ class Completion(ingot.CliTest):
         self.assertEqual(self.complete("ingot run m.gguf --kv-type "),
                          ["auto", "f16", "f32", "bf16", "int8"])
         self.assertEqual(self.complete("ingot run --cpu-isa avx5"),
-                         ["avx512-novnni", "avx512", "avx512-amx"])
+                         ["avx512-novnni", "avx512", "avx512-bf16", "avx512-amx"])
         self.assertEqual(self.complete("ingot completion "), list(SHELLS))
         self.assertEqual(self.complete("ingot completion f"), ["fish"])
 

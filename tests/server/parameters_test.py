@@ -497,7 +497,9 @@ class Parameters(server.ServerTest):
     def test_q27_what_had_its_time_is_not_to_be_sent_again(self):
         self.good(self.text(max_tokens=64, ignore_eos=True))  # it knows its rates
         reply = self.text(deadline_ms=1, max_tokens=CONTEXT - 10, ignore_eos=True)
-        self.assert_error(reply, 503, param="deadline_ms")
+        # Refused at once, or too late for that: the time was over when the engine looked.
+        late = self.assert_error(reply, 503).error()["code"] == "timeout"
+        self.assert_error(reply, 503, param=None if late else "deadline_ms")
         self.assertEqual(reply.field("x-should-retry"), "false")
         self.assertIsNone(reply.field("Retry-After"))
 

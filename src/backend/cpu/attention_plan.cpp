@@ -33,10 +33,10 @@ KeyRange keys_seen(const Batch& b, const Attention& a, std::int32_t sequence, st
   return range;
 }
 
-HeadTiles::HeadTiles(const Attention& a, std::int64_t kv_heads_max)
+HeadTiles::HeadTiles(const Attention& a, std::int64_t kv_heads_max, std::int64_t queries_max)
     : kv_heads(a.kv_heads),
       per_kv(a.heads / a.kv_heads),
-      tiles_per_kv((per_kv + kQueriesLimit - 1) / kQueriesLimit),
+      tiles_per_kv((per_kv + queries_max - 1) / queries_max),
       heads((per_kv + tiles_per_kv - 1) / tiles_per_kv) {
   INGOT_CHECK(kv_heads_max == 1 || tiles_per_kv == 1, kv_heads_max, " kv heads of ", per_kv,
               " query heads");
@@ -66,9 +66,10 @@ std::int64_t AttentionPlan::counters_max(int threads) {
   return 2 * kItemsOfThread * threads;
 }
 
-void AttentionPlan::cut(const Batch& b, const Attention& a) {
-  const HeadTiles one(a, 1);
-  const std::int64_t work = tile_rows(b, a, kQueriesLimit / one.heads) * one.count;
+void AttentionPlan::cut(const Batch& b, const Attention& a, int queries_max) {
+  queries_max_ = queries_max;
+  const HeadTiles one(a, 1, queries_max_);
+  const std::int64_t work = tile_rows(b, a, queries_max_ / one.heads) * one.count;
   // A single thread cannot share work.
   item_work_ = threads_ == 1 ? work : work / (kItemsOfThread * threads_);
   items_ = counters_ = state_floats_ = 0;
@@ -115,9 +116,9 @@ void AttentionPlan::cut_sequence(const Attention& a, SequenceTiles& sequence) {
   for (const RowTile& t : tiles) longest = std::max(longest, t.keys);
   // A sequence's first tile has at least as many rows as its others.
   const std::int64_t rows = tiles.front().end - tiles.front().row;
-  const std::int64_t fitting = kQueriesLimit / (rows * sequence.heads.heads);
+  const std::int64_t fitting = queries_max_ / (rows * sequence.heads.heads);
   const auto heads_for = [&](std::int64_t keys) {
-    return HeadTiles(a, std::clamp<std::int64_t>(item_work_ / keys, 1, fitting));
+    return HeadTiles(a, std::clamp<std::int64_t>(item_work_ / keys, 1, fitting), queries_max_);
   };
   sequence.heads = heads_for(std::min<std::int64_t>(longest, kSplit));
   if (!share_splits(a, sequence)) sequence.heads = heads_for(longest);

@@ -53,9 +53,10 @@ struct HeadTiles {
   std::int64_t heads = 0;         ///< largest number of query heads for each kv head in a tile
   std::int64_t count = 0;         ///< number of tiles
 
-  /// Makes tiles of at most `kv_heads_max` kv heads. A `kv_heads_max` above 1 is a bug if the query
-  /// heads of one kv head do not fit in a tile.
-  HeadTiles(const Attention& a, std::int64_t kv_heads_max);
+  /// Makes tiles of at most `kv_heads_max` kv heads, and of at most `queries_max` query heads for a
+  /// kv head. A `kv_heads_max` above 1 is a bug if the query heads of one kv head do not fit in a
+  /// tile.
+  HeadTiles(const Attention& a, std::int64_t kv_heads_max, std::int64_t queries_max);
   HeadTile at(std::int64_t tile) const;
 };
 
@@ -69,7 +70,7 @@ struct AttentionItem {
 
 /// Cuts attention ops into items of similar size, which threads run in any order.
 ///
-/// Rows of a sequence form row tiles, as large as kQueriesLimit allows. Tiles of many keys are cut
+/// Rows of a sequence form row tiles, as large as a kernel call allows. Tiles of many keys are cut
 /// into splits. Each split gives a state, and the last thread to finish joins the states in order.
 /// Results do not depend on how the plan cuts the work.
 class AttentionPlan {
@@ -79,8 +80,9 @@ class AttentionPlan {
   /// that are cut into splits take at most `state_floats` floats.
   AttentionPlan(std::int32_t rows, int threads, std::int64_t state_floats);
 
-  /// Plans the attention `a` over the batch `b`. Allocates no memory.
-  void cut(const Batch& b, const Attention& a);
+  /// Plans the attention `a` over the batch `b`, with at most `queries_max` queries (rows times
+  /// query heads) in an item. Allocates no memory.
+  void cut(const Batch& b, const Attention& a, int queries_max);
 
   std::int64_t items() const { return items_; }
   /// Returns item `number`. Items of a sequence have consecutive numbers, since keys and values of
@@ -127,6 +129,7 @@ class AttentionPlan {
   }
 
   int threads_ = 1;
+  std::int64_t queries_max_ = 0;
   std::int64_t state_floats_max_ = 0;
   std::vector<RowTile> row_tiles_;
   std::vector<SequenceTiles> sequences_;

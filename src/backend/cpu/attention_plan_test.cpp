@@ -52,21 +52,22 @@ Shape one_sequence(std::int32_t rows, std::int32_t keys) {
 
 /// A plan for a shape, as a backend of `threads` threads makes it.
 AttentionPlan plan_of(const Shape& shape, const Attention& a, int threads,
-                      std::int64_t state_floats) {
+                      std::int64_t state_floats, int queries_max = kVectorQueries) {
   AttentionPlan plan(shape.q_start.back(), threads, state_floats);
-  plan.cut(shape.batch(), a);
+  plan.cut(shape.batch(), a, queries_max);
   return plan;
 }
 
 /// Checks that items cover each (row, query head, split with a visible key) once.
-void expect_covered(const AttentionPlan& plan, const Shape& shape, const Attention& a) {
+void expect_covered(const AttentionPlan& plan, const Shape& shape, const Attention& a,
+                    int queries_max) {
   const Batch b = shape.batch();
   std::map<std::tuple<std::int64_t, std::int64_t, std::int32_t>, int> times;
   for (std::int64_t i = 0; i < plan.items(); ++i) {
     const AttentionItem item = plan.item(i);
     const RowTile& rows = *item.rows;
     const HeadTile& heads = item.heads;
-    ASSERT_LE((rows.end - rows.row) * heads.kv_heads * heads.heads, kQueriesLimit);
+    ASSERT_LE((rows.end - rows.row) * heads.kv_heads * heads.heads, queries_max);
     for (std::int64_t t = rows.row; t < rows.end; ++t) {
       const KeyRange seen = keys_seen(b, a, rows.sequence, t);
       for (std::int32_t s = seen.first / kSplit; s * kSplit < seen.last; ++s) {
@@ -133,8 +134,9 @@ TEST(AttentionPlan, CoversEveryRowHeadAndSplitOnce) {
       shape.add(rows, rows + below(below(2) == 0 ? 5000 : 100));
     }
     SCOPED_TRACE(cat("run ", run));
-    const AttentionPlan plan = plan_of(shape, a, threads, state_floats);
-    expect_covered(plan, shape, a);
+    const int queries_max = run % 2 == 0 ? kVectorQueries : kQueriesLimit;
+    const AttentionPlan plan = plan_of(shape, a, threads, state_floats, queries_max);
+    expect_covered(plan, shape, a, queries_max);
     expect_room(plan, threads, state_floats);
     if (testing::Test::HasFailure()) return;
   }
@@ -148,6 +150,8 @@ TEST(AttentionPlan, TilesOfASequenceHaveSimilarRows) {
   for (const RowTile& tile : plan.row_tiles()) rows.push_back(tile.end - tile.row);
   EXPECT_EQ(rows, (std::vector<std::int64_t>{5, 5, 5, 5}));
   EXPECT_EQ(plan.items(), 8);
+  // Matrix tiles take eight rows: three row tiles of two head tiles.
+  EXPECT_EQ(plan_of(one_sequence(20, 20), a, 1, 0, kQueriesLimit).items(), 6);
 }
 
 TEST(AttentionPlan, ThreadsShareALongSequence) {

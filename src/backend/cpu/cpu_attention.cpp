@@ -238,6 +238,17 @@ struct CpuBackend::TileKeys {
   std::int32_t last[kQueriesLimit];
 };
 
+namespace {
+
+/// Most queries in a call of the kernel.
+int queries_max(const KernelTable& table, const Attention& a, KvType type) {
+  const std::int32_t longest = (std::max(a.head_dim, a.v_dim()) + kGroup - 1) / kGroup * kGroup;
+  const int fastest = type == KvType::kBF16 ? table.bf16_queries : kVectorQueries;
+  return std::min(fastest, kQueryElements / longest);
+}
+
+}  // namespace
+
 void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                            Next next) {
   INGOT_CHECK(a.head_dim <= kHeadDimLimit && a.v_dim() <= kHeadDimLimit &&
@@ -245,7 +256,7 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
               a.heads, " heads of ", a.head_dim, " and ", a.v_dim(), " over ", a.kv_heads, ": [",
               qkv.cols, "] -> [", out.cols, "]");
   const bool quantise = keeps_quantised(out, a.v_dim() % kGroup == 0 ? next : Next::kAnyone);
-  attention_.cut(b, a);
+  attention_.cut(b, a, queries_max(table_, a, kv.type));
   attention_.each_counter([&](std::int64_t counter, std::int32_t splits) {
     at(splits_left_, counter).store(splits, std::memory_order_relaxed);
   });
@@ -298,6 +309,8 @@ AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, 
     read = {.first = std::max(all.first, first),
             .last = std::min(all.last, first + kSplit + kChunk)};
   }
+  INGOT_CHECK((rows.end - rows.row) * tile.heads * tile.kv_heads <= queries_max(table_, a, kv.type),
+              rows.end - rows.row, " rows of ", tile.heads, " x ", tile.kv_heads, " heads");
   const PageLayout layout(a, kv.type);
   const View& bias = a.position_bias;
   return {

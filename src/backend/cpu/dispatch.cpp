@@ -1,9 +1,10 @@
 // kernel_tables: finds the tables that this machine can run, by features of CPU and system.
-#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "backend/cpu/kernel_table.h"
 #include "backend/cpu/table_check.h"
+#include "base/text.h"
 
 #ifdef INGOT_X86_TABLES
 #include <cpuid.h>
@@ -28,11 +29,19 @@ bool has_f16c() {
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
 }
 
-/// Bit 4 of EAX of leaf 7, sub-leaf 1.
-bool has_avx_vnni() {
+/// A bit of EAX of leaf 7, sub-leaf 1.
+bool has_feature(int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> bit & 1) != 0;
 }
+
+bool has_avx_vnni() { return has_feature(4); }
+
+bool has_avx512_bf16() { return has_feature(5); }
+
+/// Whether products of pairs of bfloat16 are faster than fused multiply-adds. Zen 4 adds twice as
+/// many products in a second. Xeons of the fourth generation add fewer (docs/kernels.md).
+bool has_fast_pair_products() { return __builtin_cpu_is("amd") != 0; }
 
 /// Bits 22, 24 and 25 of EDX of leaf 7: tiles, of bfloat16 and of 8-bit integers. The system must
 /// also allow this process to use tiles, since it saves tiles with a thread's state (Linux,
@@ -48,12 +57,28 @@ bool has_amx() {
 
 struct Found {
   std::vector<const KernelTable*> tables;
-  const char* warning = nullptr;
+  std::string warning;
+
+#ifdef INGOT_X86_TABLES
+  /// Adds a table if its products of bfloat16 have the bits of avx512: as the fastest, or before
+  /// the last one. Warns if the fastest is left out.
+  void add_if_exact(const KernelTable& table, bool is_fastest) {
+    if (multiplies_as(table, avx512_kernels())) {
+      tables.insert(is_fastest ? tables.end() : tables.end() - 1, &table);
+      return;
+    }
+    if (!is_fastest) return;
+    warning += cat(warning.empty() ? "" : "; ", "the kernels ", table.name,
+                   " are not offered: on this processor, sums of bfloat16 products have other bits "
+                   "than on other machines");
+  }
+#endif
 };
 
 Found find_tables() {
-  Found found{.tables = {&scalar_kernels()}};
-  [[maybe_unused]] auto& tables = found.tables;  // plain C++ alone needs no more
+  Found found;
+  auto& tables = found.tables;
+  tables.push_back(&scalar_kernels());
 #ifdef INGOT_X86_TABLES
   // These functions also check that the system saves the registers.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
@@ -65,15 +90,9 @@ Found find_tables() {
   if (avx512) tables.push_back(&avx512_novnni_kernels());
   const bool vnni = avx512 && __builtin_cpu_supports("avx512vnni");
   if (vnni) tables.push_back(&avx512_kernels());
-  if (vnni && has_amx()) {
-    if (multiplies_as(avx512_amx_kernels(), avx512_kernels())) {
-      tables.push_back(&avx512_amx_kernels());
-    } else {
-      found.warning =
-          "the kernels avx512-amx are not offered: on this processor, sums of bfloat16 products "
-          "have other bits than on other machines";
-    }
-  }
+  if (vnni && has_avx512_bf16())
+    found.add_if_exact(avx512_bf16_kernels(), has_fast_pair_products());
+  if (vnni && has_amx()) found.add_if_exact(avx512_amx_kernels(), true);
 #endif
 #ifdef INGOT_ARM_TABLES
   constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP of Linux
@@ -91,6 +110,9 @@ const Found& found_tables() {
 
 std::span<const KernelTable* const> kernel_tables() { return found_tables().tables; }
 
-const char* kernel_warning() { return found_tables().warning; }
+const char* kernel_warning() {
+  const std::string& warning = found_tables().warning;
+  return warning.empty() ? nullptr : warning.c_str();
+}
 
 }  // namespace ingot

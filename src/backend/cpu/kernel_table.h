@@ -94,9 +94,18 @@ using LinearKernels = std::array<LinearKernel, 64>;
 /// Index of the linear kernel for BF16 segments without Segment::rounds_rows.
 inline constexpr std::size_t kExactBf16 = 63;
 
-/// Largest number of queries (rows times query heads) in a call of an attention kernel. A larger
-/// value lengthens the kernel's arrays on the stack, which must stay in the first-level cache.
-inline constexpr int kQueriesLimit = 24;
+/// Largest number of queries (rows times query heads) in a call of an attention kernel: two row
+/// tiles of a matrix unit. A larger value lengthens the kernel's arrays on the stack.
+inline constexpr int kQueriesLimit = 2 * kMatrixRows;
+
+/// Largest number of elements in the queries of a call, and in its sums of values, with the padding
+/// of heads to a multiple of 32. Three such arrays, on tiles three and a half, lie on a stack,
+/// which may have only 256 KiB.
+inline constexpr int kQueryElements = 12 * 1024;
+
+/// Most queries that share a read of keys in the fastest call of an attention kernel with vectors.
+/// The scores and sums of more queries leave the first-level cache.
+inline constexpr int kVectorQueries = 24;
 
 /// Layout of one kv head's keys or values in a page of KvType::kInt8: scales [groups][16 tokens],
 /// then bytes. Keys are q + 128 in [cols / 4][16 tokens][4]; values are q in [4][cols][4 tokens]. A
@@ -136,8 +145,10 @@ struct AttentionArgs {
   std::int64_t q_stride = 0;  ///< floats from one row of `q` to the next row
   std::int64_t out_stride = 0;
   std::int32_t rows = 0;
-  std::int32_t heads = 0;     ///< number of query heads for each kv head
-  std::int32_t kv_heads = 1;  ///< number of kv heads; rows * heads * kv_heads <= kQueriesLimit
+  std::int32_t heads = 0;  ///< number of query heads for each kv head
+  /// Number of kv heads. rows * heads * kv_heads is at most kQueriesLimit; its product with D or
+  /// Dv, padded to a multiple of 32, is at most kQueryElements.
+  std::int32_t kv_heads = 1;
   const std::byte* pages = nullptr;
   const std::int32_t* table = nullptr;  ///< the sequence's block table
   std::int64_t block_bytes = 0;
@@ -191,6 +202,9 @@ struct KernelTable : HostKernels {
   /// Divides x by its length, as `Backend::normalise`.
   void (*normalise)(float* x, std::int64_t n) = nullptr;
   void (*attention)(const AttentionArgs&) = nullptr;
+  /// Most queries in the fastest call of `attention` over KvType::kBF16, at most kQueriesLimit. It
+  /// never changes results.
+  int bf16_queries = kVectorQueries;
   /// First half of `attention`, if threads share splits. Both halves give the bits of `attention`.
   /// Writes the states of all queries after split `split`, which begins at key kSplit * split. The
   /// order is kv head, row, query head. Queries that see no key of the split also have a state.
@@ -221,6 +235,7 @@ const KernelTable& avx2_novnni_kernels();    ///< for AVX2, FMA, F16C
 const KernelTable& avx2_kernels();           ///< for AVX2, FMA, F16C, AVX_VNNI
 const KernelTable& avx512_novnni_kernels();  ///< for AVX-512 F, BW, DQ, VL
 const KernelTable& avx512_kernels();         ///< for AVX-512 F, BW, DQ, VL, VNNI
+const KernelTable& avx512_bf16_kernels();    ///< for AVX-512 F, BW, DQ, VL, VNNI, BF16
 const KernelTable&
 avx512_amx_kernels();  ///< for AVX-512 F, BW, DQ, VL, VNNI, AMX-INT8 and AMX-BF16
 /// Returns the table for 64-bit Arm processors with the dot product instructions of Armv8.2.
@@ -228,7 +243,7 @@ const KernelTable& neon_kernels();
 
 /// Returns the tables that this machine can run: scalar first, fastest last. If the processor has
 /// AMX, the first call asks Linux to enable AMX; an alternate signal stack then needs 11 KiB.
-/// A table whose matrix unit does not give the bits of the others is left out.
+/// A table whose products of bfloat16 do not give the bits of the others is left out.
 std::span<const KernelTable* const> kernel_tables();
 /// Returns why a table is left out, for users; null if none is.
 const char* kernel_warning();

@@ -6,8 +6,8 @@
 namespace ingot {
 
 /// Returns whether the linear of rounded rows in `table` gives the bits of the one in `judge`, for
-/// a few thousand outputs of numbers of all magnitudes. The order of the sums in a matrix unit is
-/// measured, not documented, so a processor may have another order.
+/// a few thousand outputs of numbers of all magnitudes. The order of the sums in a matrix unit
+/// is measured, not documented, and a processor may differ from its documents.
 bool multiplies_as(const KernelTable& table, const KernelTable& judge);
 
 }  // namespace ingot

@@ -276,7 +276,7 @@ Peaks median_peaks(const std::vector<Peaks>& rounds) {
   return {.read_gb_s = of(&Peaks::read_gb_s),
           .f32_gflop_s = of(&Peaks::f32_gflop_s),
           .int8_gop_s = of(&Peaks::int8_gop_s),
-          .bf16_tiles_gflop_s = of(&Peaks::bf16_tiles_gflop_s),
+          .bf16_gflop_s = of(&Peaks::bf16_gflop_s),
           .int8_tiles_gop_s = of(&Peaks::int8_tiles_gop_s)};
 }
 

@@ -26,9 +26,9 @@ Json rates_json(const Peaks& peaks) {
   j.set("read_gb_s", peaks.read_gb_s);
   j.set("f32_gflop_s", peaks.f32_gflop_s);
   j.set("int8_gop_s", peaks.int8_gop_s);
-  const auto of_tiles = [](double rate) { return rate > 0 ? Json(rate) : Json(); };
-  j.set("bf16_tiles_gflop_s", of_tiles(peaks.bf16_tiles_gflop_s));
-  j.set("int8_tiles_gop_s", of_tiles(peaks.int8_tiles_gop_s));
+  const auto if_any = [](double rate) { return rate > 0 ? Json(rate) : Json(); };
+  j.set("bf16_gflop_s", if_any(peaks.bf16_gflop_s));
+  j.set("int8_tiles_gop_s", if_any(peaks.int8_tiles_gop_s));
   return j;
 }
 
@@ -64,21 +64,17 @@ Json row_json(const BenchRow& row, bool drafts) {
   return j;
 }
 
-std::string tiles_cell(double rate) { return rate > 0 ? to_fixed(rate, 1) : "none"; }
+std::string cell_if_any(double rate) { return rate > 0 ? to_fixed(rate, 1) : "none"; }
 
 Cells peak_cells(const MeasuredPeaks& peaks) {
   const auto line = [](std::string name, const Peaks& p) {
-    return std::vector<std::string>{std::move(name),
-                                    to_fixed(p.read_gb_s, 1),
-                                    to_fixed(p.f32_gflop_s, 1),
-                                    to_fixed(p.int8_gop_s, 1),
-                                    tiles_cell(p.bf16_tiles_gflop_s),
-                                    tiles_cell(p.int8_tiles_gop_s)};
+    return std::vector<std::string>{
+        std::move(name),           to_fixed(p.read_gb_s, 1),    to_fixed(p.f32_gflop_s, 1),
+        to_fixed(p.int8_gop_s, 1), cell_if_any(p.bf16_gflop_s), cell_if_any(p.int8_tiles_gop_s)};
   };
-  return {
-      {"peaks", "read GB/s", "f32 GFLOP/s", "int8 GOP/s", "bf16 tiles GFLOP/s", "int8 tiles GOP/s"},
-      line("one thread", peaks.one_thread),
-      line("all threads", peaks.all_threads)};
+  return {{"peaks", "read GB/s", "f32 GFLOP/s", "int8 GOP/s", "bf16 GFLOP/s", "int8 tiles GOP/s"},
+          line("one thread", peaks.one_thread),
+          line("all threads", peaks.all_threads)};
 }
 
 Cells row_cells(const BenchReport& report) {

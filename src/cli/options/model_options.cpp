@@ -121,7 +121,7 @@ std::vector<OptionRow> model_option_rows(ModelOptionValues& v) {
        {.flag = "--cpu-isa",
         .value = &v.isa,
         .help = "Kernels to use; all give the same bits",
-        .unit = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|avx512-amx|neon"},
+        .unit = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|avx512-bf16|avx512-amx|neon"},
        {.flag = "--memory-limit",
         .value = &v.memory_limit,
         .help = "Bytes to use at most, with K, M or G; 0: what the system has available"},

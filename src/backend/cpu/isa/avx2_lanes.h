@@ -10,32 +10,9 @@
 namespace ingot {
 namespace {  // internal linkage: each file has its own copy of this code
 
-/// Half of Avx2Lanes: the operations that a pass over a PairPanel uses, for 8 lanes. The chains of
-/// 6 rows fit in registers.
-struct Avx2PairLanes {
-  static constexpr int kWidth = 8;
-  using F = __m256;
-  using I = __m256i;
-
-  INGOT_INLINE static F splat(float v) { return _mm256_set1_ps(v); }
-  INGOT_INLINE static I splat_int(std::int32_t v) { return _mm256_set1_epi32(v); }
-  INGOT_INLINE static F add(F x, F y) { return _mm256_add_ps(x, y); }
-  INGOT_INLINE static F fma(F x, F y, F z) { return _mm256_fmadd_ps(x, y, z); }
-  INGOT_INLINE static I bits(F x) { return _mm256_castps_si256(x); }
-  INGOT_INLINE static F from_bits(I x) { return _mm256_castsi256_ps(x); }
-  INGOT_INLINE static I and_int(I x, I y) { return _mm256_and_si256(x, y); }
-  template <int n>
-  INGOT_INLINE static I shl(I x) {
-    return _mm256_slli_epi32(x, n);
-  }
-  INGOT_INLINE static F load(const float* p) { return _mm256_loadu_ps(p); }
-  INGOT_INLINE static void store(float* p, F x) { _mm256_storeu_ps(p, x); }
-};
-
 /// The operations of ScalarLanes (scalar_lanes.h) in AVX2, FMA and F16C; `kVnni` adds AVX_VNNI.
 template <bool kVnni>
 struct Avx2Lanes {
-  static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = !kVnni;
   static constexpr bool kPairSums = !kVnni;
   static constexpr int kLinearRows = kVnni ? 2 : 4;
@@ -50,9 +27,9 @@ struct Avx2Lanes {
   static constexpr int kManyPanels = 1;
   static constexpr int kDenseRows = 6;
   static constexpr int kDenseRowsOfTwo = 0;
-  using PairLanes = Avx2PairLanes;
   static constexpr int kPairRows = 6;
-  static constexpr int kPairChains = 6;
+  static constexpr int kPairChains = 3;
+  static constexpr bool kLoadsPairsTwice = true;
   static constexpr int kPairRowsOfTwo = 0;
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;

@@ -81,11 +81,12 @@ struct AmxLanes : Avx512Lanes<true> {
     if constexpr (kTiles == 2 && kPanels == 2) __asm__ volatile("tdpbf16ps %tmm7, %tmm5, %tmm3");
   }
   template <int kTiles, int kPanels>
-  INGOT_INLINE static void store_rounded_sums(TileSums& sums) {
-    store_sums<0>(sums[0][0][0]);
-    if constexpr (kPanels == 2) store_sums<1>(sums[0][1][0]);
-    if constexpr (kTiles == 2) store_sums<2>(sums[1][0][0]);
-    if constexpr (kTiles == 2 && kPanels == 2) store_sums<3>(sums[1][1][0]);
+  INGOT_INLINE static void store_rounded_sums(float* out, const SumsLayout& to) {
+    const std::int64_t row_bytes = to.row * std::int64_t{sizeof(float)};
+    store_sums<0>(out, row_bytes);
+    if constexpr (kPanels == 2) store_sums<1>(out + to.panel, row_bytes);
+    if constexpr (kTiles == 2) store_sums<2>(out + to.tile, row_bytes);
+    if constexpr (kTiles == 2 && kPanels == 2) store_sums<3>(out + to.tile + to.panel, row_bytes);
   }
 
  private:
@@ -117,10 +118,10 @@ struct AmxLanes : Avx512Lanes<true> {
     }
   }
   template <int kSums>
-  INGOT_INLINE static void store_sums(void* out) {
+  INGOT_INLINE static void store_sums(void* out, std::int64_t row_bytes = 64) {
     __asm__ volatile("tilestored %%tmm%c0, (%1,%2,1)"
                      :
-                     : "i"(kSums), "r"(out), "r"(std::int64_t{64})
+                     : "i"(kSums), "r"(out), "r"(row_bytes)
                      : "memory");
   }
 };
@@ -205,7 +206,7 @@ Sum peak_tiles(std::int64_t rounds, const PeakOperands& operands) {
 KernelTable make_table() {
   KernelTable table = with_tiles<AmxLanes, avx512_kernels>("avx512-amx");
   table.peak_int8_tiles = {.chains = kTileChains, .run = peak_tiles<std::int32_t>};
-  table.peak_bf16_tiles = {.chains = kTileChains, .run = peak_tiles<float>};
+  table.peak_bf16 = {.chains = kTileChains, .run = peak_tiles<float>};
   return table;
 }
 

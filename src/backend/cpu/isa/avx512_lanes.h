@@ -13,7 +13,6 @@ namespace {  // internal linkage: each file has its own copy of this code
 /// The operations of ScalarLanes (scalar_lanes.h) in AVX-512 F, BW, DQ, VL; `kVnni` adds VNNI.
 template <bool kVnni>
 struct Avx512Lanes {
-  static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = !kVnni;
   static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 8;
@@ -30,9 +29,9 @@ struct Avx512Lanes {
   static constexpr int kManyPanels = 8;
   static constexpr int kDenseRows = 28;
   static constexpr int kDenseRowsOfTwo = 12;
-  using PairLanes = Avx512Lanes;
   static constexpr int kPairRows = 28;
   static constexpr int kPairChains = 14;
+  static constexpr bool kLoadsPairsTwice = false;
   static constexpr int kPairRowsOfTwo = 6;
   static constexpr int kQueries = 12;
   static constexpr int kInt8Queries = kVnni ? 8 : 4;

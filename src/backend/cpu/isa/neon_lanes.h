@@ -12,7 +12,6 @@ namespace {  // internal linkage: each file has its own copy of this code
 
 /// The operations of ScalarLanes (scalar_lanes.h) in NEON. Dot products need signed bytes.
 struct NeonLanes {
-  static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = true;
   static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 4;
@@ -27,9 +26,9 @@ struct NeonLanes {
   static constexpr int kManyPanels = 1;
   static constexpr int kDenseRows = 6;
   static constexpr int kDenseRowsOfTwo = 0;
-  using PairLanes = NeonLanes;
   static constexpr int kPairRows = 6;
   static constexpr int kPairChains = 3;
+  static constexpr bool kLoadsPairsTwice = false;
   static constexpr int kPairRowsOfTwo = 0;
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;

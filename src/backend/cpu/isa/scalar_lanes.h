@@ -13,7 +13,6 @@ namespace {  // internal linkage: each file has its own copy of this code
 /// A type with the operations of base/lanes.h for 16 lanes. Kernels also use its other operations:
 /// loads and stores, bytes, dot products, and reductions in a fixed order.
 struct ScalarLanes {
-  static constexpr int kWidth = 16;
   /// Whether `dot` takes unsigned bytes only up to 127. If so, kernels make larger weights signed.
   static constexpr bool kWideSigned = false;
   /// Whether linears add pairs of products in 16 bits (kernels/pair_sums.inl). If true, the lanes
@@ -38,12 +37,11 @@ struct ScalarLanes {
   /// Number of rows in a pass over one dense panel. kDenseRowsOfTwo is for a pass over two panels.
   static constexpr int kDenseRows = 4;
   static constexpr int kDenseRowsOfTwo = 2;
-  /// The lanes that more than two rows take at once of a PairPanel. A pass has kPairRows rows over
-  /// one panel, and kPairRowsOfTwo over two panels. The chains of kPairChains rows fit in
-  /// registers.
-  using PairLanes = ScalarLanes;
+  /// Number of rows in a pass over one PairPanel. kPairRowsOfTwo is for a pass over two panels. The
+  /// chains of kPairChains rows fit in registers; with kLoadsPairsTwice they fill all registers.
   static constexpr int kPairRows = 4;
   static constexpr int kPairChains = 2;
+  static constexpr bool kLoadsPairsTwice = false;
   static constexpr int kPairRowsOfTwo = 0;
   /// Number of queries in an attention pass over floats. kInt8Queries is for 8-bit integers.
   /// A pass has at most kScoreBlocks blocks of 16 keys and kAttentionChains float accumulators.

@@ -1,5 +1,5 @@
-// The scalar kernel table with tiles in plain C++, for tests of kernels/linear_tiles.inl and
-// kernels/linear_pair_tiles.inl on machines without AMX.
+// The scalar kernel table with tiles in plain C++, for tests of kernels/linear_tiles.inl,
+// kernels/linear_pair_tiles.inl and kernels/attention_tiles.inl on machines without AMX.
 #include "backend/cpu/isa/scalar_lanes.h"
 #include "backend/cpu/kernels/linear_tiles.inl"
 
@@ -29,6 +29,8 @@ struct ScalarTiles : ScalarLanes {
     if (kScales == 2) __builtin_memcpy(second, tiles[kTile][1], bytes);
   }
 
+  inline static thread_local std::int64_t products = 0;  ///< calls of multiply_rounded
+
   static void begin_rounded() {}
   template <int kTiles, int kPanels>
   static void clear_sums() {
@@ -45,6 +47,7 @@ struct ScalarTiles : ScalarLanes {
   /// What TDPBF16PS computes: docs/decisions/0021-bf16-order.md.
   template <int kTiles, int kPanels>
   static void multiply_rounded() {
+    ++products;
     for (int t = 0; t < kTiles; ++t) {
       for (int p = 0; p < kPanels; ++p) {
         for (int r = 0; r < 16; ++r) {
@@ -56,8 +59,15 @@ struct ScalarTiles : ScalarLanes {
     }
   }
   template <int kTiles, int kPanels>
-  static void store_rounded_sums(TileSums& out) {
-    __builtin_memcpy(out, sums, sizeof sums);
+  static void store_rounded_sums(float* out, const SumsLayout& to) {
+    for (int t = 0; t < kTiles; ++t) {
+      for (int p = 0; p < kPanels; ++p) {
+        float* row = out + t * to.tile + p * to.panel;
+        for (int r = 0; r < 16; ++r, row += to.row) {
+          __builtin_memcpy(row, sums[t][p][r], sizeof sums[t][p][r]);
+        }
+      }
+    }
   }
 
  private:
@@ -92,6 +102,8 @@ struct ScalarTiles : ScalarLanes {
 };
 
 }  // namespace
+
+std::int64_t products_of_tiles() { return ScalarTiles::products; }
 
 const KernelTable& scalar_tiles_kernels() {
   static const KernelTable kTable = with_tiles<ScalarTiles, scalar_kernels>("scalar (tiles)");

@@ -12,21 +12,29 @@
 namespace ingot {
 namespace {
 
-/// The form in which a pass reads its queries.
-template <KvType kType>
+/// The form in which a pass reads its queries. attention_tiles.inl has a form for lanes with tiles.
+template <class L, KvType kType>
 struct QueriesOf {
   using Type = FloatQueries;
 };
-template <>
-struct QueriesOf<KvType::kBF16> {
+template <class L>
+struct QueriesOf<L, KvType::kBF16> {
   using Type = RoundedQueries;
 };
-template <>
-struct QueriesOf<KvType::kInt8> {
+template <class L>
+struct QueriesOf<L, KvType::kInt8> {
   using Type = QuantisedQueries;
 };
-template <KvType kType>
-using Queries = typename QueriesOf<kType>::Type;
+template <class L, KvType kType>
+using Queries = typename QueriesOf<L, kType>::Type;
+
+/// Queries [first, end) of a kv head, numbered within the head.
+struct QueryRange {
+  int first = 0;
+  int end = 0;
+};
+
+INGOT_INLINE QueryRange all_queries(const AttentionArgs& a) { return {0, queries_of_head(a)}; }
 
 /// Calls fn(pass) for queries [query, query + kCount) of a head together. If some of them see no
 /// key of the chunk, calls it for smaller parts, down to single queries that see a key.
@@ -48,23 +56,28 @@ INGOT_INLINE void with_pass(const AttentionArgs& a, const HeadChunk& chunk, int 
   }
 }
 
-/// Calls fn(pass) for all queries of a head that see a key of the chunk: kTogether in a pass, and
-/// fewer in the last passes.
+/// Calls fn(pass) for those of a head's queries that see a key of the chunk: kTogether in a pass,
+/// and fewer in the last passes.
 template <int kTogether, class Fn>
-INGOT_INLINE void each_pass(const AttentionArgs& a, const HeadChunk& chunk, const Fn& fn) {
-  const int queries = queries_of_head(a);
-  int i = 0;
-  for (; i + kTogether <= queries; i += kTogether) with_pass<kTogether>(a, chunk, i, fn);
+INGOT_INLINE void each_pass(const AttentionArgs& a, const HeadChunk& chunk,
+                            const QueryRange& queries, const Fn& fn) {
+  int i = queries.first;
+  for (; i + kTogether <= queries.end; i += kTogether) with_pass<kTogether>(a, chunk, i, fn);
   if constexpr (kTogether > 6) {
-    for (; i + 6 <= queries; i += 6) with_pass<6>(a, chunk, i, fn);
+    for (; i + 6 <= queries.end; i += 6) with_pass<6>(a, chunk, i, fn);
   }
   if constexpr (kTogether > 4) {
-    for (; i + 4 <= queries; i += 4) with_pass<4>(a, chunk, i, fn);
+    for (; i + 4 <= queries.end; i += 4) with_pass<4>(a, chunk, i, fn);
   }
   if constexpr (kTogether > 2) {
-    for (; i + 2 <= queries; i += 2) with_pass<2>(a, chunk, i, fn);
+    for (; i + 2 <= queries.end; i += 2) with_pass<2>(a, chunk, i, fn);
   }
-  for (; i < queries; ++i) with_pass<1>(a, chunk, i, fn);
+  for (; i < queries.end; ++i) with_pass<1>(a, chunk, i, fn);
+}
+
+template <int kTogether, class Fn>
+INGOT_INLINE void each_pass(const AttentionArgs& a, const HeadChunk& chunk, const Fn& fn) {
+  each_pass<kTogether>(a, chunk, all_queries(a), fn);
 }
 
 /// Adds a head's chunk of 8-bit integers to the states of the queries that see a key of it.
@@ -80,17 +93,32 @@ void add_int8_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Quanti
                              [&](const auto& pass) { add_int8_values<L>(a, pass, w, state); });
 }
 
+/// Computes the weights of a head's chunk of BF16 for the queries that see a key of it.
+template <class L>
+void weigh_bf16_chunk(const AttentionArgs& a, const HeadChunk& chunk, const QueryRange& queries,
+                      const RoundedQueries& q, ChunkWeights& w, SoftmaxStates& state) {
+  each_pass<L::kQueries>(a, chunk, queries, [&](const auto& pass) {
+    bf16_scores<L>(a, pass, q, w);
+    add_position_biases<L>(a, pass, w);
+    chunk_weights<L, true>(pass, w, state);
+    set_factors<L>(pass, w);
+  });
+}
+
+/// Adds a head's chunk of weighted BF16 values to the states of the queries that see a key of it.
+template <class L>
+void add_bf16_chunk_values(const AttentionArgs& a, const HeadChunk& chunk,
+                           const QueryRange& queries, const ChunkWeights& w, SoftmaxStates& state) {
+  each_pass<L::kQueries>(a, chunk, queries,
+                         [&](const auto& pass) { add_bf16_values<L>(a, pass, w, state); });
+}
+
 /// Adds a head's chunk of BF16 to the states of the queries that see a key of it.
 template <class L>
 void add_bf16_chunk(const AttentionArgs& a, const HeadChunk& chunk, const RoundedQueries& q,
                     ChunkWeights& w, SoftmaxStates& state) {
-  each_pass<L::kQueries>(a, chunk, [&](const auto& pass) {
-    bf16_scores<L>(a, pass, q, w);
-    add_position_biases<L>(a, pass, w);
-    chunk_weights<L, true>(pass, w, state);
-  });
-  each_pass<L::kQueries>(a, chunk,
-                         [&](const auto& pass) { add_bf16_values<L>(a, pass, w, state); });
+  weigh_bf16_chunk<L>(a, chunk, all_queries(a), q, w, state);
+  add_bf16_chunk_values<L>(a, chunk, all_queries(a), w, state);
 }
 
 /// Adds a head's chunk of floats to the states of the queries that see a key of it.
@@ -148,7 +176,7 @@ INGOT_INLINE void set_queries(const AttentionArgs& a, Q& q) {
 /// Computes the states of all queries after the split that begins at `at`.
 template <class L, KvType kType>
 void run_split(const AttentionArgs& a, std::int32_t at, const KeysOfCall& keys,
-               const Queries<kType>& q, SoftmaxStates& split) {
+               const Queries<L, kType>& q, SoftmaxStates& split) {
   for (int i = 0; i < queries_of(a); ++i) split.clear(i);
   ChunkWeights w;
   const std::int32_t end = keys.last < at + kSplit ? keys.last : at + kSplit;
@@ -235,7 +263,7 @@ class Totals {
 
 template <class L, KvType kType>
 void attend(const AttentionArgs& a) {
-  Queries<kType> q(query_cols(a), queries_of(a));
+  Queries<L, kType> q(query_cols(a), queries_of(a));
   set_queries<L>(a, q);
   const KeysOfCall keys(a);
   Totals<L> total(value_cols(a));
@@ -250,7 +278,7 @@ void attend(const AttentionArgs& a) {
 template <class L, KvType kType>
 void attend_split(const AttentionArgs& a, std::int32_t number, float* states) {
   const int cols = value_cols(a);
-  Queries<kType> q(query_cols(a), queries_of(a));
+  Queries<L, kType> q(query_cols(a), queries_of(a));
   set_queries<L>(a, q);
   SoftmaxStates split(cols);
   run_split<L, kType>(a, number * kSplit, KeysOfCall(a), q, split);

@@ -15,19 +15,23 @@ namespace {
 inline constexpr int kPairBlock = 32;
 
 /// The queries of a call, multiplied by the scale and rounded to bfloat16, as [cols / 32][queries]
-/// [32]. So a pass addresses all queries from one register.
+/// [32]: factors of blocks (store_factors). So a pass addresses all queries from one register.
 struct RoundedQueries {
-  alignas(64) float data[kQueriesLimit * kHeadDimLimit];
+  alignas(64) float data[kQueryElements];
   int cols;
   int count;
 
   INGOT_INLINE RoundedQueries(int cols_of, int queries) : cols(cols_of), count(queries) {}
   template <class L>
   INGOT_INLINE void set(int query, const float* scaled) {
-    for (int d = 0; d < cols; d += 16) {
-      float* to = data + (d / kPairBlock * count + query) * kPairBlock + d % kPairBlock;
-      L::store(to, round_bfloat16<L>(L::load(scaled + d)));
+    for (int d = 0; d < cols; d += kPairBlock) {
+      store_factors<L>(data + index(query, d), round_bfloat16<L>(L::load(scaled + d)),
+                       round_bfloat16<L>(L::load(scaled + d + 16)));
     }
+  }
+  /// Index of element `d` of a query.
+  INGOT_INLINE int index(int query, int d) const {
+    return (d / kPairBlock * count + query) * kPairBlock + d % kPairBlock;
   }
 };
 
@@ -38,6 +42,9 @@ struct BlockFactors {
   const float* first = nullptr;  ///< [32] factors of the first query
 
   INGOT_INLINE const float* at(int element) const { return first + element; }
+  /// The words of elements 4 * four and 4 * four + 2, and those of the elements behind them.
+  INGOT_INLINE const float* even_word(int four) const { return first + four; }
+  INGOT_INLINE const float* odd_word(int four) const { return first + kOddWords + four; }
 };
 
 /// The elements [from, to) of a block that a pass multiplies.
@@ -50,6 +57,15 @@ struct BlockRange {
   INGOT_INLINE int even_end() const { return (to + 1) / 2; }  ///< end of these pairs
   INGOT_INLINE int odd() const { return from / 2; }           ///< first pair with an odd element
   INGOT_INLINE int odd_end() const { return to / 2; }
+  INGOT_INLINE int four() const { return from / 4; }  ///< first four with an element
+  INGOT_INLINE int four_end() const { return (to + 3) / 4; }
+  INGOT_INLINE bool whole_fours() const { return from % 4 == 0 && to % 4 == 0; }
+  /// The bits of a pair that belong to elements in the range.
+  INGOT_INLINE std::int32_t mask_of(int pair) const {
+    const bool even_in = 2 * pair >= from && 2 * pair < to;
+    const bool odd_in = 2 * pair + 1 >= from && 2 * pair + 1 < to;
+    return (even_in ? 0xFFFF : 0) | (odd_in ? -0x10000 : 0);
+  }
 };
 
 enum class Half { kEven, kOdd, kBoth };
@@ -97,6 +113,64 @@ INGOT_INLINE void add_pairs(const Pairs& w, const BlockFactors<kStride>& x, int 
   }
 }
 
+/// As add_pairs for lanes with products of pairs, four elements at a time. Elements outside of `r`
+/// count as +0 if `kCut`.
+template <class L, Half kHalf, bool kAhead, bool kCut, int kStride, int kCount, int kWide,
+          class Pairs>
+INGOT_INLINE void add_fours(const Pairs& w, const BlockFactors<kStride>& x, const BlockRange& r,
+                            typename L::F (&even)[kCount][kWide],
+                            typename L::F (&odd)[kCount][kWide]) {
+  for (int four = r.four(); four < r.four_end(); ++four) {
+    typename L::I even_words[kWide];
+    typename L::I odd_words[kWide];
+    for (int j = 0; j < kWide; ++j) {
+      auto one = load_pairs<L>(w.at(2 * four, j));
+      auto two = load_pairs<L>(w.at(2 * four + 1, j));
+      if constexpr (kCut) {
+        one = L::and_int(one, L::splat_int(r.mask_of(2 * four)));
+        two = L::and_int(two, L::splat_int(r.mask_of(2 * four + 1)));
+      }
+      if constexpr (kHalf != Half::kOdd) even_words[j] = L::even_words(one, two);
+      if constexpr (kHalf != Half::kEven) odd_words[j] = L::odd_words(one, two);
+      if (kAhead) prefetch_line(w.next(2 * four, j));
+      if (kAhead) prefetch_line(w.next(2 * four + 1, j));
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) {
+      for (int j = 0; j < kWide; ++j) {
+        if constexpr (kHalf != Half::kOdd) {
+          even[i][j] = L::dot_pairs(even[i][j], even_words[j], x.even_word(four) + i * kStride);
+        }
+        if constexpr (kHalf != Half::kEven) {
+          odd[i][j] = L::dot_pairs(odd[i][j], odd_words[j], x.odd_word(four) + i * kStride);
+        }
+      }
+    }
+  }
+}
+
+/// Adds the products of the elements of a block in `r` to the chains that kHalf names.
+template <class L, Half kHalf, bool kAhead, int kStride, int kCount, int kWide, class Pairs>
+INGOT_INLINE void add_range(const Pairs& w, const BlockFactors<kStride>& x, const BlockRange& r,
+                            typename L::F (&even)[kCount][kWide],
+                            typename L::F (&odd)[kCount][kWide]) {
+  if constexpr (kDotsPairs<L>) {
+    if (!Pairs::kMayCut || r.whole_fours()) {
+      add_fours<L, kHalf, kAhead, false>(w, x, r, even, odd);
+    } else {
+      add_fours<L, kHalf, kAhead, true>(w, x, r, even, odd);
+    }
+  } else if constexpr (kHalf == Half::kEven) {
+    add_pairs<L, Half::kEven, kAhead>(w, x, r.even(), r.even_end(), even, odd);
+  } else if constexpr (kHalf == Half::kOdd) {
+    add_pairs<L, Half::kOdd, kAhead>(w, x, r.odd(), r.odd_end(), even, odd);
+  } else {
+    add_pairs<L, Half::kOdd, false>(w, x, r.odd(), r.even(), even, odd);
+    add_pairs<L, Half::kBoth, kAhead>(w, x, r.even(), r.odd_end(), even, odd);
+    add_pairs<L, Half::kEven, false>(w, x, r.odd_end(), r.even_end(), even, odd);
+  }
+}
+
 /// sums = e + o over the elements of a block in `r`; an empty range gives +0. If both chains fit in
 /// registers, one loop reads each pair once; else a loop for e comes before a loop for o.
 ///
@@ -108,22 +182,20 @@ INGOT_INLINE void sum_block(const Pairs& w, const BlockFactors<kStride>& x, cons
   if constexpr (2 * kCount * kWide <= L::kAttentionChains) {
     typename L::F odd[kCount][kWide];
     clear<L>(odd);
-    add_pairs<L, Half::kOdd, false>(w, x, r.odd(), r.even(), sums, odd);
-    add_pairs<L, Half::kBoth, kAhead>(w, x, r.even(), r.odd_end(), sums, odd);
-    add_pairs<L, Half::kEven, false>(w, x, r.odd_end(), r.even_end(), sums, odd);
+    add_range<L, Half::kBoth, kAhead>(w, x, r, sums, odd);
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
       for (int j = 0; j < kWide; ++j) sums[i][j] = L::add(sums[i][j], odd[i][j]);
     }
   } else {
     alignas(64) float even[kCount][kWide][16];
-    add_pairs<L, Half::kEven, kAhead>(w, x, r.even(), r.even_end(), sums, sums);
+    add_range<L, Half::kEven, kAhead>(w, x, r, sums, sums);
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
       for (int j = 0; j < kWide; ++j) L::store(even[i][j], sums[i][j]);
     }
     clear<L>(sums);
-    add_pairs<L, Half::kOdd, false>(w, x, r.odd(), r.odd_end(), sums, sums);
+    add_range<L, Half::kOdd, false>(w, x, r, sums, sums);
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
       for (int j = 0; j < kWide; ++j) sums[i][j] = L::add(L::load(even[i][j]), sums[i][j]);
@@ -134,6 +206,7 @@ INGOT_INLINE void sum_block(const Pairs& w, const BlockFactors<kStride>& x, cons
 /// A block of 32 dims of the keys of kTogether blocks of 16 positions.
 template <int kTogether>
 struct KeyPairs {
+  static constexpr bool kMayCut = false;  ///< whether ranges may begin or end within a four
   const std::byte* keys[kTogether] = {};
   std::int64_t to_next[kTogether] = {};
   std::int64_t offset = 0;  ///< bytes to the block's first pair of dims
@@ -174,7 +247,8 @@ INGOT_INLINE void write_scores(const AttentionArgs& a, const ChunkPass<kCount>& 
 template <class L, int kCount>
 [[gnu::noinline]] void bf16_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                    const RoundedQueries& queries, ChunkWeights& w) {
-  constexpr int kTogether = blocks_together<L>(kCount);
+  // Both chains of each sum fit in registers, as in sum_block.
+  constexpr int kTogether = blocks_together<L>(2 * kCount);
   const bool ahead = c.prefetches();
   const ChunkView seen = seen_by_any(c);
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
@@ -191,6 +265,7 @@ template <class L, int kCount>
 
 /// The values of a block of 32 positions, which lie in two pages, from one element on.
 struct ValuePairs {
+  static constexpr bool kMayCut = true;
   const std::byte* first = nullptr;  ///< the values of the first pair of positions
   std::int64_t pair_bytes = 0;       ///< bytes from one pair of positions to the next
   std::int64_t jump[2] = {};         ///< bytes that a pair of each page lies further than that
@@ -236,14 +311,29 @@ struct ValueBlock {
   }
 };
 
-/// o = o * factor, and +0 if the result is below 2^-100: so no sum is ever a denormal.
+/// Turns the weights of a pass's queries into factors of blocks (store_factors), in place.
+template <class L, int kCount>
+INGOT_INLINE void set_factors(const ChunkPass<kCount>& c, ChunkWeights& w) {
+  for (int i = 0; kDotsPairs<L> && i < kCount; ++i) {
+    float* p = w.p[c.query + i];
+    for (int at = 0; at < kChunk; at += kPairBlock) {
+      store_factors<L>(p + at, L::load(p + at), L::load(p + at + 16));
+    }
+  }
+}
+
+/// sums * factor, and +0 if the result is below 2^-100: so no sum is ever a denormal.
+template <class L>
+INGOT_INLINE typename L::F scaled_sums(typename L::F sums, float factor) {
+  const auto scaled = L::mul(sums, L::splat(factor));
+  const auto size = L::from_bits(L::and_int(L::bits(scaled), L::splat_int(0x7FFFFFFF)));
+  return L::select(L::lt(size, L::splat(0x1p-100f)), L::splat(0), scaled);
+}
+
+/// o = o * factor, by scaled_sums.
 template <class L>
 INGOT_INLINE void scale_sums(float* o, int cols, float factor) {
-  for (int d = 0; d < cols; d += 16) {
-    const auto scaled = L::mul(L::load(o + d), L::splat(factor));
-    const auto size = L::from_bits(L::and_int(L::bits(scaled), L::splat_int(0x7FFFFFFF)));
-    L::store(o + d, L::select(L::lt(size, L::splat(0x1p-100f)), L::splat(0), scaled));
-  }
+  for (int d = 0; d < cols; d += 16) L::store(o + d, scaled_sums<L>(L::load(o + d), factor));
 }
 
 template <class L, int kCount, int kParts>
@@ -287,12 +377,14 @@ INGOT_INLINE BlockRange range_in_block(const ChunkView& view, std::int32_t at) {
   return from < to ? BlockRange{from, to} : BlockRange{};
 }
 
-/// Vectors of 16 elements of the values that a pass of `queries` queries computes together.
+/// Vectors of 16 elements of the values that a pass of `queries` queries computes together. Both
+/// chains of a sum fit in registers. But few queries wait for memory: they read more of each value,
+/// so that the lines they read are neighbours, and read it twice.
 template <class L>
 constexpr int value_parts(int queries) {
-  const int with_both = L::kAttentionChains / (2 * queries);
-  const int parts = with_both >= 4 ? with_both : L::kAttentionChains / queries;
-  return parts >= 8 ? 8 : parts >= 4 ? 4 : 2;
+  const int chains = queries <= 3 ? queries : 2 * queries;
+  const int parts = L::kAttentionChains / chains;
+  return parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 1;
 }
 
 /// Adds a block of 32 positions to all sums of a pass. Queries see `views` of the block.

@@ -20,7 +20,7 @@ inline constexpr int kChunkBlocks = kChunk / kBlockTokens;
 /// would share few sets of the first-level cache.
 template <class T>
 struct QueryRows {
-  alignas(64) T data[kQueriesLimit * kHeadDimLimit];
+  alignas(64) T data[kQueryElements];
   int cols;  ///< a multiple of 16
 
   INGOT_INLINE explicit QueryRows(int cols_of) : cols(cols_of) {}
@@ -151,8 +151,9 @@ INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
 /// All passes over a head's keys come before the passes over its values, so that keys and then
 /// values stay in the first cache.
 struct ChunkWeights {
-  alignas(64) float p[kQueriesLimit][kChunk];  ///< scores, then weights
-  float factor[kQueriesLimit];                 ///< factor of the sums over earlier chunks
+  /// Scores, then weights. A tile of the last queries also writes rows that are no queries.
+  alignas(64) float p[kQueriesLimit + kMatrixRows][kChunk];
+  float factor[kQueriesLimit];  ///< factor of the sums over earlier chunks
 
   template <class L>
   INGOT_INLINE void set(int query, int block, typename L::F s) {

@@ -12,7 +12,7 @@ namespace {
 /// The queries of a call, multiplied by the scale, as [cols / 16][queries][16]. So a pass addresses
 /// all queries from one register.
 struct FloatQueries {
-  alignas(64) float data[kQueriesLimit * kHeadDimLimit];
+  alignas(64) float data[kQueryElements];
   int cols;
   int count;
 

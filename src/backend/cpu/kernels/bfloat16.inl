@@ -32,6 +32,36 @@ INGOT_INLINE typename L::F round_share(typename L::F x) {
   return L::select(L::lt(x, L::splat(kBfloat16Least)), L::splat(0), rounded);
 }
 
+// Some lanes have products of two pairs: `dot_pairs(sum, w, x)` is, in each lane,
+//
+//     fma(lower half of w, lower half of *x, fma(upper half of w, upper half of *x, sum))
+//
+// where *x is one word for all lanes. A word holds two consecutive elements of the same chain, the
+// earlier one in its upper half. `even_words(a, b)` and `odd_words(a, b)` are the words of pairs a
+// and b. `factor_words(a, b)` are the words of 32 numbers: eight of even elements, then eight of
+// odd ones.
+
+/// Whether lanes L add two products to a chain at once. Other lanes add one.
+template <class L>
+inline constexpr bool kDotsPairs = requires(typename L::F sum, typename L::I w, const float* x) {
+  L::dot_pairs(sum, w, x);
+};
+
+/// Where the words of odd elements begin in the factors of a block.
+inline constexpr int kOddWords = 8;
+
+/// Writes 32 rounded numbers, in the form in which kernels multiply a block with them: as floats,
+/// or as words in the first 16 floats.
+template <class L>
+INGOT_INLINE void store_factors(float* to, typename L::F first, typename L::F second) {
+  if constexpr (kDotsPairs<L>) {
+    L::store(to, L::from_bits(L::factor_words(first, second)));
+  } else {
+    L::store(to, first);
+    L::store(to + 16, second);
+  }
+}
+
 /// 16 pairs of bfloat16: 64 bytes.
 template <class L>
 INGOT_INLINE typename L::I load_pairs(const std::byte* p) {

@@ -24,6 +24,13 @@ struct TilePass {
 /// Sums of up to two row tiles and two panels.
 using TileSums = float[2][2][kMatrixRows][kPanelCols];
 
+/// Where a lanes type stores sums: in floats, from one row, panel or row tile to the next.
+struct SumsLayout {
+  std::int64_t row = kPanelCols;
+  std::int64_t panel = kMatrixRows * kPanelCols;
+  std::int64_t tile = 2 * kMatrixRows * kPanelCols;  ///< as in TileSums
+};
+
 template <class L, int kTiles, int kPanels>
 void multiply_segment(const TilePass& pass, TileSums& sums) {
   L::template clear_sums<kTiles, kPanels>();
@@ -41,7 +48,7 @@ void multiply_segment(const TilePass& pass, TileSums& sums) {
       if constexpr (kPanels == 2) prefetch_line(next + pass.panel_bytes);
     }
   }
-  L::template store_rounded_sums<kTiles, kPanels>(sums);
+  L::template store_rounded_sums<kTiles, kPanels>(sums[0][0][0], SumsLayout{});
 }
 
 /// Multiplies row tiles `tile`, `tile` + 1, .. with panels `panel`, `panel` + 1, .. over the

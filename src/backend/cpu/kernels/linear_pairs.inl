@@ -1,7 +1,8 @@
 // Linear kernel for BF16 matrices whose rows are rounded to bfloat16 (backend.h, `linear`).
 //
 // Written over a lanes type L; included by the file of each instruction set. A pass has two chains
-// for each output, over the even and the odd elements of a block of 32 inputs.
+// for each output, over the even and the odd elements of a block of 32 inputs. Lanes with products
+// of pairs add two inputs of a chain at once (bfloat16.inl).
 #pragma once
 
 #include "backend/cpu/kernels/bfloat16.inl"
@@ -35,11 +36,14 @@ struct PairForm {
     if (a.rounded != nullptr && a.rows >= kRoundedLeastRows) return widen(a, row, k, cols, x);
     const float* from = a.x.row<const float>(row) + k;
     std::int64_t i = 0;
-    for (; i + 16 <= cols; i += 16) L::store(x + i, round_bfloat16<L>(L::load(from + i)));
-    for (; i % PairPanel::kBlock != 0 || i < cols; i += 16) {
-      const int left = i < cols ? static_cast<int>(cols - i) : 0;
-      L::store(x + i, round_bfloat16<L>(L::load(from + i, left)));
+    for (; i + PairPanel::kBlock <= cols; i += PairPanel::kBlock) {
+      store_factors<L>(x + i, round_bfloat16<L>(L::load(from + i)),
+                       round_bfloat16<L>(L::load(from + i + 16)));
     }
+    if (i == cols) return;
+    const int left = static_cast<int>(cols - i);
+    store_factors<L>(x + i, round_bfloat16<L>(L::load(from + i, left < 16 ? left : 16)),
+                     round_bfloat16<L>(L::load(from + i + 16, left < 16 ? 0 : left - 16)));
   }
 
   /// As ChainForm::run. Each block of 32 inputs stays in the first-level cache while all rows pass
@@ -66,14 +70,14 @@ struct PairForm {
     const RoundedTile* tile = a.rounded + row / kMatrixRows * (a.cols / kGroup) + k / kGroup;
     for (std::int64_t i = 0; i < cols; i += kGroup, ++tile) {
       const std::uint16_t* from = tile->x[row % kMatrixRows];
-      L::store(x + i, L::load_bfloat16(from));
-      L::store(x + i + 16, L::load_bfloat16(from + 16));
+      store_factors<L>(x + i, L::load_bfloat16(from), L::load_bfloat16(from + 16));
     }
   }
 
   /// Rows of a group, whose chains fit in registers.
   static constexpr int group_rows(int rows) {
-    return rows <= L::kPairChains ? rows : group_rows((rows + 1) / 2);
+    const int groups = (rows + L::kPairChains - 1) / L::kPairChains;
+    return (rows + groups - 1) / groups;
   }
 
   /// Reads pairs of kPanels panels one after the other. For the panels' first outputs, prefetches
@@ -103,94 +107,108 @@ struct PairForm {
       for (int p = 0; p < kPanels; ++p) prefetch_line(ahead + p * panel_bytes);
       ahead += kLine;
     }
-    /// Pair `pair` of the block, from output `first` on.
-    template <class V>
-    INGOT_INLINE typename V::I pairs(int panel, int pair, int first) const {
-      return load_pairs<V>(at + panel * panel_bytes + pair * PairPanel::kPairBytes + 4 * first);
+    /// Pair `pair` of the block, for all outputs of a panel.
+    INGOT_INLINE typename L::I pairs(int panel, int pair) const {
+      return load_pairs<L>(at + panel * panel_bytes + pair * PairPanel::kPairBytes);
     }
   };
 
-  /// Adds a block to the totals of all rows. Few rows take all outputs at once; more rows take them
-  /// in parts of L::PairLanes.
-  template <int kPanels, int kCount>
+  /// Adds a block to the totals of all rows, group by group.
+  template <int kPanels, int kCount, int kRow = 0>
   INGOT_INLINE static void add_block(PairReader<kPanels>& panels, const DenseRow* x, std::int64_t k,
                                      float (&totals)[kPanels][kCount][kPanelCols]) {
-    if constexpr (kCount <= 2) {
-      add_group<L, true, kPanels, kCount, 0, kCount>(panels, x, k, 0, totals);
-    } else {
-      using V = typename L::PairLanes;
-      add_groups<V, true, kPanels, kCount, 0>(panels, x, k, 0, totals);
-      for (int first = V::kWidth; first < kPanelCols; first += V::kWidth) {
-        add_groups<V, false, kPanels, kCount, 0>(panels, x, k, first, totals);
-      }
-    }
-  }
-
-  template <class V, bool kAhead, int kPanels, int kCount, int kRow>
-  INGOT_INLINE static void add_groups(PairReader<kPanels>& panels, const DenseRow* x,
-                                      std::int64_t k, int first,
-                                      float (&totals)[kPanels][kCount][kPanelCols]) {
     if constexpr (kRow < kCount) {
       constexpr int kGroup = group_rows(kCount);
       constexpr int kRowsOf = kRow + kGroup < kCount ? kGroup : kCount - kRow;
-      add_group<V, kAhead && kRow == 0, kPanels, kCount, kRow, kRowsOf>(panels, x, k, first,
-                                                                        totals);
-      add_groups<V, kAhead, kPanels, kCount, kRow + kGroup>(panels, x, k, first, totals);
+      add_group<kRow == 0, kPanels, kCount, kRow, kRowsOf>(panels, x, k, totals);
+      add_block<kPanels, kCount, kRow + kGroup>(panels, x, k, totals);
     }
   }
 
-  /// Adds a block to outputs [first, first + V::kWidth) of kRowsOf rows from row kRow on.
-  /// Prefetches if kAhead.
-  template <class V, bool kAhead, int kPanels, int kCount, int kRow, int kRowsOf>
+  /// Adds a block to the totals of kRowsOf rows from row kRow on. Prefetches if kAhead.
+  template <bool kAhead, int kPanels, int kCount, int kRow, int kRowsOf>
   INGOT_INLINE static void add_group(PairReader<kPanels>& panels, const DenseRow* x, std::int64_t k,
-                                     int first, float (&totals)[kPanels][kCount][kPanelCols]) {
-    typename V::F even[kPanels][kRowsOf];
-    typename V::F odd[kPanels][kRowsOf];
+                                     float (&totals)[kPanels][kCount][kPanelCols]) {
+    typename L::F even[kPanels][kRowsOf];
+    typename L::F odd[kPanels][kRowsOf];
 #pragma GCC unroll 2
     for (int p = 0; p < kPanels; ++p) {
-      clear<V, kRowsOf>(even[p]);
-      clear<V, kRowsOf>(odd[p]);
+      clear<L, kRowsOf>(even[p]);
+      clear<L, kRowsOf>(odd[p]);
     }
+    if constexpr (kDotsPairs<L>) {
+      for (int pair = 0; pair < PairPanel::kBlock / 2; pair += 2) {
+        if (kAhead) panels.prefetch();
+        if (kAhead) panels.prefetch();
+        add_two_pairs<kPanels, kRowsOf>(panels, x + kRow, k, pair, even, odd);
+      }
+    } else {
 #pragma GCC unroll 2
-    for (int pair = 0; pair < PairPanel::kBlock / 2; ++pair) {
-      if (kAhead) panels.prefetch();
-      add_pair<V, kPanels, kRowsOf>(panels, x + kRow, k, pair, first, even, odd);
+      for (int pair = 0; pair < PairPanel::kBlock / 2; ++pair) {
+        if (kAhead) panels.prefetch();
+        add_pair<kPanels, kRowsOf>(panels, x + kRow, k, pair, even, odd);
+      }
     }
 #pragma GCC unroll 2
     for (int p = 0; p < kPanels; ++p) {
 #pragma GCC unroll 32
       for (int r = 0; r < kRowsOf; ++r) {
-        float* total = totals[p][kRow + r] + first;
-        V::store(total, V::add(V::load(total), V::add(even[p][r], odd[p][r])));
+        float* total = totals[p][kRow + r];
+        L::store(total, L::add(L::load(total), L::add(even[p][r], odd[p][r])));
       }
     }
   }
 
   /// Adds the products of a pair of inputs to the chains.
-  template <class V, int kPanels, int kRowsOf>
+  template <int kPanels, int kRowsOf>
   INGOT_INLINE static void add_pair(const PairReader<kPanels>& panels, const DenseRow* x,
-                                    std::int64_t k, int pair, int first,
-                                    typename V::F (&even)[kPanels][kRowsOf],
-                                    typename V::F (&odd)[kPanels][kRowsOf]) {
-    typename V::F w[kPanels];
-    for (int p = 0; p < kPanels; ++p) {
-      w[p] = even_of<V>(panels.template pairs<V>(p, pair, first));
+                                    std::int64_t k, int pair,
+                                    typename L::F (&even)[kPanels][kRowsOf],
+                                    typename L::F (&odd)[kPanels][kRowsOf]) {
+    typename L::F w[kPanels];
+    for (int p = 0; p < kPanels; ++p) w[p] = even_of<L>(panels.pairs(p, pair));
+    add_products<kPanels, kRowsOf>(w, x, k + 2 * pair, even);
+    PairReader<kPanels> again = panels;
+    // If the chains fill the registers, the pair is loaded twice: else a chain would be in memory.
+    if constexpr (L::kLoadsPairsTwice && kRowsOf == L::kPairChains) {
+      __asm__("" : "+r"(again.at));
     }
-    add_products<V, kPanels, kRowsOf>(w, x, k + 2 * pair, even);
-    for (int p = 0; p < kPanels; ++p) {
-      w[p] = odd_of<V>(panels.template pairs<V>(p, pair, first));
-    }
-    add_products<V, kPanels, kRowsOf>(w, x, k + 2 * pair + 1, odd);
+    for (int p = 0; p < kPanels; ++p) w[p] = odd_of<L>(again.pairs(p, pair));
+    add_products<kPanels, kRowsOf>(w, x, k + 2 * pair + 1, odd);
   }
 
-  template <class V, int kPanels, int kCount>
-  INGOT_INLINE static void add_products(const typename V::F (&w)[kPanels], const DenseRow* x,
-                                        std::int64_t k, typename V::F (&acc)[kPanels][kCount]) {
+  /// Adds the products of four inputs to the chains, two at a time.
+  template <int kPanels, int kRowsOf>
+  INGOT_INLINE static void add_two_pairs(const PairReader<kPanels>& panels, const DenseRow* x,
+                                         std::int64_t k, int pair,
+                                         typename L::F (&even)[kPanels][kRowsOf],
+                                         typename L::F (&odd)[kPanels][kRowsOf]) {
+    typename L::I even_words[kPanels];
+    typename L::I odd_words[kPanels];
+    for (int p = 0; p < kPanels; ++p) {
+      const auto one = panels.pairs(p, pair);
+      const auto two = panels.pairs(p, pair + 1);
+      even_words[p] = L::even_words(one, two);
+      odd_words[p] = L::odd_words(one, two);
+    }
+#pragma GCC unroll 32
+    for (int r = 0; r < kRowsOf; ++r) {
+      const float* factor = x[r] + k + pair / 2;
+      for (int p = 0; p < kPanels; ++p) {
+        even[p][r] = L::dot_pairs(even[p][r], even_words[p], factor);
+        odd[p][r] = L::dot_pairs(odd[p][r], odd_words[p], factor + kOddWords);
+      }
+    }
+  }
+
+  template <int kPanels, int kCount>
+  INGOT_INLINE static void add_products(const typename L::F (&w)[kPanels], const DenseRow* x,
+                                        std::int64_t k, typename L::F (&acc)[kPanels][kCount]) {
 #pragma GCC unroll 32
     for (int r = 0; r < kCount; ++r) {
-      const auto xs = V::splat(x[r][k]);
+      const auto xs = L::splat(x[r][k]);
       for (int p = 0; p < kPanels; ++p) {
-        acc[p][r] = V::fma(w[p], xs, acc[p][r]);
+        acc[p][r] = L::fma(w[p], xs, acc[p][r]);
       }
     }
   }

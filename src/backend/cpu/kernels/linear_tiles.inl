@@ -10,6 +10,7 @@
 // the compiler keep the rows' sums in registers.
 #pragma once
 
+#include "backend/cpu/kernels/attention_tiles.inl"
 #include "backend/cpu/kernels/linear.inl"
 #include "backend/cpu/kernels/linear_pair_tiles.inl"
 
@@ -372,6 +373,7 @@ KernelTable with_tiles(const char* name) {
   table.reads_matrix = true;
   [&]<class... Fs>(TypeList<Fs...>) { (set_tiles<L, Fs, kBase>(table), ...); }(Formats{});
   set_pair_tiles<L, kBase>(table);
+  set_attention_tiles<L, kBase>(table);
   return table;
 }
 
