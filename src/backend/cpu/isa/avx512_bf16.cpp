@@ -58,17 +58,17 @@ float peak_of_pairs(std::int64_t rounds, const PeakOperands& operands) {
   const auto* x = reinterpret_cast<const float*>(operands.tile_f);
   Lanes::F sums[kPeakChains];
 #pragma GCC unroll 16
-  for (int c = 0; c < kPeakChains; ++c) {
-    sums[c] = Lanes::splat(0);
-    __asm__("" : "+v"(sums[c]));  // or the compiler finds that all chains are equal
+  for (Lanes::F& sum : sums) {
+    sum = Lanes::splat(0);
+    __asm__("" : "+v"(sum));  // or the compiler finds that all chains are equal
   }
   for (std::int64_t i = 0; i < 16 * rounds; ++i) {
 #pragma GCC unroll 16
-    for (int c = 0; c < kPeakChains; ++c) sums[c] = Lanes::dot_pairs(sums[c], w, x + i % 16);
+    for (Lanes::F& sum : sums) sum = Lanes::dot_pairs(sum, w, x + i % 16);
   }
   Lanes::F total = Lanes::splat(0);
 #pragma GCC unroll 16
-  for (int c = 0; c < kPeakChains; ++c) total = Lanes::add(total, sums[c]);
+  for (const Lanes::F sum : sums) total = Lanes::add(total, sum);
   return Lanes::tree(total);
 }
 

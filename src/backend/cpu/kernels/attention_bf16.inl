@@ -392,17 +392,16 @@ template <class L, int kCount>
 INGOT_INLINE void add_value_block(const ValueBlock& b, const BlockRange (&views)[kCount],
                                   int parts) {
   constexpr int kMost = value_parts<L>(kCount);
-  int part = 0;
-  const auto add = [&]<int kParts>() {
+  const auto add = [&]<int kParts>(int part) {
     const bool added = add_value_parts<L, kCount, kParts>(b, part);
     for (int i = 0; !added && i < kCount; ++i) {
       add_value_parts<L, 1, kParts>(b.of_query(i, views[i]), part);
     }
-    part += kParts;
   };
-  while (part + kMost <= parts) add.template operator()<kMost>();
-  while (kMost > 2 && part + 2 <= parts) add.template operator()<2>();
-  if (part < parts) add.template operator()<1>();
+  int part = 0;
+  for (; part + kMost <= parts; part += kMost) add.template operator()<kMost>(part);
+  for (; kMost > 2 && part + 2 <= parts; part += 2) add.template operator()<2>(part);
+  if (part < parts) add.template operator()<1>(part);
 }
 
 /// Adds the values of a chunk to the sums of a pass, block by block of 32 positions.
