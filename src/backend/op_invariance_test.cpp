@@ -477,7 +477,10 @@ TEST(Invariance, Attention) {
   }
 }
 
-TEST(Invariance, AttentionOfLongContexts) {
+class InvarianceOfKvTypes : public ::testing::TestWithParam<KvType> {};
+
+TEST_P(InvarianceOfKvTypes, AttentionOfLongContexts) {
+  const KvType type = GetParam();
   // Threads share the splits of 1,024 keys of the long ones; of a split one row sees some and the
   // row before it nothing. Short ones are not shared, and not what there is no room for.
   struct Shape {
@@ -499,38 +502,39 @@ TEST(Invariance, AttentionOfLongContexts) {
       {{.heads = 12, .kv_heads = 2, .head_dim = kHeadDimLimit}, {{2, 11000}, {1, 300}}}};
   int turn = 0;
   for (const Shape& shape : shapes) {
-    for (const KvType type : kLongTypes) {
-      SCOPED_TRACE(cat(shape.a.heads, " heads of ", shape.a.head_dim, " window ", shape.a.window,
-                       " ", kv_name(type)));
-      Random random(192);
-      Attention a = shape.a;
-      a.scale = 0.3f;
-      const AttentionTerms terms(a, 50, random);
-      a.sinks = terms.sinks.view();
-      if (a.value_dim != 0) a.position_bias = terms.bias.view();
-      AttentionProblem p(a, type, shape.sequences, random);
-      const Matrix want = p.attend(*device(*kernel_tables()[0], 1));
-      for (const KernelTable* table : attention_tables(type)) {
-        for (const int threads : {2, 5}) {
-          if (is_scalar(*table) && ++turn % 3 != 1 && !is_full_run()) continue;
-          const Device d = device(*table, threads);
-          ASSERT_TRUE(same_bits(p.attend(*d), want)) << d.isa << " threads " << threads;
-          // The first sequence alone: what is shared goes by the work of the batch.
-          const Pages pages = p.fill_pages(*d);
-          const std::int32_t q = shape.sequences[0].q;
-          const OnDevice in(*d, p.rows.slice(0, q)), out(*d, q, want.cols());
-          attend_alone(*d, p, pages, 0, 0, q, in.view(), out.view());
-          const Matrix got = out.matrix();
-          for (std::int64_t row = 0; row < got.rows(); ++row) {
-            for (std::int64_t col = 0; col < got.cols(); ++col) {
-              ASSERT_EQ(bits(got.at(row, col)), bits(want.at(row, col))) << row << " " << col;
-            }
+    SCOPED_TRACE(cat(shape.a.heads, " heads of ", shape.a.head_dim, " window ", shape.a.window, " ",
+                     kv_name(type)));
+    Random random(192);
+    Attention a = shape.a;
+    a.scale = 0.3f;
+    const AttentionTerms terms(a, 50, random);
+    a.sinks = terms.sinks.view();
+    if (a.value_dim != 0) a.position_bias = terms.bias.view();
+    AttentionProblem p(a, type, shape.sequences, random);
+    const Matrix want = p.attend(*device(*kernel_tables()[0], 1));
+    for (const KernelTable* table : attention_tables(type)) {
+      for (const int threads : {2, 5}) {
+        if (is_scalar(*table) && ++turn % 3 != 1 && !is_full_run()) continue;
+        const Device d = device(*table, threads);
+        ASSERT_TRUE(same_bits(p.attend(*d), want)) << d.isa << " threads " << threads;
+        // The first sequence alone: what is shared goes by the work of the batch.
+        const Pages pages = p.fill_pages(*d);
+        const std::int32_t q = shape.sequences[0].q;
+        const OnDevice in(*d, p.rows.slice(0, q)), out(*d, q, want.cols());
+        attend_alone(*d, p, pages, 0, 0, q, in.view(), out.view());
+        const Matrix got = out.matrix();
+        for (std::int64_t row = 0; row < got.rows(); ++row) {
+          for (std::int64_t col = 0; col < got.cols(); ++col) {
+            ASSERT_EQ(bits(got.at(row, col)), bits(want.at(row, col))) << row << " " << col;
           }
         }
       }
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Attention, InvarianceOfKvTypes, ::testing::ValuesIn(kLongTypes),
+                         [](const auto& type) { return std::string(kv_name(type.param)); });
 
 TEST(Invariance, NoRowsAreFine) {
   Random random(211);
