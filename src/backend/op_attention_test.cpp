@@ -447,32 +447,33 @@ TEST(AttentionBf16, TilesComputeFiveQueriesAndMore) {
   }
 }
 
-TEST(AttentionBf16, NanReachesRowsThatSeeIt) {
-  // One kv head with 32 queries. The last chunk begins in the middle of the rows, and its later
-  // positions are not written.
+/// Checks that a value which is no number reaches those rows that see it, and no others. One kv
+/// head has 32 queries. The last chunk begins in the middle of the rows, and its later positions
+/// are not written.
+void check_who_sees(float value, std::int32_t at_key, std::int32_t window) {
+  SCOPED_TRACE(cat("value ", value, " window ", window, " key ", at_key));
+  Random random(223);
+  const Attention a{
+      .heads = 2, .kv_heads = 1, .head_dim = 40, .value_dim = 56, .scale = 0.2f, .window = window};
   const std::vector<Device> all = attention_devices(KvType::kBF16);
-  for (const std::int32_t window : {0, 9}) {
-    for (const std::int32_t nan_key : {40, 57, 63, 64, 66, 71}) {
-      SCOPED_TRACE(cat("window ", window, " key ", nan_key));
-      Random random(223);
-      const Attention a{.heads = 2,
-                        .kv_heads = 1,
-                        .head_dim = 40,
-                        .value_dim = 56,
-                        .scale = 0.2f,
-                        .window = window};
-      AttentionProblem p(a, KvType::kBF16, {{16, 72}}, random);
-      p.keys.at(nan_key, a.q_cols() + a.k_cols() + 50) = std::nanf("");
-      ASSERT_NO_FATAL_FAILURE(check_canonical(p, all));
-      for (const Device& d : all) {
-        const Matrix got = p.attend(*d);
-        for (std::int32_t t = 0; t < 16; ++t) {
-          const std::int32_t key = 56 + t;
-          const bool sees = key >= nan_key && (window == 0 || key < nan_key + window);
-          EXPECT_EQ(std::isnan(got.at(t, 50)), sees) << d.isa << " row " << t;
-          EXPECT_FALSE(std::isnan(got.at(t, 49))) << d.isa << " row " << t;
-        }
-      }
+  AttentionProblem p(a, KvType::kBF16, {{16, 72}}, random);
+  p.keys.at(at_key, a.q_cols() + a.k_cols() + 50) = value;
+  ASSERT_NO_FATAL_FAILURE(check_canonical(p, all));
+  for (const Device& d : all) {
+    const Matrix got = p.attend(*d);
+    for (std::int32_t t = 0; t < 16; ++t) {
+      const std::int32_t key = 56 + t;
+      const bool sees = key >= at_key && (window == 0 || key < at_key + window);
+      EXPECT_EQ(!std::isfinite(got.at(t, 50)), sees) << d.isa << " row " << t;
+      EXPECT_TRUE(std::isfinite(got.at(t, 49))) << d.isa << " row " << t;
+    }
+  }
+}
+
+TEST(AttentionBf16, NanAndInfReachRowsThatSeeThem) {
+  for (const float value : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    for (const std::int32_t window : {0, 9}) {
+      for (const std::int32_t key : {40, 57, 63, 64, 66, 71}) check_who_sees(value, key, window);
     }
   }
 }

@@ -4,7 +4,6 @@
 
 #include "backend/cpu/kernel_table.h"
 #include "backend/cpu/table_check.h"
-#include "base/text.h"
 
 #ifdef INGOT_X86_TABLES
 #include <cpuid.h>
@@ -55,54 +54,36 @@ bool has_amx() {
 }
 #endif
 
-struct Found {
-  std::vector<const KernelTable*> tables;
-  std::string warning;
-
-#ifdef INGOT_X86_TABLES
-  /// Adds a table if its products of bfloat16 have the bits of avx512: as the fastest, or before
-  /// the last one. Warns if the fastest is left out.
-  void add_if_exact(const KernelTable& table, bool is_fastest) {
-    if (multiplies_as(table, avx512_kernels())) {
-      tables.insert(is_fastest ? tables.end() : tables.end() - 1, &table);
-      return;
-    }
-    if (!is_fastest) return;
-    warning += cat(warning.empty() ? "" : "; ", "the kernels ", table.name,
-                   " are not offered: on this processor, sums of bfloat16 products have other bits "
-                   "than on other machines");
-  }
-#endif
-};
-
-Found find_tables() {
-  Found found;
-  auto& tables = found.tables;
-  tables.push_back(&scalar_kernels());
+ChosenTables find_tables() {
+  std::vector<TableCandidate> all{{.table = &scalar_kernels(), .runs = true}};
+  const KernelTable* judge = &scalar_kernels();  // runs where checked tables do
 #ifdef INGOT_X86_TABLES
   // These functions also check that the system saves the registers.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");
-  if (avx2) tables.push_back(&avx2_novnni_kernels());
-  if (avx2 && has_avx_vnni()) tables.push_back(&avx2_kernels());
-  if (avx512) tables.push_back(&avx512_novnni_kernels());
   const bool vnni = avx512 && __builtin_cpu_supports("avx512vnni");
-  if (vnni) tables.push_back(&avx512_kernels());
-  if (vnni && has_avx512_bf16())
-    found.add_if_exact(avx512_bf16_kernels(), has_fast_pair_products());
-  if (vnni && has_amx()) found.add_if_exact(avx512_amx_kernels(), true);
+  all.push_back({.table = &avx2_novnni_kernels(), .runs = avx2});
+  all.push_back({.table = &avx2_kernels(), .runs = avx2 && has_avx_vnni()});
+  all.push_back({.table = &avx512_novnni_kernels(), .runs = avx512});
+  all.push_back({.table = &avx512_kernels(), .runs = vnni});
+  judge = &avx512_kernels();
+  all.push_back({.table = &avx512_bf16_kernels(),
+                 .runs = vnni && has_avx512_bf16(),
+                 .is_checked = true,
+                 .is_fastest = has_fast_pair_products()});
+  all.push_back({.table = &avx512_amx_kernels(), .runs = vnni && has_amx(), .is_checked = true});
 #endif
 #ifdef INGOT_ARM_TABLES
   constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP of Linux
-  if ((getauxval(AT_HWCAP) & kDotProducts) != 0) tables.push_back(&neon_kernels());
+  all.push_back({.table = &neon_kernels(), .runs = (getauxval(AT_HWCAP) & kDotProducts) != 0});
 #endif
-  return found;
+  return choose_tables(all, [&](const KernelTable& t) { return multiplies_as(t, *judge); });
 }
 
-const Found& found_tables() {
-  static const Found found = find_tables();
+const ChosenTables& found_tables() {
+  static const ChosenTables found = find_tables();
   return found;
 }
 

@@ -1,4 +1,4 @@
-// multiplies_as: multiplies random numbers with two kernel tables, and compares the bits.
+// multiplies_as multiplies random numbers with two kernel tables, and compares the bits.
 #include "backend/cpu/table_check.h"
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "base/fp_env.h"
 #include "base/half.h"
 #include "base/index.h"
+#include "base/text.h"
 
 namespace ingot {
 
@@ -89,6 +90,24 @@ bool multiplies_as(const KernelTable& table, const KernelTable& judge) {
   const std::vector<float> want = product.multiply(judge);
   const std::vector<float> got = product.multiply(table);
   return std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0;
+}
+
+ChosenTables choose_tables(std::span<const TableCandidate> candidates,
+                           FunctionRef<bool(const KernelTable&)> passes_check) {
+  ChosenTables chosen;
+  for (const TableCandidate& candidate : candidates) {
+    if (!candidate.runs) continue;
+    const KernelTable& table = *candidate.table;
+    if (!candidate.is_checked || passes_check(table)) {
+      auto& tables = chosen.tables;
+      tables.insert(candidate.is_fastest ? tables.end() : tables.end() - 1, &table);
+    } else if (candidate.is_fastest) {
+      chosen.warning += cat(chosen.warning.empty() ? "" : "; ", "the kernels ", table.name,
+                            " are not offered: on this processor, sums of bfloat16 products have "
+                            "other bits than on other machines");
+    }
+  }
+  return chosen;
 }
 
 }  // namespace ingot

@@ -1,7 +1,13 @@
-// Checks at the start of the program that a kernel table computes what another one does.
+// The choice of the kernel tables that a machine is offered, and the check that they compute the
+// same.
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "backend/cpu/kernel_table.h"
+#include "base/function_ref.h"
 
 namespace ingot {
 
@@ -9,5 +15,24 @@ namespace ingot {
 /// a few thousand outputs of numbers of all magnitudes. The order of the sums in a matrix unit
 /// is measured, not documented, and a processor may differ from its documents.
 bool multiplies_as(const KernelTable& table, const KernelTable& judge);
+
+/// A table, and what a machine says of it.
+struct TableCandidate {
+  const KernelTable* table = nullptr;
+  bool runs = false;        ///< whether the machine has its instructions
+  bool is_checked = false;  ///< whether it is offered only if it passes the check
+  bool is_fastest = true;   ///< else the candidate before it, which runs if it does, is faster
+};
+
+/// Tables in the order of their speed, fastest last, and a warning, or "".
+struct ChosenTables {
+  std::vector<const KernelTable*> tables;
+  std::string warning;
+};
+
+/// Chooses the candidates that run and pass the check. Warns of each that fails it although it
+/// would be faster than those before it.
+ChosenTables choose_tables(std::span<const TableCandidate> candidates,
+                           FunctionRef<bool(const KernelTable&)> passes_check);
 
 }  // namespace ingot
