@@ -1,5 +1,6 @@
 // Drafts by lookup, of a prediction and of a drafter: fewer steps, and the same tokens.
 #include <map>
+#include <stdexcept>
 
 #include "engine/engine_test_util.h"
 #include "engine/fake_device.h"
@@ -158,14 +159,17 @@ class BadDrafter final : public Drafter {
  public:
   explicit BadDrafter(bool fails) : fails_(fails) {}
   void propose(std::span<DraftTask* const> tasks) override {
-    if (fails_) throw std::bad_alloc();
+    ++asked;
+    if (fails_) throw std::runtime_error("no drafts today");
     for (DraftTask* const task : tasks) {
       for (int i = 0; i < 2 * kDraftsMax; ++i) task->drafts.push_back({.id = i % 2 == 0 ? 99 : 0});
     }
   }
+  void failed(std::string_view error) override { reports.emplace_back(error); }
   void end(RunningRequest&) override { ++ended; }
 
-  int ended = 0;
+  int asked = 0, ended = 0;
+  std::vector<std::string> reports;
 
  private:
   bool fails_;
@@ -178,6 +182,15 @@ TEST_F(SpeculationTest, ADrafterMayFailOrProposeTooMuch) {
     run(request(kNotPeriodic, 30));
     EXPECT_EQ(drafter->ended, 1);
   }
+}
+
+/// After the n-th error in a row it rests for 2^n steps: it is asked in steps 1, 4, 9 and 18.
+TEST_F(SpeculationTest, ADrafterThatFailsIsReportedOnceAndRests) {
+  const auto drafter = std::make_shared<BadDrafter>(true);
+  make({.model = drafter});
+  run(request(kNotPeriodic, 30));
+  EXPECT_EQ(drafter->reports, std::vector<std::string>{"no drafts today"});
+  EXPECT_EQ(drafter->asked, 4);
 }
 
 /// Keeps the hidden states that it sees, and proposes wrong drafts.

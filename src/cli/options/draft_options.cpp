@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/log.h"
 #include "cli/options/model_options.h"
 #include "cli/options/option_row.h"
 #include "cli/options/options.h"
@@ -61,7 +62,11 @@ SpeculationOptions start_drafts(const DraftChoice& choice, ThreadPool& pool, Ins
     target.adapters().lower_bytes_max(draft.plan(draft_start).op_memory().total_bytes());
     start_with_progress(draft, draft_start);
   };
-  options.model = open_draft_model(pool, *choice.model, target, start, start_draft);
+  const auto report = [name = choice.model->path](std::string_view error) {
+    log_warning(cat("--draft ", name, " failed: ", error,
+                    "; texts stay the same, but have fewer drafts or none"));
+  };
+  options.model = open_draft_model(pool, *choice.model, target, start, start_draft, report);
   return options;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "backend/backends.h"
 #include "base/error.h"
@@ -68,14 +69,14 @@ void require_same_tokens(const Instance& draft, const Instance& target) {
 }
 
 DraftModel::DraftModel(ThreadPool& pool, const InstanceOptions& options, Instance& target,
-                       const StartOptions& target_options, Start start)
+                       const StartOptions& target_options, Start start, DraftErrorReport report)
     : instance_(pool, draft_options(options, target)) {
   instance_.require(ModelUse::kText);
   require_same_tokens(instance_, target);
   start(instance_, start_options(target, target_options));
-  drafter_ =
-      std::make_unique<ModelDrafter>(instance_.executor(), pool, find_host_kernels(options.isa),
-                                     std::min(instance_.sampled_ids(), target.sampled_ids()));
+  drafter_ = std::make_unique<ModelDrafter>(
+      instance_.executor(), pool, find_host_kernels(options.isa),
+      std::min(instance_.sampled_ids(), target.sampled_ids()), std::move(report));
   drafter_->warm_up();
 }
 
@@ -95,8 +96,9 @@ StartOptions DraftModel::start_options(Instance& target, const StartOptions& tar
 
 std::shared_ptr<Drafter> open_draft_model(ThreadPool& pool, const InstanceOptions& options,
                                           Instance& target, const StartOptions& target_options,
-                                          DraftModel::Start start) {
-  const auto model = std::make_shared<DraftModel>(pool, options, target, target_options, start);
+                                          DraftModel::Start start, DraftErrorReport report) {
+  const auto model =
+      std::make_shared<DraftModel>(pool, options, target, target_options, start, std::move(report));
   return {model, &model->drafter()};
 }
 

@@ -23,13 +23,13 @@ class DraftModel {
 
   /// Opens the draft model of `options` and checks it. Then calls `start` with the target's context
   /// and number of sequences, and a KV pool as large as the target's, or as large as fits into the
-  /// memory that the target's plan leaves. `target` was started with `target_options`. `pool` and
-  /// `target` must outlive this object.
+  /// memory that the target's plan leaves. `target` was started with `target_options`. `report`:
+  /// see ModelDrafter. `pool` and `target` must outlive this object.
   ///
   /// Errors: those of Instance, of `require_same_tokens` and of `start`; model_error for a draft
   /// model that generates no text.
   DraftModel(ThreadPool& pool, const InstanceOptions& options, Instance& target,
-             const StartOptions& target_options, Start start);
+             const StartOptions& target_options, Start start, DraftErrorReport report);
 
   const Instance& instance() const { return instance_; }
   Drafter& drafter() { return *drafter_; }
@@ -45,6 +45,6 @@ class DraftModel {
 /// those of DraftModel.
 std::shared_ptr<Drafter> open_draft_model(ThreadPool& pool, const InstanceOptions& options,
                                           Instance& target, const StartOptions& target_options,
-                                          DraftModel::Start start);
+                                          DraftModel::Start start, DraftErrorReport report = {});
 
 }  // namespace ingot

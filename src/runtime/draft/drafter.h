@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "runtime/running_request.h"
@@ -32,6 +33,8 @@ class Drafter {
   /// Appends drafts to the tasks, whose `drafts` are empty, up to their limits. No two tasks share
   /// a request. Errors: any; the engine then continues without these drafts.
   virtual void propose(std::span<DraftTask* const> tasks) = 0;
+  /// Tells the first error of `propose`, once.
+  virtual void failed(std::string_view /*error*/) {}
   /// Estimates the seconds that each draft of `tasks` tasks takes in `propose`.
   virtual double seconds(std::size_t /*tasks*/) const { return 0; }
   /// Estimates the probability that a draft is accepted if the one before it is.

@@ -2,6 +2,7 @@
 #include "runtime/draft/model_drafter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/index.h"
 #include "runtime/schedule/clock.h"
@@ -22,9 +23,10 @@ constexpr std::int64_t kKeptCalls = 16;
 }  // namespace
 
 ModelDrafter::ModelDrafter(Executor& executor, ThreadPool& pool, const HostKernels& kernels,
-                           std::int64_t ids)
+                           std::int64_t ids, DraftErrorReport report)
     : executor_(executor),
       pool_(pool),
+      report_(std::move(report)),
       sampler_(pool, kernels, executor.model().spec.vocab,
                std::min(ids, executor.model().spec.vocab), executor.limits().sequences),
       likelihood_(kLikelihoodFirst) {
@@ -52,7 +54,7 @@ void ModelDrafter::propose(std::span<DraftTask* const> tasks) {
     if (!target.given.empty() || !has_room || active_.size() == drawn_.size()) continue;
     Track& track = track_of(*task->request);
     follow(track, target);
-    if (track.is_foreign) continue;
+    if (track.is_given_up) continue;
     active_.push_back({.task = task, .track = &track});
   }
   compute_prompts();
@@ -90,8 +92,8 @@ void ModelDrafter::follow(Track& track, const Sequence& target) {
   const std::int64_t equal = track.known + accepted;
   const std::int64_t known = track.known;
   const std::int64_t vocab = executor_.model().spec.vocab;
-  track.is_foreign |= std::any_of(target.tokens.begin() + equal, target.tokens.end(),
-                                  [&](std::int32_t id) { return id >= vocab; });
+  track.is_given_up |= std::any_of(target.tokens.begin() + equal, target.tokens.end(),
+                                   [&](std::int32_t id) { return id >= vocab; });
   own.tokens.resize(to_size(equal));
   own.tokens.insert(own.tokens.end(), target.tokens.begin() + equal, target.tokens.end());
   track.known = own.length();
@@ -187,6 +189,7 @@ void ModelDrafter::draft(std::int32_t index) {
 /// Adds a draft. An end token is none, because the target draws it from the row before.
 void ModelDrafter::take(Active& active, const Drawn& drawn) const {
   const auto& ends = active.track->params.end_ids;
+  active.track->is_given_up |= drawn.id < 0;
   active.is_over = drawn.id < 0 || std::find(ends.begin(), ends.end(), drawn.id) != ends.end();
   if (active.is_over) return;
   active.task->drafts.push_back({.id = drawn.id, .likelihood = static_cast<float>(likelihood_)});

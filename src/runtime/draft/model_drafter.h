@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "runtime/draft/drafter.h"
@@ -13,6 +15,9 @@
 #include "runtime/schedule/step_times.h"
 
 namespace ingot {
+
+/// Receives the message of a draft model's first error, on the engine's thread.
+using DraftErrorReport = std::function<void(std::string_view)>;
 
 /// Drafts for all sequences of a batch with a draft model, in its own executor and KV cache. It
 /// draws with the parameters and random numbers of the target's draws, because equal noise makes
@@ -25,14 +30,19 @@ namespace ingot {
 class ModelDrafter final : public Drafter {
  public:
   /// `executor` is the draft model's: its limits allow `rows` rows and a row of logits for each
-  /// sequence. `ids`: number of tokens that both models have. All arguments must outlive this
-  /// object. Errors: Error{kDoesNotFit}.
-  ModelDrafter(Executor& executor, ThreadPool& pool, const HostKernels& kernels, std::int64_t ids);
+  /// sequence. `ids`: number of tokens that both models have. `report` is called once with the
+  /// first error of `propose`. The other arguments must outlive this object. Errors:
+  /// Error{kDoesNotFit}.
+  ModelDrafter(Executor& executor, ThreadPool& pool, const HostKernels& kernels, std::int64_t ids,
+               DraftErrorReport report = {});
 
   /// Computes a step, so that the first drafts are not slow. Errors: those of Executor::run_now.
   void warm_up();
 
   void propose(std::span<DraftTask* const> tasks) override;
+  void failed(std::string_view error) override {
+    if (report_) report_(error);
+  }
   double seconds(std::size_t tasks) const override;
   double likelihood() const override { return likelihood_; }
   void end(RunningRequest& request) override { tracks_.erase(request.sequence().id); }
@@ -41,11 +51,12 @@ class ModelDrafter final : public Drafter {
   /// The draft model's rows of one request.
   struct Track {
     Track(KvCache& cache, SamplingParams own) : sequence(cache), params(std::move(own)) {}
-    Sequence sequence;        ///< the target's tokens, and then drafts
-    SamplingParams params;    ///< those of the request, without log-probabilities
-    std::int64_t known = 0;   ///< number of the target's tokens at the last call
-    std::int64_t used = 0;    ///< number of the last call
-    bool is_foreign = false;  ///< whether the draft model lacks one of the target's tokens
+    Sequence sequence;       ///< the target's tokens, and then drafts
+    SamplingParams params;   ///< those of the request, without log-probabilities
+    std::int64_t known = 0;  ///< number of the target's tokens at the last call
+    std::int64_t used = 0;   ///< number of the last call
+    /// Whether it gets no drafts: the draft model lacks one of its tokens, or has drawn NaN.
+    bool is_given_up = false;
   };
 
   /// A task that still gets drafts.
@@ -66,6 +77,7 @@ class ModelDrafter final : public Drafter {
 
   Executor& executor_;
   ThreadPool& pool_;
+  DraftErrorReport report_;
   Sampler sampler_;
   std::map<std::uint64_t, Track> tracks_;  ///< by id of the request
   std::int64_t calls_ = 0;

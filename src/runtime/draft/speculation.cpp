@@ -8,6 +8,13 @@
 
 namespace ingot {
 
+namespace {
+
+/// After n errors in a row, the draft model is not asked in the next 2^n calls, for n up to this.
+constexpr std::int32_t kFailuresCounted = 10;
+
+}  // namespace
+
 Speculation::Speculation(const SpeculationOptions& options, const Scheduler& scheduler,
                          StepRunner& runner)
     : options_(options),
@@ -111,6 +118,10 @@ void Speculation::ask_lookup() {
 /// Asks the draft model for as many drafts as pay on average, because drafts take time too.
 void Speculation::ask_model() {
   if (!options_.model) return;
+  if (rest_ > 0) {
+    --rest_;
+    return;
+  }
   asking_.clear();
   const double likelihood = options_.model->likelihood();
   for (DraftTask& task : tasks()) {
@@ -134,11 +145,7 @@ void Speculation::ask_model() {
   });
   if (asking_.empty()) return;
   for (DraftTask* const task : asking_) std::swap(task->drafts, task->lookup);
-  try {
-    options_.model->propose(asking_);
-  } catch (const std::exception&) {
-    for (DraftTask* const task : asking_) task->drafts.clear();
-  }
+  propose_with_model();
   for (DraftTask* const task : asking_) {
     if (task->drafts.empty()) {
       std::swap(task->drafts, task->lookup);
@@ -146,6 +153,26 @@ void Speculation::ask_model() {
       task->request->set_drafts_prediction(false);
     }
   }
+}
+
+/// Asks the draft model. A model that fails costs time and gives nothing, so it rests, longer after
+/// each error.
+void Speculation::propose_with_model() {
+  try {
+    options_.model->propose(asking_);
+    failures_ = 0;
+  } catch (const std::exception& error) {
+    for (DraftTask* const task : asking_) task->drafts.clear();
+    model_failed(error.what());
+  }
+}
+
+void Speculation::model_failed(std::string_view error) {
+  failures_ = std::min(failures_ + 1, kFailuresCounted);
+  rest_ = 1 << failures_;
+  if (told_failure_) return;
+  told_failure_ = true;
+  options_.model->failed(error);
 }
 
 /// Keeps the drafts that the step will verify.

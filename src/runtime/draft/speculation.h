@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "runtime/draft/draft_count.h"
@@ -45,6 +46,8 @@ class Speculation {
   void add_task(RunningRequest& request);
   void ask_lookup();
   void ask_model();
+  void propose_with_model();
+  void model_failed(std::string_view error);
   void choose();
   void add_choices(std::size_t task);
   void take_likeliest();
@@ -59,6 +62,9 @@ class Speculation {
   std::vector<DraftTask> tasks_;  ///< the first `used_` are in use; the others keep their memory
   std::size_t used_ = 0;
   std::vector<DraftTask*> asking_;  ///< tasks that a drafter gets
+  std::int32_t failures_ = 0;       ///< errors of the draft model since its last success
+  std::int32_t rest_ = 0;           ///< number of calls in which the draft model is not asked
+  bool told_failure_ = false;       ///< whether Drafter::failed was called
   std::vector<Choice> choices_;
   std::vector<float> likelihoods_;
 };
