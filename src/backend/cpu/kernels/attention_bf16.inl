@@ -70,6 +70,12 @@ struct BlockRange {
 
 enum class Half { kEven, kOdd, kBoth };
 
+/// Chains of each sum that a pass holds in registers at once. Lanes with many registers and without
+/// products of pairs take twice as many sums instead, first their chains over even elements: then a
+/// pass uses each factor that it loads twice.
+template <class L>
+inline constexpr int kChainsTogether = kDotsPairs<L> || L::kAttentionChains < 16 ? 2 : 1;
+
 template <class L, int kCount, int kWide>
 INGOT_INLINE void clear(typename L::F (&sums)[kCount][kWide]) {
 #pragma GCC unroll 16
@@ -247,8 +253,7 @@ INGOT_INLINE void write_scores(const AttentionArgs& a, const ChunkPass<kCount>& 
 template <class L, int kCount>
 [[gnu::noinline]] void bf16_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                    const RoundedQueries& queries, ChunkWeights& w) {
-  // Both chains of each sum fit in registers, as in sum_block.
-  constexpr int kTogether = blocks_together<L>(2 * kCount);
+  constexpr int kTogether = blocks_together<L>(kChainsTogether<L> * kCount);
   const bool ahead = c.prefetches();
   const ChunkView seen = seen_by_any(c);
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
@@ -297,7 +302,9 @@ struct ValueBlock {
   BlockFactors<kChunk> p = {};  ///< weights; +0 for positions that a query does not see
   float* o = nullptr;           ///< sums of the first query
   std::int64_t o_stride = 0;    ///< floats from one query's sums to the next
-  bool ahead = false;           ///< whether to prefetch
+  /// Factors of the queries, by which scaled_sums multiplies their sums first; null: none.
+  const float* factors = nullptr;
+  bool ahead = false;  ///< whether to prefetch
 
   /// The block for query i alone, which sees `seen`.
   INGOT_INLINE ValueBlock of_query(int i, const BlockRange& seen) const {
@@ -306,6 +313,7 @@ struct ValueBlock {
     one.alike = true;
     one.p.first += i * kChunk;
     one.o += i * o_stride;
+    if (factors != nullptr) one.factors += i;
     one.ahead = false;
     return one;
   }
@@ -346,7 +354,7 @@ INGOT_INLINE bool any_nan(const typename L::F (&x)[kCount][kParts]) {
   return ordered != 0xFFFF;
 }
 
-/// o += e + o', for 16 * kParts elements of the values from element 16 * part on.
+/// o = scaled_sums(o) + (e + o'), for 16 * kParts elements of the values from element 16 * part on.
 ///
 /// A query that does not see the whole range has weights of +0, which leave chains of finite values
 /// as they are. But a value may be NaN: if queries are not alike and a sum is NaN, this writes
@@ -363,9 +371,15 @@ template <class L, int kCount, int kParts>
   }
   if (!b.alike && any_nan<L>(sums)) return false;
   float* o = b.o + 16 * part;
+  const std::int64_t stride = b.o_stride;
+  const float* factors = b.factors;
 #pragma GCC unroll 16
-  for (int i = 0; i < kCount; ++i, o += b.o_stride) {
-    for (int j = 0; j < kParts; ++j) L::store(o + 16 * j, L::add(L::load(o + 16 * j), sums[i][j]));
+  for (int i = 0; i < kCount; ++i, o += stride) {
+    for (int j = 0; j < kParts; ++j) {
+      const auto before = L::load(o + 16 * j);
+      const auto scaled = factors == nullptr ? before : scaled_sums<L>(before, factors[i]);
+      L::store(o + 16 * j, L::add(scaled, sums[i][j]));
+    }
   }
   return true;
 }
@@ -377,12 +391,23 @@ INGOT_INLINE BlockRange range_in_block(const ChunkView& view, std::int32_t at) {
   return from < to ? BlockRange{from, to} : BlockRange{};
 }
 
-/// Vectors of 16 elements of the values that a pass of `queries` queries computes together. Both
-/// chains of a sum fit in registers. But few queries wait for memory: they read more of each value,
-/// so that the lines they read are neighbours, and read it twice.
+/// Sets what the queries of a pass see of the block of 32 positions from `at` on.
+template <int kCount>
+INGOT_INLINE void set_views(const ChunkPass<kCount>& c, std::int32_t at, ValueBlock& block,
+                            BlockRange (&views)[kCount]) {
+  block.alike = true;
+  for (int i = 0; i < kCount; ++i) {
+    views[i] = range_in_block(c.view[i], at);
+    block.alike = block.alike && views[i].from == block.range.from && views[i].to == block.range.to;
+  }
+}
+
+/// Vectors of 16 elements of the values that a pass of `queries` queries computes together. Few
+/// queries wait for memory: they read more of each value, so that the lines they read are
+/// neighbours, and read it twice.
 template <class L>
 constexpr int value_parts(int queries) {
-  const int chains = queries <= 3 ? queries : 2 * queries;
+  const int chains = (queries <= 3 ? 1 : kChainsTogether<L>)*queries;
   const int parts = L::kAttentionChains / chains;
   return parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 1;
 }
@@ -411,24 +436,23 @@ INGOT_INLINE void add_bf16_values(const AttentionArgs& a, const ChunkPass<kCount
   static_assert(kCount <= 16);
   const int parts = (a.value_dim + 15) / 16;
   const ChunkView seen = seen_by_any(c);
-  for (int i = 0; i < kCount; ++i) {
-    scale_sums<L>(state.o[c.query + i], state.o.cols, w.factor[c.query + i]);
-  }
-  ValueBlock block{.o = state.o[c.query], .o_stride = state.o.cols, .ahead = c.prefetches()};
+  bool whole = true;  // whether all queries see the whole chunk
+  for (const ChunkView& view : c.view) whole = whole && view.whole();
+  ValueBlock block{.alike = whole,
+                   .o = state.o[c.query],
+                   .o_stride = state.o.cols,
+                   .factors = w.factor + c.query,
+                   .ahead = c.prefetches()};
   for (std::int32_t at = 0; at < kChunk; at += kPairBlock) {
     block.range = range_in_block(seen, at);
     if (block.range.empty()) continue;
-    BlockRange views[kCount];
-    block.alike = true;
-    for (int i = 0; i < kCount; ++i) {
-      views[i] = range_in_block(c.view[i], at);
-      block.alike =
-          block.alike && views[i].from == block.range.from && views[i].to == block.range.to;
-    }
+    BlockRange views[kCount];  // used if they are not alike
+    if (!whole) set_views(c, at, block, views);
     const int page = at / kBlockTokens;
     block.values = {c.chunk.values + page, c.chunk.next_keys + page, std::int64_t{kLine} * parts};
     block.p = {w.p[c.query] + at};
     add_value_block<L>(block, views, parts);
+    block.factors = nullptr;
   }
 }
 
