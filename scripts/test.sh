@@ -245,6 +245,7 @@ if [ $full = yes ]; then
   stage "tsan" build_and_test tsan
   stage "debug (build only)" build debug
   stage "arm" scripts/check_arm.sh
+  stage "older x86-64" scripts/check_old_x86.sh
 else
   stage "clang-tidy (changed files)" check_tidy --changed
   stage "asan (foreign bytes, scalar kernels)" asan_gate

@@ -55,8 +55,8 @@ bool has_amx() {
 #endif
 
 ChosenTables find_tables() {
-  std::vector<TableCandidate> all{{.table = &scalar_kernels(), .runs = true}};
-  const KernelTable* judge = &scalar_kernels();  // runs where checked tables do
+  std::vector<TableCandidate> all{{.table = scalar_kernels, .runs = true}};
+  const KernelTable& (*judge)() = scalar_kernels;  // its table runs where checked ones do
 #ifdef INGOT_X86_TABLES
   // These functions also check that the system saves the registers.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
@@ -64,22 +64,22 @@ ChosenTables find_tables() {
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");
   const bool vnni = avx512 && __builtin_cpu_supports("avx512vnni");
-  all.push_back({.table = &avx2_novnni_kernels(), .runs = avx2});
-  all.push_back({.table = &avx2_kernels(), .runs = avx2 && has_avx_vnni()});
-  all.push_back({.table = &avx512_novnni_kernels(), .runs = avx512});
-  all.push_back({.table = &avx512_kernels(), .runs = vnni});
-  judge = &avx512_kernels();
-  all.push_back({.table = &avx512_bf16_kernels(),
+  all.push_back({.table = avx2_novnni_kernels, .runs = avx2});
+  all.push_back({.table = avx2_kernels, .runs = avx2 && has_avx_vnni()});
+  all.push_back({.table = avx512_novnni_kernels, .runs = avx512});
+  all.push_back({.table = avx512_kernels, .runs = vnni});
+  judge = avx512_kernels;
+  all.push_back({.table = avx512_bf16_kernels,
                  .runs = vnni && has_avx512_bf16(),
                  .is_checked = true,
                  .is_fastest = has_fast_pair_products()});
-  all.push_back({.table = &avx512_amx_kernels(), .runs = vnni && has_amx(), .is_checked = true});
+  all.push_back({.table = avx512_amx_kernels, .runs = vnni && has_amx(), .is_checked = true});
 #endif
 #ifdef INGOT_ARM_TABLES
   constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP of Linux
-  all.push_back({.table = &neon_kernels(), .runs = (getauxval(AT_HWCAP) & kDotProducts) != 0});
+  all.push_back({.table = neon_kernels, .runs = (getauxval(AT_HWCAP) & kDotProducts) != 0});
 #endif
-  return choose_tables(all, [&](const KernelTable& t) { return multiplies_as(t, *judge); });
+  return choose_tables(all, [&](const KernelTable& t) { return multiplies_as(t, judge()); });
 }
 
 const ChosenTables& found_tables() {

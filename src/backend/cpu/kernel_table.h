@@ -230,7 +230,8 @@ struct KernelTable : HostKernels {
 /// Returns the table in plain C++, which every machine can run. Tests compare all tables with it.
 const KernelTable& scalar_kernels();
 
-// Tables for x86-64 processors with these instructions. On other processors a kernel call crashes.
+// Tables for x86-64 processors with these instructions. On other processors these functions crash,
+// and so does a kernel call.
 const KernelTable& avx2_novnni_kernels();    ///< for AVX2, FMA, F16C
 const KernelTable& avx2_kernels();           ///< for AVX2, FMA, F16C, AVX_VNNI
 const KernelTable& avx512_novnni_kernels();  ///< for AVX-512 F, BW, DQ, VL

@@ -97,7 +97,7 @@ ChosenTables choose_tables(std::span<const TableCandidate> candidates,
   ChosenTables chosen;
   for (const TableCandidate& candidate : candidates) {
     if (!candidate.runs) continue;
-    const KernelTable& table = *candidate.table;
+    const KernelTable& table = candidate.table();
     if (!candidate.is_checked || passes_check(table)) {
       auto& tables = chosen.tables;
       tables.insert(candidate.is_fastest ? tables.end() : tables.end() - 1, &table);

@@ -18,10 +18,13 @@ bool multiplies_as(const KernelTable& table, const KernelTable& judge);
 
 /// A table, and what a machine says of it.
 struct TableCandidate {
-  const KernelTable* table = nullptr;
+  /// Returns the table. Its code may be compiled for the table's instructions, so it is called only
+  /// if `runs`.
+  const KernelTable& (*table)() = nullptr;
   bool runs = false;        ///< whether the machine has its instructions
   bool is_checked = false;  ///< whether it is offered only if it passes the check
-  bool is_fastest = true;   ///< else the candidate before it, which runs if it does, is faster
+  /// Whether it is faster than those before it. Else it stands before the last one that is offered.
+  bool is_fastest = true;
 };
 
 /// Tables in the order of their speed, fastest last, and a warning, or "".
@@ -31,7 +34,7 @@ struct ChosenTables {
 };
 
 /// Chooses the candidates that run and pass the check. Warns of each that fails it although it
-/// would be faster than those before it.
+/// would be faster than those before it. The first candidate runs, is not checked, and is fastest.
 ChosenTables choose_tables(std::span<const TableCandidate> candidates,
                            FunctionRef<bool(const KernelTable&)> passes_check);
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -51,51 +50,49 @@ TEST(TableCheck, NoticesAnotherOrder) {
   EXPECT_FALSE(multiplies_as(other, scalar_kernels()));
 }
 
-/// Candidates whose tables differ in their names alone.
-class Candidates {
- public:
-  void add(const char* name, const TableCandidate& candidate) {
-    KernelTable& table = tables_.emplace_back(scalar_kernels());
-    table.name = name;
-    candidates_.push_back(candidate);
-    candidates_.back().table = &table;
-  }
-  /// The names of the chosen tables, each with a space behind it.
-  std::string chosen(bool passes_check) {
-    const ChosenTables all =
-        choose_tables(candidates_, [&](const KernelTable&) { return passes_check; });
-    warning = all.warning;
-    std::string names;
-    for (const KernelTable* table : all.tables) names += cat(table->name, " ");
-    return names;
-  }
+constexpr const char* kNames[] = {"scalar", "vectors", "pairs", "tiles"};
 
-  std::string warning;  ///< of the last `chosen`
+/// A table that differs from scalar_kernels() in its name alone.
+template <int kName>
+const KernelTable& named() {
+  static const KernelTable kTable = [] {
+    KernelTable table = scalar_kernels();
+    table.name = kNames[kName];
+    return table;
+  }();
+  return kTable;
+}
 
- private:
-  std::deque<KernelTable> tables_;
-  std::vector<TableCandidate> candidates_;
-};
+/// On a real machine, this call may execute instructions that the machine lacks.
+const KernelTable& absent() {
+  ADD_FAILURE() << "asked for a table that does not run";
+  return scalar_kernels();
+}
+
+constexpr TableCandidate kCandidates[] = {
+    {.table = named<0>, .runs = true},
+    {.table = absent, .runs = false},
+    {.table = named<1>, .runs = true},
+    {.table = absent, .runs = false, .is_checked = true},
+    {.table = named<2>, .runs = true, .is_checked = true, .is_fastest = false},
+    {.table = named<3>, .runs = true, .is_checked = true}};
+
+std::string names_of(const ChosenTables& chosen) {
+  std::string names;
+  for (const KernelTable* table : chosen.tables) names += cat(table->name, " ");
+  return names;
+}
 
 TEST(ChooseTables, OrdersThoseThatRunBySpeed) {
-  Candidates all;
-  all.add("scalar", {.runs = true});
-  all.add("absent", {.runs = false});
-  all.add("vectors", {.runs = true});
-  all.add("pairs", {.runs = true, .is_checked = true, .is_fastest = false});
-  all.add("tiles", {.runs = true, .is_checked = true});
-  EXPECT_EQ(all.chosen(true), "scalar pairs vectors tiles ");
+  const ChosenTables all = choose_tables(kCandidates, [](const KernelTable&) { return true; });
+  EXPECT_EQ(names_of(all), "scalar pairs vectors tiles ");
   EXPECT_EQ(all.warning, "");
 }
 
-/// The loss of a slower table is none.
+/// A slower table that fails needs no warning.
 TEST(ChooseTables, WarnsOfFasterTablesThatComputeSomethingElse) {
-  Candidates all;
-  all.add("scalar", {.runs = true});
-  all.add("vectors", {.runs = true});
-  all.add("pairs", {.runs = true, .is_checked = true, .is_fastest = false});
-  all.add("tiles", {.runs = true, .is_checked = true});
-  EXPECT_EQ(all.chosen(false), "scalar vectors ");
+  const ChosenTables all = choose_tables(kCandidates, [](const KernelTable&) { return false; });
+  EXPECT_EQ(names_of(all), "scalar vectors ");
   EXPECT_EQ(all.warning.find("the kernels tiles are not offered: "), 0U) << all.warning;
   EXPECT_EQ(all.warning.find("pairs"), std::string::npos) << all.warning;
 }
