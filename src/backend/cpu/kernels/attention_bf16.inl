@@ -70,9 +70,10 @@ struct BlockRange {
 
 enum class Half { kEven, kOdd, kBoth };
 
-/// Chains of each sum that a pass holds in registers at once. Lanes with many registers and without
-/// products of pairs take twice as many sums instead, first their chains over even elements: then a
-/// pass uses each factor that it loads twice.
+/// Chains of a sum that count where the size of a pass is chosen. With 1, a pass takes twice as
+/// many sums, and computes first their even chains, then their odd ones: it uses each factor that
+/// it has loaded for two vectors. This pays for lanes with many registers and without products of
+/// pairs.
 template <class L>
 inline constexpr int kChainsTogether = kDotsPairs<L> || L::kAttentionChains < 16 ? 2 : 1;
 
@@ -302,8 +303,8 @@ struct ValueBlock {
   BlockFactors<kChunk> p = {};  ///< weights; +0 for positions that a query does not see
   float* o = nullptr;           ///< sums of the first query
   std::int64_t o_stride = 0;    ///< floats from one query's sums to the next
-  /// Factors of the queries, by which scaled_sums multiplies their sums first; null: none.
-  const float* factors = nullptr;
+  /// Factors by which scaled_sums multiplies the queries' sums first; null: none.
+  const float* scales = nullptr;
   bool ahead = false;  ///< whether to prefetch
 
   /// The block for query i alone, which sees `seen`.
@@ -313,7 +314,7 @@ struct ValueBlock {
     one.alike = true;
     one.p.first += i * kChunk;
     one.o += i * o_stride;
-    if (factors != nullptr) one.factors += i;
+    if (scales != nullptr) one.scales += i;
     one.ahead = false;
     return one;
   }
@@ -336,12 +337,6 @@ INGOT_INLINE typename L::F scaled_sums(typename L::F sums, float factor) {
   const auto scaled = L::mul(sums, L::splat(factor));
   const auto size = L::from_bits(L::and_int(L::bits(scaled), L::splat_int(0x7FFFFFFF)));
   return L::select(L::lt(size, L::splat(0x1p-100f)), L::splat(0), scaled);
-}
-
-/// o = o * factor, by scaled_sums.
-template <class L>
-INGOT_INLINE void scale_sums(float* o, int cols, float factor) {
-  for (int d = 0; d < cols; d += 16) L::store(o + d, scaled_sums<L>(L::load(o + d), factor));
 }
 
 template <class L, int kCount, int kParts>
@@ -372,12 +367,12 @@ template <class L, int kCount, int kParts>
   if (!b.alike && any_nan<L>(sums)) return false;
   float* o = b.o + 16 * part;
   const std::int64_t stride = b.o_stride;
-  const float* factors = b.factors;
+  const float* scales = b.scales;
 #pragma GCC unroll 16
   for (int i = 0; i < kCount; ++i, o += stride) {
     for (int j = 0; j < kParts; ++j) {
       const auto before = L::load(o + 16 * j);
-      const auto scaled = factors == nullptr ? before : scaled_sums<L>(before, factors[i]);
+      const auto scaled = scales == nullptr ? before : scaled_sums<L>(before, scales[i]);
       L::store(o + 16 * j, L::add(scaled, sums[i][j]));
     }
   }
@@ -404,7 +399,7 @@ INGOT_INLINE void set_views(const ChunkPass<kCount>& c, std::int32_t at, ValueBl
 
 /// Vectors of 16 elements of the values that a pass of `queries` queries computes together. Few
 /// queries wait for memory: they read more of each value, so that the lines they read are
-/// neighbours, and read it twice.
+/// neighbours.
 template <class L>
 constexpr int value_parts(int queries) {
   const int chains = (queries <= 3 ? 1 : kChainsTogether<L>)*queries;
@@ -441,7 +436,7 @@ INGOT_INLINE void add_bf16_values(const AttentionArgs& a, const ChunkPass<kCount
   ValueBlock block{.alike = whole,
                    .o = state.o[c.query],
                    .o_stride = state.o.cols,
-                   .factors = w.factor + c.query,
+                   .scales = w.factor + c.query,
                    .ahead = c.prefetches()};
   for (std::int32_t at = 0; at < kChunk; at += kPairBlock) {
     block.range = range_in_block(seen, at);
@@ -452,7 +447,7 @@ INGOT_INLINE void add_bf16_values(const AttentionArgs& a, const ChunkPass<kCount
     block.values = {c.chunk.values + page, c.chunk.next_keys + page, std::int64_t{kLine} * parts};
     block.p = {w.p[c.query] + at};
     add_value_block<L>(block, views, parts);
-    block.factors = nullptr;
+    block.scales = nullptr;
   }
 }
 

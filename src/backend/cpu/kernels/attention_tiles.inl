@@ -208,7 +208,7 @@ template <class L>
 [[gnu::noinline]] void add_value_part(const HeadChunk& chunk, const ChunkView& view,
                                       const float* weights, float factor, std::int64_t pair_bytes,
                                       int part, float* o) {
-  scale_sums<L>(o + 16 * part, 16, factor);
+  L::store(o + 16 * part, scaled_sums<L>(L::load(o + 16 * part), factor));
   for (std::int32_t at = 0; at < kChunk; at += kPairBlock) {
     const BlockRange range = range_in_block(view, at);
     if (range.empty()) continue;
