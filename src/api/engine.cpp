@@ -37,7 +37,7 @@ std::shared_ptr<Drafter> open_drafter(ThreadPool& pool, const OpenOptions& optio
   draft.path = options.draft;
   return open_draft_model(
       pool, draft, target, started,
-      [&](Instance& instance, const StartOptions& how) { start(instance, options, how); });
+      [&](Instance& instance, const StartOptions& how) { start(instance, options, how); }, {});
 }
 
 }  // namespace

@@ -400,7 +400,8 @@ class speculation_invariance : public ::testing::TestWithParam<Case> {
     if (kind == Drafts::kModel) {
       draft_model = std::make_unique<ModelRunner>(*draft_checkpoint_, draft_options(c));
       engine.speculation.model = std::make_shared<ModelDrafter>(
-          draft_model->executor(), draft_model->pool(), draft_model->table(), std::int64_t{kVocab});
+          draft_model->executor(), draft_model->pool(), draft_model->table(), std::int64_t{kVocab},
+          DraftErrorReport{});
     }
     EngineRunner runner(*checkpoint_, with, engine, &bytes());
     std::vector<Asked> all = every_request(runner, 1);
@@ -543,8 +544,9 @@ TEST_F(DemoSpeculation, TheDraftModelAndLookupsChangeNoBit) {
       EngineOptions options;
       options.speculation = {.lookup = lookup, .tokens = kDrafts};
       if (has_model) {
-        options.speculation.model = std::make_shared<ModelDrafter>(
-            draft.executor(), pool_, *kernel_tables().back(), draft.sampled_ids());
+        options.speculation.model =
+            std::make_shared<ModelDrafter>(draft.executor(), pool_, *kernel_tables().back(),
+                                           draft.sampled_ids(), DraftErrorReport{});
       }
       const Results results = run(20, options);
       expect_equal(results, expected);

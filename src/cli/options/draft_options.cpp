@@ -64,7 +64,7 @@ SpeculationOptions start_drafts(const DraftChoice& choice, ThreadPool& pool, Ins
   };
   const auto report = [name = choice.model->path](std::string_view error) {
     log_warning(cat("--draft ", name, " failed: ", error,
-                    "; texts stay the same, but have fewer drafts or none"));
+                    "; texts stay the same, and steps get fewer drafts"));
   };
   options.model = open_draft_model(pool, *choice.model, target, start, start_draft, report);
   return options;

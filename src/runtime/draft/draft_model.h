@@ -45,6 +45,6 @@ class DraftModel {
 /// those of DraftModel.
 std::shared_ptr<Drafter> open_draft_model(ThreadPool& pool, const InstanceOptions& options,
                                           Instance& target, const StartOptions& target_options,
-                                          DraftModel::Start start, DraftErrorReport report = {});
+                                          DraftModel::Start start, DraftErrorReport report);
 
 }  // namespace ingot

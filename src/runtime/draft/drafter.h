@@ -33,7 +33,7 @@ class Drafter {
   /// Appends drafts to the tasks, whose `drafts` are empty, up to their limits. No two tasks share
   /// a request. Errors: any; the engine then continues without these drafts.
   virtual void propose(std::span<DraftTask* const> tasks) = 0;
-  /// Tells the first error of `propose`, once.
+  /// Tells an error of `propose`.
   virtual void failed(std::string_view /*error*/) {}
   /// Estimates the seconds that each draft of `tasks` tasks takes in `propose`.
   virtual double seconds(std::size_t /*tasks*/) const { return 0; }

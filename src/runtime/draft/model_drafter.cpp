@@ -61,6 +61,10 @@ void ModelDrafter::propose(std::span<DraftTask* const> tasks) {
   for (std::int32_t i = 0; !active_.empty(); ++i) draft(i);
 }
 
+void ModelDrafter::failed(std::string_view error) {
+  if (const DraftErrorReport report = std::exchange(report_, {})) report(error);
+}
+
 double ModelDrafter::seconds(std::size_t tasks) const {
   const auto rows = static_cast<std::int32_t>(tasks);
   return times_.is_empty() ? 0 : times_.decode_seconds_least(rows);
@@ -187,9 +191,12 @@ void ModelDrafter::draft(std::int32_t index) {
 }
 
 /// Adds a draft. An end token is none, because the target draws it from the row before.
-void ModelDrafter::take(Active& active, const Drawn& drawn) const {
+void ModelDrafter::take(Active& active, const Drawn& drawn) {
   const auto& ends = active.track->params.end_ids;
-  active.track->is_given_up |= drawn.id < 0;
+  if (drawn.id < 0) {
+    active.track->is_given_up = true;
+    failed("it has computed logits that are no numbers");
+  }
   active.is_over = drawn.id < 0 || std::find(ends.begin(), ends.end(), drawn.id) != ends.end();
   if (active.is_over) return;
   active.task->drafts.push_back({.id = drawn.id, .likelihood = static_cast<float>(likelihood_)});

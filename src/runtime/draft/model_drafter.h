@@ -16,7 +16,7 @@
 
 namespace ingot {
 
-/// Receives the message of a draft model's first error, on the engine's thread.
+/// Receives the message of a draft model's first error, on the engine's thread; or empty.
 using DraftErrorReport = std::function<void(std::string_view)>;
 
 /// Drafts for all sequences of a batch with a draft model, in its own executor and KV cache. It
@@ -34,15 +34,14 @@ class ModelDrafter final : public Drafter {
   /// first error of `propose`. The other arguments must outlive this object. Errors:
   /// Error{kDoesNotFit}.
   ModelDrafter(Executor& executor, ThreadPool& pool, const HostKernels& kernels, std::int64_t ids,
-               DraftErrorReport report = {});
+               DraftErrorReport report);
 
   /// Computes a step, so that the first drafts are not slow. Errors: those of Executor::run_now.
   void warm_up();
 
   void propose(std::span<DraftTask* const> tasks) override;
-  void failed(std::string_view error) override {
-    if (report_) report_(error);
-  }
+  /// Reports the first error.
+  void failed(std::string_view error) override;
   double seconds(std::size_t tasks) const override;
   double likelihood() const override { return likelihood_; }
   void end(RunningRequest& request) override { tracks_.erase(request.sequence().id); }
@@ -55,7 +54,7 @@ class ModelDrafter final : public Drafter {
     SamplingParams params;   ///< those of the request, without log-probabilities
     std::int64_t known = 0;  ///< number of the target's tokens at the last call
     std::int64_t used = 0;   ///< number of the last call
-    /// Whether it gets no drafts: the draft model lacks one of its tokens, or has drawn NaN.
+    /// Whether it gets no drafts: the draft model lacks one of its tokens, or has computed NaN.
     bool is_given_up = false;
   };
 
@@ -73,11 +72,11 @@ class ModelDrafter final : public Drafter {
   bool release_oldest();
   void compute_prompts();
   void draft(std::int32_t index);
-  void take(Active& active, const Drawn& drawn) const;
+  void take(Active& active, const Drawn& drawn);
 
   Executor& executor_;
   ThreadPool& pool_;
-  DraftErrorReport report_;
+  DraftErrorReport report_;  ///< empty once it was called
   Sampler sampler_;
   std::map<std::uint64_t, Track> tracks_;  ///< by id of the request
   std::int64_t calls_ = 0;

@@ -160,7 +160,9 @@ void Speculation::ask_model() {
 void Speculation::propose_with_model() {
   try {
     options_.model->propose(asking_);
-    failures_ = 0;
+    for (const DraftTask* const task : asking_) {
+      if (!task->drafts.empty()) failures_ = 0;
+    }
   } catch (const std::exception& error) {
     for (DraftTask* const task : asking_) task->drafts.clear();
     model_failed(error.what());
@@ -170,8 +172,6 @@ void Speculation::propose_with_model() {
 void Speculation::model_failed(std::string_view error) {
   failures_ = std::min(failures_ + 1, kFailuresCounted);
   rest_ = 1 << failures_;
-  if (told_failure_) return;
-  told_failure_ = true;
   options_.model->failed(error);
 }
 

@@ -62,9 +62,8 @@ class Speculation {
   std::vector<DraftTask> tasks_;  ///< the first `used_` are in use; the others keep their memory
   std::size_t used_ = 0;
   std::vector<DraftTask*> asking_;  ///< tasks that a drafter gets
-  std::int32_t failures_ = 0;       ///< errors of the draft model since its last success
+  std::int32_t failures_ = 0;       ///< errors of the draft model since its last draft
   std::int32_t rest_ = 0;           ///< number of calls in which the draft model is not asked
-  bool told_failure_ = false;       ///< whether Drafter::failed was called
   std::vector<Choice> choices_;
   std::vector<float> likelihoods_;
 };
