@@ -1,5 +1,5 @@
-// The choice of the kernel tables that a machine is offered, and the check that they compute the
-// same.
+// The choice of the kernel tables that a machine is offered, and the check that they give equal
+// bits.
 #pragma once
 
 #include <span>
