@@ -160,9 +160,33 @@ INGOT_INLINE int value_cols(const AttentionArgs& a) {
   return padded(a.value_dim, a.type == KvType::kInt8 ? kGroup : 16);
 }
 
+/// Calls fn(address) for each line of the queries or outputs of a call: rows of `floats` floats.
+template <class T, class Fn>
+INGOT_INLINE void each_line(const AttentionArgs& a, T* first, std::int64_t stride,
+                            std::int64_t floats, const Fn& fn) {
+  constexpr int kLineFloats = kLine / static_cast<int>(sizeof(float));
+  for (int row = 0; row < a.rows; ++row) {
+    for (std::int64_t i = 0; i < floats; i += kLineFloats) fn(first + row * stride + i);
+  }
+}
+
+/// Prefetches the queries of a call. Their rows lie too far apart for the processor to predict the
+/// next read.
+INGOT_INLINE void prefetch_queries(const AttentionArgs& a) {
+  const std::int64_t floats = std::int64_t{a.kv_heads} * a.heads * a.head_dim;
+  each_line(a, a.q, a.q_stride, floats, [](const float* q) { prefetch_line(q); });
+}
+
+/// Prefetches the places of a call's outputs, for the same reason.
+INGOT_INLINE void prefetch_outputs(const AttentionArgs& a) {
+  const std::int64_t floats = std::int64_t{a.kv_heads} * a.heads * a.value_dim;
+  each_line(a, a.out, a.out_stride, floats, [](float* out) { prefetch_to_write(out); });
+}
+
 /// The queries of `a`, multiplied by the scale.
 template <class L, class Q>
 INGOT_INLINE void set_queries(const AttentionArgs& a, Q& q) {
+  prefetch_queries(a);
   const int cols = query_cols(a);
   for (int i = 0; i < queries_of(a); ++i) {
     const std::int64_t column = std::int64_t{head_of(a, i)} * a.head_dim;
@@ -269,6 +293,7 @@ void attend(const AttentionArgs& a) {
   Totals<L> total(value_cols(a));
   SoftmaxStates split(value_cols(a));
   for (std::int32_t at = keys.first / kSplit * kSplit; at < keys.last; at += kSplit) {
+    if (at + kSplit >= keys.last) prefetch_outputs(a);  // earlier, they could leave the cache
     run_split<L, kType>(a, at, keys, q, split);
     total.fold_in(a, at, split);
   }

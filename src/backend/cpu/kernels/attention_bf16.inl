@@ -70,6 +70,12 @@ struct BlockRange {
 
 enum class Half { kEven, kOdd, kBoth };
 
+/// Whether a loop that prefetches does so beside vector `j` of `wide`. A loop for one half does it
+/// beside half of the vectors: memory would wait during the other loop if one did it beside all.
+constexpr bool prefetches_beside(Half half, int j, int wide) {
+  return half == Half::kBoth || (2 * j < wide) == (half == Half::kEven);
+}
+
 /// Chains of a sum that count where the size of a pass is chosen. With 1, a pass takes twice as
 /// many sums, and computes first their even chains, then their odd ones: it uses each factor that
 /// it has loaded for two vectors. This pays for lanes with many registers and without products of
@@ -107,7 +113,7 @@ INGOT_INLINE void add_pairs(const Pairs& w, const BlockFactors<kStride>& x, int 
     typename L::F half[kWide];
     for (int j = 0; j < kWide; ++j) {
       pairs[j] = load_pairs<L>(w.at(pair, j));
-      if (kAhead) prefetch_line(w.next(pair, j));
+      if (kAhead && prefetches_beside(kHalf, j, kWide)) prefetch_line(w.next(pair, j));
     }
     if constexpr (kHalf != Half::kOdd) {
       for (int j = 0; j < kWide; ++j) half[j] = even_of<L>(pairs[j]);
@@ -139,8 +145,10 @@ INGOT_INLINE void add_fours(const Pairs& w, const BlockFactors<kStride>& x, cons
       }
       if constexpr (kHalf != Half::kOdd) even_words[j] = L::even_words(one, two);
       if constexpr (kHalf != Half::kEven) odd_words[j] = L::odd_words(one, two);
-      if (kAhead) prefetch_line(w.next(2 * four, j));
-      if (kAhead) prefetch_line(w.next(2 * four + 1, j));
+      if (kAhead && prefetches_beside(kHalf, j, kWide)) {
+        prefetch_line(w.next(2 * four, j));
+        prefetch_line(w.next(2 * four + 1, j));
+      }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
@@ -202,7 +210,7 @@ INGOT_INLINE void sum_block(const Pairs& w, const BlockFactors<kStride>& x, cons
       for (int j = 0; j < kWide; ++j) L::store(even[i][j], sums[i][j]);
     }
     clear<L>(sums);
-    add_range<L, Half::kOdd, false>(w, x, r, sums, sums);
+    add_range<L, Half::kOdd, kAhead>(w, x, r, sums, sums);
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
       for (int j = 0; j < kWide; ++j) sums[i][j] = L::add(L::load(even[i][j]), sums[i][j]);
@@ -398,12 +406,13 @@ INGOT_INLINE void set_views(const ChunkPass<kCount>& c, std::int32_t at, ValueBl
 }
 
 /// Vectors of 16 elements of the values that a pass of `queries` queries computes together. Few
-/// queries wait for memory: they read more of each value, so that the lines they read are
-/// neighbours.
+/// queries wait for memory: a loop reads at least 4 vectors of each value, so that the lines it
+/// reads are neighbours; with both chains if they fit, so that it reads each value once.
 template <class L>
 constexpr int value_parts(int queries) {
-  const int chains = (queries <= 3 ? 1 : kChainsTogether<L>)*queries;
-  const int parts = L::kAttentionChains / chains;
+  const auto fitting = [queries](int chains) { return L::kAttentionChains / (chains * queries); };
+  int parts = fitting(kChainsTogether<L>);
+  if (queries <= 3) parts = fitting(2) >= 4 ? fitting(2) : fitting(1);
   return parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 1;
 }
 

@@ -98,7 +98,8 @@ struct Chunk {
 ///
 /// A head's part of a block is too short for the processor to predict the next read. So the first
 /// pass over the keys prefetches the values, and the first pass over the values prefetches the next
-/// keys: the next head's, which lie beside these, or the next chunk's.
+/// keys: the next head's, which lie beside these, or the next chunk's. Between the two,
+/// `prefetch_next_keys` keeps memory busy while the weights are computed.
 struct HeadChunk {
   std::int32_t start;  ///< position of the chunk's first key
   int first_query;     ///< number of the head's first query
@@ -114,6 +115,15 @@ struct HeadChunk {
       keys[b] = chunk.blocks[b] + a.k_offset + kv_head * a.k_head;
       values[b] = chunk.blocks[b] + a.v_offset + kv_head * a.v_head;
       next_keys[b] = (is_last ? chunk.next : chunk.blocks)[b] + next_offset;
+    }
+  }
+
+  /// Prefetches the first lines of the next keys in each block: as many in all as memory delivers
+  /// while the weights of a few queries are computed.
+  INGOT_INLINE void prefetch_next_keys() const {
+    constexpr int kLines = 16;
+    for (const std::byte* keys_of_block : next_keys) {
+      for (int line = 0; line < kLines; ++line) prefetch_line(keys_of_block + line * kLine);
     }
   }
 };
@@ -269,6 +279,7 @@ INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
 template <class L, bool kRounded, int kCount>
 INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, ChunkWeights& w, SoftmaxStates& state) {
   static_assert(kCount <= 16);
+  if (kCount <= 4 && c.prefetches()) c.chunk.prefetch_next_keys();
   float m[kCount];
   alignas(64) float factor[16] = {};
   for (int i = 0; i < kCount; ++i) {
