@@ -160,27 +160,23 @@ INGOT_INLINE int value_cols(const AttentionArgs& a) {
   return padded(a.value_dim, a.type == KvType::kInt8 ? kGroup : 16);
 }
 
-/// Calls fn(address) for each line of the queries or outputs of a call: rows of `floats` floats.
-template <class T, class Fn>
-INGOT_INLINE void each_line(const AttentionArgs& a, T* first, std::int64_t stride,
-                            std::int64_t floats, const Fn& fn) {
-  constexpr int kLineFloats = kLine / static_cast<int>(sizeof(float));
-  for (int row = 0; row < a.rows; ++row) {
-    for (std::int64_t i = 0; i < floats; i += kLineFloats) fn(first + row * stride + i);
-  }
-}
-
 /// Prefetches the queries of a call. Their rows lie too far apart for the processor to predict the
 /// next read.
 INGOT_INLINE void prefetch_queries(const AttentionArgs& a) {
   const std::int64_t floats = std::int64_t{a.kv_heads} * a.heads * a.head_dim;
-  each_line(a, a.q, a.q_stride, floats, [](const float* q) { prefetch_line(q); });
+  for (int row = 0; row < a.rows; ++row) {
+    const float* q = a.q + row * a.q_stride;
+    for (std::int64_t i = 0; i < floats; i += kLineFloats) prefetch_line(q + i);
+  }
 }
 
 /// Prefetches the places of a call's outputs, for the same reason.
 INGOT_INLINE void prefetch_outputs(const AttentionArgs& a) {
   const std::int64_t floats = std::int64_t{a.kv_heads} * a.heads * a.value_dim;
-  each_line(a, a.out, a.out_stride, floats, [](float* out) { prefetch_to_write(out); });
+  for (int row = 0; row < a.rows; ++row) {
+    const float* out = a.out + row * a.out_stride;
+    for (std::int64_t i = 0; i < floats; i += kLineFloats) prefetch_to_write(out + i);
+  }
 }
 
 /// The queries of `a`, multiplied by the scale.

@@ -113,7 +113,9 @@ INGOT_INLINE void add_pairs(const Pairs& w, const BlockFactors<kStride>& x, int 
     typename L::F half[kWide];
     for (int j = 0; j < kWide; ++j) {
       pairs[j] = load_pairs<L>(w.at(pair, j));
-      if (kAhead && prefetches_beside(kHalf, j, kWide)) prefetch_line(w.next(pair, j));
+      if (kAhead && prefetches_beside(kHalf, j, kWide)) {
+        prefetch_line(w.template next<kHalf, kWide>(pair, j));
+      }
     }
     if constexpr (kHalf != Half::kOdd) {
       for (int j = 0; j < kWide; ++j) half[j] = even_of<L>(pairs[j]);
@@ -146,8 +148,8 @@ INGOT_INLINE void add_fours(const Pairs& w, const BlockFactors<kStride>& x, cons
       if constexpr (kHalf != Half::kOdd) even_words[j] = L::even_words(one, two);
       if constexpr (kHalf != Half::kEven) odd_words[j] = L::odd_words(one, two);
       if (kAhead && prefetches_beside(kHalf, j, kWide)) {
-        prefetch_line(w.next(2 * four, j));
-        prefetch_line(w.next(2 * four + 1, j));
+        prefetch_line(w.template next<kHalf, kWide>(2 * four, j));
+        prefetch_line(w.template next<kHalf, kWide>(2 * four + 1, j));
       }
     }
 #pragma GCC unroll 16
@@ -229,7 +231,10 @@ struct KeyPairs {
   INGOT_INLINE const std::byte* at(int pair, int j) const {
     return keys[j] + offset + pair * kLine;
   }
-  INGOT_INLINE const std::byte* next(int pair, int j) const { return at(pair, j) + to_next[j]; }
+  template <Half, int>
+  INGOT_INLINE const std::byte* next(int pair, int j) const {
+    return at(pair, j) + to_next[j];
+  }
 };
 
 /// Writes the scores of kTogether blocks of 16 positions, from block `b` of the chunk on.
@@ -283,7 +288,8 @@ struct ValuePairs {
   const std::byte* first = nullptr;  ///< the values of the first pair of positions
   std::int64_t pair_bytes = 0;       ///< bytes from one pair of positions to the next
   std::int64_t jump[2] = {};         ///< bytes that a pair of each page lies further than that
-  std::int64_t to_next[2] = {};      ///< bytes to what is prefetched beside each page
+  const std::byte* ahead[2] = {};    ///< the pages that are prefetched
+  std::int64_t ahead_from = 0;  ///< bytes of `ahead` that passes over earlier elements prefetch
 
   INGOT_INLINE ValuePairs() = default;
   INGOT_INLINE ValuePairs(const std::byte* const* pages, const std::byte* const* next,
@@ -291,12 +297,23 @@ struct ValuePairs {
       : first(pages[0]),
         pair_bytes(bytes),
         jump{0, pages[1] - pages[0] - kPagePairs * bytes},
-        to_next{next[0] - pages[0], next[1] - pages[1]} {}
+        ahead{next[0], next[1]} {}
+  /// Goes `parts` vectors of 16 elements further.
+  INGOT_INLINE void skip(int parts) {
+    first += parts * kLine;
+    ahead_from += parts * 2 * kPagePairs * kLine;
+  }
   INGOT_INLINE const std::byte* at(int pair, int j) const {
     return first + jump[pair >= kPagePairs] + pair * pair_bytes + j * kLine;
   }
+  /// Loops over a block prefetch line after line, whatever the order in which they read values.
+  template <Half kHalf, int kWide>
   INGOT_INLINE const std::byte* next(int pair, int j) const {
-    return at(pair, j) + to_next[pair >= kPagePairs];
+    constexpr int kLines = kHalf == Half::kBoth || kWide == 1 ? kWide : kWide / 2;
+    const int line = pair * kLines + (kHalf == Half::kOdd ? (2 * kPagePairs - 1) * kLines + j : j);
+    const std::int64_t at = ahead_from + line * kLine;
+    const std::int64_t page_bytes = kPagePairs * pair_bytes;
+    return at < page_bytes ? ahead[0] + at : ahead[1] + (at - page_bytes);
   }
 
  private:
@@ -365,7 +382,7 @@ INGOT_INLINE bool any_nan(const typename L::F (&x)[kCount][kParts]) {
 template <class L, int kCount, int kParts>
 [[gnu::noinline]] bool add_value_parts(const ValueBlock& b, int part) {
   ValuePairs values = b.values;
-  values.first += part * kLine;
+  values.skip(part);
   typename L::F sums[kCount][kParts];
   if (b.ahead) {
     sum_block<L, true>(values, b.p, b.range, sums);
@@ -406,8 +423,9 @@ INGOT_INLINE void set_views(const ChunkPass<kCount>& c, std::int32_t at, ValueBl
 }
 
 /// Vectors of 16 elements of the values that a pass of `queries` queries computes together. Few
-/// queries wait for memory: a loop reads at least 4 vectors of each value, so that the lines it
-/// reads are neighbours; with both chains if they fit, so that it reads each value once.
+/// queries wait for memory: they read each value once if both chains of 4 vectors fit in registers.
+/// Else they read at least as many vectors in two loops, so that the lines they read are
+/// neighbours.
 template <class L>
 constexpr int value_parts(int queries) {
   const auto fitting = [queries](int chains) { return L::kAttentionChains / (chains * queries); };
