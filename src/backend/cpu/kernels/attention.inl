@@ -99,6 +99,7 @@ void weigh_bf16_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Quer
                       const RoundedQueries& q, ChunkWeights& w, SoftmaxStates& state) {
   each_pass<L::kQueries>(a, chunk, queries, [&](const auto& pass) {
     bf16_scores<L>(a, pass, q, w);
+    prefetch_during_softmax(a, pass);
     add_position_biases<L>(a, pass, w);
     chunk_weights<L, true>(pass, w, state);
     set_factors<L>(pass, w);
@@ -127,6 +128,7 @@ void add_float_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Float
                      ChunkWeights& w, SoftmaxStates& state) {
   each_pass<L::kQueries>(a, chunk, [&]<int kCount>(const ChunkPass<kCount>& pass) {
     chunk_scores<L, kType>(a, pass, q, w);
+    prefetch_during_softmax(a, pass);
     add_position_biases<L>(a, pass, w);
     chunk_weights<L, false>(pass, w, state);
   });
@@ -170,8 +172,8 @@ INGOT_INLINE void prefetch_queries(const AttentionArgs& a) {
   }
 }
 
-/// Prefetches the places of a call's outputs, for the same reason.
-INGOT_INLINE void prefetch_outputs(const AttentionArgs& a) {
+/// Prefetches the lines of a call's outputs. Their rows, too, lie far apart.
+INGOT_INLINE void prefetch_attention_outputs(const AttentionArgs& a) {
   const std::int64_t floats = std::int64_t{a.kv_heads} * a.heads * a.value_dim;
   for (int row = 0; row < a.rows; ++row) {
     const float* out = a.out + row * a.out_stride;
@@ -289,7 +291,7 @@ void attend(const AttentionArgs& a) {
   Totals<L> total(value_cols(a));
   SoftmaxStates split(value_cols(a));
   for (std::int32_t at = keys.first / kSplit * kSplit; at < keys.last; at += kSplit) {
-    if (at + kSplit >= keys.last) prefetch_outputs(a);  // earlier, they could leave the cache
+    if (at + kSplit >= keys.last) prefetch_attention_outputs(a);  // not so early that they leave
     run_split<L, kType>(a, at, keys, q, split);
     total.fold_in(a, at, split);
   }

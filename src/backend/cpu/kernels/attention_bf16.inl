@@ -70,11 +70,12 @@ struct BlockRange {
 
 enum class Half { kEven, kOdd, kBoth };
 
-/// Whether a loop that prefetches does so beside vector `j` of `wide`. A loop for one half does it
-/// beside half of the vectors: memory would wait during the other loop if one did it beside all.
-constexpr bool prefetches_beside(Half half, int j, int wide) {
-  return half == Half::kBoth || (2 * j < wide) == (half == Half::kEven);
-}
+/// Lines that a loop prefetches for each pair of `kWide` vectors. Two loops share them, so that
+/// memory is busy during both.
+template <Half kHalf, int kWide>
+inline constexpr int kLinesOfPair = kHalf == Half::kBoth   ? kWide
+                                    : kHalf == Half::kEven ? (kWide + 1) / 2
+                                                           : kWide / 2;
 
 /// Chains of a sum that count where the size of a pass is chosen. With 1, a pass takes twice as
 /// many sums, and computes first their even chains, then their odd ones: it uses each factor that
@@ -103,7 +104,7 @@ INGOT_INLINE void add_element(const typename L::F (&w)[kWide], const float* x,
 }
 
 /// Adds the products of one or both elements of pairs [first, end). `w.at(pair, j)` is the address
-/// of vector j of a pair, `w.next(pair, j)` the address to prefetch beside it.
+/// of vector j of a pair; `w.prefetch<kHalf, kWide>(pair)` prefetches kLinesOfPair lines.
 template <class L, Half kHalf, bool kAhead, int kStride, int kCount, int kWide, class Pairs>
 INGOT_INLINE void add_pairs(const Pairs& w, const BlockFactors<kStride>& x, int first, int end,
                             typename L::F (&even)[kCount][kWide],
@@ -113,10 +114,8 @@ INGOT_INLINE void add_pairs(const Pairs& w, const BlockFactors<kStride>& x, int 
     typename L::F half[kWide];
     for (int j = 0; j < kWide; ++j) {
       pairs[j] = load_pairs<L>(w.at(pair, j));
-      if (kAhead && prefetches_beside(kHalf, j, kWide)) {
-        prefetch_line(w.template next<kHalf, kWide>(pair, j));
-      }
     }
+    if (kAhead) w.template prefetch<kHalf, kWide>(pair);
     if constexpr (kHalf != Half::kOdd) {
       for (int j = 0; j < kWide; ++j) half[j] = even_of<L>(pairs[j]);
       add_element<L, kStride>(half, x.at(2 * pair), even);
@@ -147,11 +146,9 @@ INGOT_INLINE void add_fours(const Pairs& w, const BlockFactors<kStride>& x, cons
       }
       if constexpr (kHalf != Half::kOdd) even_words[j] = L::even_words(one, two);
       if constexpr (kHalf != Half::kEven) odd_words[j] = L::odd_words(one, two);
-      if (kAhead && prefetches_beside(kHalf, j, kWide)) {
-        prefetch_line(w.template next<kHalf, kWide>(2 * four, j));
-        prefetch_line(w.template next<kHalf, kWide>(2 * four + 1, j));
-      }
     }
+    if (kAhead) w.template prefetch<kHalf, kWide>(2 * four);
+    if (kAhead) w.template prefetch<kHalf, kWide>(2 * four + 1);
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
       for (int j = 0; j < kWide; ++j) {
@@ -231,9 +228,12 @@ struct KeyPairs {
   INGOT_INLINE const std::byte* at(int pair, int j) const {
     return keys[j] + offset + pair * kLine;
   }
-  template <Half, int>
-  INGOT_INLINE const std::byte* next(int pair, int j) const {
-    return at(pair, j) + to_next[j];
+  template <Half kHalf, int kWide>
+  INGOT_INLINE void prefetch(int pair) const {
+    constexpr int kFirst = kHalf == Half::kOdd ? kLinesOfPair<Half::kEven, kWide> : 0;
+    for (int j = kFirst; j < kFirst + kLinesOfPair<kHalf, kWide>; ++j) {
+      prefetch_line(at(pair, j) + to_next[j]);
+    }
   }
 };
 
@@ -288,32 +288,39 @@ struct ValuePairs {
   const std::byte* first = nullptr;  ///< the values of the first pair of positions
   std::int64_t pair_bytes = 0;       ///< bytes from one pair of positions to the next
   std::int64_t jump[2] = {};         ///< bytes that a pair of each page lies further than that
-  const std::byte* ahead[2] = {};    ///< the pages that are prefetched
-  std::int64_t ahead_from = 0;  ///< bytes of `ahead` that passes over earlier elements prefetch
+  int first_pair = 0;                ///< the first pair that a loop reads
+  int pairs = 0;                     ///< pairs that a loop reads
+  const std::byte* ahead[2] = {};    ///< the pages that the loops prefetch
+  std::int64_t ahead_from = 0;       ///< bytes of these pages that earlier loops have prefetched
 
   INGOT_INLINE ValuePairs() = default;
   INGOT_INLINE ValuePairs(const std::byte* const* pages, const std::byte* const* next,
-                          std::int64_t bytes)
+                          std::int64_t bytes, const BlockRange& r = {0, kPairBlock})
       : first(pages[0]),
         pair_bytes(bytes),
         jump{0, pages[1] - pages[0] - kPagePairs * bytes},
+        first_pair(2 * r.four()),
+        pairs(2 * (r.four_end() - r.four())),
         ahead{next[0], next[1]} {}
-  /// Goes `parts` vectors of 16 elements further.
+  /// Skips `parts` vectors of 16 elements.
   INGOT_INLINE void skip(int parts) {
     first += parts * kLine;
-    ahead_from += parts * 2 * kPagePairs * kLine;
+    ahead_from += std::int64_t{parts} * pairs * kLine;
   }
   INGOT_INLINE const std::byte* at(int pair, int j) const {
     return first + jump[pair >= kPagePairs] + pair * pair_bytes + j * kLine;
   }
-  /// Loops over a block prefetch line after line, whatever the order in which they read values.
+  /// The loops over a block prefetch line after line, whatever the order in which they read values.
   template <Half kHalf, int kWide>
-  INGOT_INLINE const std::byte* next(int pair, int j) const {
-    constexpr int kLines = kHalf == Half::kBoth || kWide == 1 ? kWide : kWide / 2;
-    const int line = pair * kLines + (kHalf == Half::kOdd ? (2 * kPagePairs - 1) * kLines + j : j);
-    const std::int64_t at = ahead_from + line * kLine;
+  INGOT_INLINE void prefetch(int pair) const {
+    constexpr int kLines = kLinesOfPair<kHalf, kWide>;
+    const int before = kHalf == Half::kOdd ? pairs * kLinesOfPair<Half::kEven, kWide> : 0;
+    const std::int64_t line = before + (pair - first_pair) * kLines;
+    // A page and earlier loops have multiples of kLines lines, so a pair's lines lie in one page.
+    const std::int64_t from = ahead_from + line * kLine;
     const std::int64_t page_bytes = kPagePairs * pair_bytes;
-    return at < page_bytes ? ahead[0] + at : ahead[1] + (at - page_bytes);
+    const std::byte* to = from < page_bytes ? ahead[0] + from : ahead[1] + (from - page_bytes);
+    for (int i = 0; i < kLines; ++i) prefetch_line(to + i * kLine);
   }
 
  private:
@@ -423,14 +430,14 @@ INGOT_INLINE void set_views(const ChunkPass<kCount>& c, std::int32_t at, ValueBl
 }
 
 /// Vectors of 16 elements of the values that a pass of `queries` queries computes together. Few
-/// queries wait for memory: they read each value once if both chains of 4 vectors fit in registers.
-/// Else they read at least as many vectors in two loops, so that the lines they read are
-/// neighbours.
+/// queries wait for memory. If both chains of 4 vectors fit in registers, one loop reads each value
+/// once. Else two loops read more vectors of each value: their lines are neighbours.
 template <class L>
 constexpr int value_parts(int queries) {
-  const auto fitting = [queries](int chains) { return L::kAttentionChains / (chains * queries); };
-  int parts = fitting(kChainsTogether<L>);
-  if (queries <= 3) parts = fitting(2) >= 4 ? fitting(2) : fitting(1);
+  const int with_both = L::kAttentionChains / (2 * queries);  // vectors whose chains all fit
+  const int with_one = L::kAttentionChains / queries;         // vectors of which one chain fits
+  const bool together = queries <= 2 ? with_both >= 4 : kChainsTogether<L> == 2;
+  const int parts = together ? with_both : with_one;
   return parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 1;
 }
 
@@ -471,7 +478,8 @@ INGOT_INLINE void add_bf16_values(const AttentionArgs& a, const ChunkPass<kCount
     BlockRange views[kCount];  // used if they are not alike
     if (!whole) set_views(c, at, block, views);
     const int page = at / kBlockTokens;
-    block.values = {c.chunk.values + page, c.chunk.next_keys + page, std::int64_t{kLine} * parts};
+    block.values = {c.chunk.values + page, c.chunk.next_keys + page, std::int64_t{kLine} * parts,
+                    block.range};
     block.p = {w.p[c.query] + at};
     add_value_block<L>(block, views, parts);
     block.scales = nullptr;

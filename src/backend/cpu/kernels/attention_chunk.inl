@@ -98,8 +98,8 @@ struct Chunk {
 ///
 /// A head's part of a block is too short for the processor to predict the next read. So the first
 /// pass over the keys prefetches the values, and the first pass over the values prefetches the next
-/// keys: the next head's, which lie beside these, or the next chunk's. Between the two,
-/// `prefetch_next_keys` keeps memory busy while the weights are computed.
+/// keys: the next head's, which lie beside these, or the next chunk's. If few queries share the
+/// keys, `prefetch_during_softmax` keeps memory busy between the two.
 struct HeadChunk {
   std::int32_t start;  ///< position of the chunk's first key
   int first_query;     ///< number of the head's first query
@@ -117,15 +117,6 @@ struct HeadChunk {
       next_keys[b] = (is_last ? chunk.next : chunk.blocks)[b] + next_offset;
     }
   }
-
-  /// Prefetches the first lines of the next keys in each block: as many in all as memory delivers
-  /// while the weights of a few queries are computed.
-  INGOT_INLINE void prefetch_next_keys() const {
-    constexpr int kLines = 16;
-    for (const std::byte* keys_of_block : next_keys) {
-      for (int line = 0; line < kLines; ++line) prefetch_line(keys_of_block + line * kLine);
-    }
-  }
 };
 
 /// One kv head's part of a chunk, and kCount of its queries, which all see a key of it.
@@ -138,6 +129,17 @@ struct ChunkPass {
   /// Whether this pass prefetches: only the first pass of a head does.
   INGOT_INLINE bool prefetches() const { return query == chunk.first_query; }
 };
+
+/// Prefetches the first lines of the next keys in each block. Called before the weights of few
+/// queries are computed, which takes about as long on a Xeon as memory takes for these lines.
+template <int kCount>
+INGOT_INLINE void prefetch_during_softmax(const AttentionArgs& a, const ChunkPass<kCount>& c) {
+  if (!c.prefetches() || queries_of_head(a) > 4) return;
+  const std::int64_t bytes = a.k_head < 16 * kLine ? a.k_head : 16 * kLine;
+  for (const std::byte* keys : c.chunk.next_keys) {
+    for (std::int64_t at = 0; at < bytes; at += kLine) prefetch_line(keys + at);
+  }
+}
 
 /// The smallest range of positions that contains all positions that queries of a pass see.
 template <int kCount>
@@ -279,7 +281,6 @@ INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
 template <class L, bool kRounded, int kCount>
 INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, ChunkWeights& w, SoftmaxStates& state) {
   static_assert(kCount <= 16);
-  if (kCount <= 4 && c.prefetches()) c.chunk.prefetch_next_keys();
   float m[kCount];
   alignas(64) float factor[16] = {};
   for (int i = 0; i < kCount; ++i) {

@@ -1,7 +1,8 @@
 // Functions for kernels that prefetch cache lines.
 //
-// A function that only prefetches must have INGOT_INLINE, and so cannot be a lambda. GCC 12 takes
-// others for functions without effect, and removes calls of them.
+// A function that only prefetches needs INGOT_INLINE. GCC 12 believes that it has no effect, and
+// removes calls of it that are not inlined at once. A lambda without the attribute is such a
+// function.
 #pragma once
 
 #include "base/inline.h"
@@ -11,7 +12,8 @@ namespace {
 
 /// Bytes of a cache line, the unit that memory and caches move, on all processors with a table.
 inline constexpr int kLine = 64;
-inline constexpr int kLineFloats = 16;
+/// Floats in a cache line.
+inline constexpr int kLineFloats = kLine / 4;
 
 /// Prefetches the line with the byte `at` into the second-level cache. The first-level cache would
 /// be slower, since rows that lie 4 KiB apart share its places (docs/kernels.md).
